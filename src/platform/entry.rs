@@ -333,7 +333,7 @@ fn push_escaped(json: &mut String, text: &str) {
     while let Some(at) = rest.bytes().position(is_special) {
         let (plain, special) = rest.split_at(at);
         json.push_str(plain);
-        let (special, behind) = special.split_at(1);
+        let (special, following) = special.split_at(1);
         match special {
             "\"" => json.push_str("\\\""),
             "\\" => json.push_str("\\\\"),
@@ -342,7 +342,7 @@ fn push_escaped(json: &mut String, text: &str) {
                 json.push_str(&format!("\\u{code:04x}"));
             }
         }
-        rest = behind;
+        rest = following;
     }
     json.push_str(rest);
 }

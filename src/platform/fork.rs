@@ -55,7 +55,7 @@ pub(super) fn fork(
         source,
         client: Some(Lagging {
             writer: client.writable().get_writer()?,
-            behind: VecDeque::new(),
+            unwritten: VecDeque::new(),
             bytes: 0,
             waited_ms: 0.0,
         }),
@@ -83,7 +83,7 @@ struct Pump {
 /// A client that may lag behind storage.
 struct Lagging {
     writer: web_sys::WritableStreamDefaultWriter,
-    behind: VecDeque<(u32, JsFuture)>,
+    unwritten: VecDeque<(u32, JsFuture)>,
     bytes: u32,
     /// How long storage has waited for it, in milliseconds.
     waited_ms: f64,
@@ -168,14 +168,14 @@ impl Pump {
 impl Lagging {
     fn write(&mut self, chunk: &Uint8Array) {
         let written = JsFuture::from(self.writer.write_with_chunk(chunk));
-        self.behind.push_back((chunk.length(), written));
+        self.unwritten.push_back((chunk.length(), written));
         self.bytes = self.bytes.saturating_add(chunk.length());
     }
 
     async fn catch_up(&mut self) -> Result<(), JsValue> {
         let began = Date::now();
         while self.bytes > LAG_BYTES
-            && let Some((length, written)) = self.behind.pop_front()
+            && let Some((length, written)) = self.unwritten.pop_front()
         {
             unless_stalled(written).await?;
             self.bytes = self.bytes.saturating_sub(length);

@@ -105,10 +105,10 @@ impl Request for Incoming {
         Ok(js_sys::Uint8Array::new(&buffer).to_vec())
     }
 
-    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError> {
+    async fn bytes_up_to(&mut self, limit: u64) -> Result<Vec<u8>, BodyError> {
         match self.request.body() {
             Some(body) => {
-                let read = upstream::read(&body, most).await;
+                let read = upstream::read(&body, limit).await;
                 read.map_err(|error| BodyError(error.to_string()))
             }
             None => Ok(Vec::new()),

@@ -140,8 +140,8 @@ impl Facts for Bucket {
     async fn list(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<FactPage, StoreError> {
         let _timed = self.meter.time(Part::R2, millis);
         let failed = |error| failure("list", prefix, &error);
@@ -149,10 +149,10 @@ impl Facts for Bucket {
             .bucket
             .list()
             .prefix(prefix)
-            .limit(most)
+            .limit(limit)
             .include(vec![Include::CustomMetadata]);
-        let list = match behind {
-            Some(behind) => list.start_after(format!("{prefix}{behind}")),
+        let list = match after {
+            Some(after) => list.start_after(format!("{prefix}{after}")),
             None => list,
         };
         let page = list.execute().await.map_err(failed)?;
@@ -164,7 +164,7 @@ impl Facts for Bucket {
         };
         Ok(FactPage {
             facts: page.objects().iter().filter_map(listed).collect(),
-            is_cut: page.truncated(),
+            is_truncated: page.truncated(),
         })
     }
 
@@ -235,14 +235,14 @@ impl Archives for Bucket {
     async fn list_bytes(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<BytesPage, StoreError> {
         let _timed = self.meter.time(Part::R2, millis);
         let failed = |error| failure("list", prefix, &error);
-        let list = self.bucket.list().prefix(prefix).limit(most);
-        let list = match behind {
-            Some(behind) => list.start_after(format!("{prefix}{behind}")),
+        let list = self.bucket.list().prefix(prefix).limit(limit);
+        let list = match after {
+            Some(after) => list.start_after(format!("{prefix}{after}")),
             None => list,
         };
         let page = list.execute().await.map_err(failed)?;
@@ -255,7 +255,7 @@ impl Archives for Bucket {
         };
         Ok(BytesPage {
             objects: page.objects().iter().filter_map(listed).collect(),
-            is_cut: page.truncated(),
+            is_truncated: page.truncated(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 /// How many values may wait. The oldest is overwritten by one more.
-const PLACES: u32 = 1024;
+const SLOTS: u32 = 1024;
 
 /// The values that wait, each under the ticket that was given for it.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<T> Tickets<T> {
 }
 
 fn place(ticket: u32) -> usize {
-    usize::try_from(ticket % PLACES).unwrap_or_default()
+    usize::try_from(ticket % SLOTS).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     fn an_overwritten_value_is_found_by_nobody() {
         let tickets = Tickets::new(0);
         let first = tickets.keep(0);
-        let others: Vec<(u32, u32)> = (1..=PLACES).map(|n| (tickets.keep(n), n)).collect();
+        let others: Vec<(u32, u32)> = (1..=SLOTS).map(|n| (tickets.keep(n), n)).collect();
         assert_eq!(tickets.take(first), None);
         for (ticket, value) in others {
             assert_eq!(tickets.take(ticket), Some(value));

@@ -140,11 +140,11 @@ async fn open(
 
 /// Reads the next piece of a stream: as many bytes as fit, unless the stream ends before.
 async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
-    let most = limits::UPLOAD_PIECE_BYTES;
-    let mut buffer = Uint8Array::new_with_length(most).buffer();
+    let limit = limits::UPLOAD_PIECE_BYTES;
+    let mut buffer = Uint8Array::new_with_length(limit).buffer();
     let mut filled = 0;
-    while filled < most {
-        let view = Uint8Array::new_with_byte_offset_and_length(&buffer, filled, most - filled);
+    while filled < limit {
+        let view = Uint8Array::new_with_byte_offset_and_length(&buffer, filled, limit - filled);
         let read = JsFuture::from(reader.read_with_array_buffer_view(&view)).await?;
         // A read detaches the buffer, and returns it with the bytes read.
         let value = Reflect::get(&read, &"value".into())?;

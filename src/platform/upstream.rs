@@ -158,8 +158,8 @@ async fn follow(
             .ok_or_else(|| UpstreamError("a redirect has no Location header".to_owned()))?;
         url = resolve(&location, Some(&url.href()))?;
     }
-    let most = limits::ORIGIN_REDIRECTS;
-    Err(UpstreamError(format!("more than {most} redirects")))
+    let limit = limits::ORIGIN_REDIRECTS;
+    Err(UpstreamError(format!("more than {limit} redirects")))
 }
 
 async fn ask(

@@ -12,13 +12,13 @@ pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + '
 
 /// How many actions run at once. Each may hold a manifest, and a Worker has six connections
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
-pub(crate) const AT_ONCE: usize = 4;
+pub(crate) const CONCURRENT_ACTIONS: usize = 4;
 
 /// Runs the actions in batches of [`AT_ONCE`], and stops after the first batch with a failure.
 pub(crate) async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
     let mut actions = actions.into_iter();
     loop {
-        let some: Vec<Boxed<'_>> = actions.by_ref().take(AT_ONCE).collect();
+        let some: Vec<Boxed<'_>> = actions.by_ref().take(CONCURRENT_ACTIONS).collect();
         if some.is_empty() {
             return Ok(());
         }
@@ -50,7 +50,7 @@ mod tests {
         let mut done = pin!(all((0..17).map(start).collect()));
         let mut context = Context::from_waker(Waker::noop());
         assert!(matches!(done.as_mut().poll(&mut context), Poll::Pending));
-        assert_eq!(started.get(), AT_ONCE);
+        assert_eq!(started.get(), CONCURRENT_ACTIONS);
     }
 
     #[test]
@@ -66,8 +66,8 @@ mod tests {
                 }
             })
         };
-        let run = |most: usize| {
-            let done = all((0..most).map(act).collect());
+        let run = |limit: usize| {
+            let done = all((0..limit).map(act).collect());
             done.now_or_never().unwrap()
         };
         assert!(run(9).is_ok());

@@ -78,7 +78,7 @@ pub struct FactPage {
     /// The documents, ascending by name.
     pub facts: Vec<ListedFact>,
     /// Whether further documents follow the last one.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// A document in a list.
@@ -120,12 +120,12 @@ pub trait Facts {
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError>;
 
-    /// Lists up to `most` documents with keys that begin with `prefix`, after the one named `behind`.
+    /// Lists up to `limit` documents with keys that begin with `prefix`, after the one named `after`.
     async fn list(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<FactPage, StoreError>;
 
     /// Removes a document. Succeeds if it does not exist.
@@ -149,7 +149,7 @@ pub struct BytesPage {
     /// The objects, ascending by name.
     pub objects: Vec<ListedBytes>,
     /// Whether further objects follow the last one.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// A stored object in a list.
@@ -200,12 +200,12 @@ pub trait Archives {
     /// reading them into wasm.
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError>;
 
-    /// Lists up to `most` objects with keys that begin with `prefix`, after the one named `behind`.
+    /// Lists up to `limit` objects with keys that begin with `prefix`, after the one named `after`.
     async fn list_bytes(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<BytesPage, StoreError>;
 
     /// Returns the whole object and its length; `None` if it is not stored.
@@ -441,8 +441,8 @@ pub trait Request {
     /// Reads the body. Only for bodies that are known to be small.
     async fn bytes(&mut self) -> Result<Vec<u8>, BodyError>;
 
-    /// Reads a body of unknown length; at most one byte more than `most`.
-    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError>;
+    /// Reads a body of unknown length; at most one byte more than `limit`.
+    async fn bytes_up_to(&mut self, limit: u64) -> Result<Vec<u8>, BodyError>;
 
     /// Returns the body as a stream; `None` if there is no body.
     fn stream(&mut self) -> Option<Self::Stream>;

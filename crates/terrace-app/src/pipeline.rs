@@ -245,7 +245,7 @@ where
         format::ensure_may_write(ctx).await?;
     }
     let body = match action.body {
-        Body::Whole(most) => whole(&mut request, most).await?,
+        Body::Whole(limit) => whole(&mut request, limit).await?,
         Body::Ignored | Body::Handler => Vec::new(),
     };
     let change = action

@@ -306,8 +306,8 @@ fn padding(size: u64) -> u64 {
     (block - size % block) % block
 }
 
-fn take(bytes: &[u8], most: u64) -> (&[u8], &[u8]) {
-    let count = usize::try_from(most).map_or(bytes.len(), |most| most.min(bytes.len()));
+fn take(bytes: &[u8], limit: u64) -> (&[u8], &[u8]) {
+    let count = usize::try_from(limit).map_or(bytes.len(), |limit| limit.min(bytes.len()));
     bytes.split_at_checked(count).unwrap_or((bytes, &[]))
 }
 

@@ -9,12 +9,12 @@ pub fn distance(a: &str, b: &str) -> usize {
 /// Returns the name that a misspelt one most likely stands for; `None` if more than a third of its characters
 /// would have to change.
 pub fn nearest<'n>(misspelt: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let most = misspelt.chars().count() / 3;
+    let limit = misspelt.chars().count() / 3;
     let measured = names
         .into_iter()
         .map(|name| (distance(misspelt, name), name));
     let (edits, name) = measured.min_by_key(|(edits, _)| *edits)?;
-    (edits <= most).then_some(name)
+    (edits <= limit).then_some(name)
 }
 
 #[cfg(test)]

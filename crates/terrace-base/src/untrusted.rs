@@ -14,7 +14,7 @@ pub const QUOTED_CHARS: usize = 120;
 #[derive(Debug, Clone, Copy)]
 pub struct Untrusted<'t> {
     text: &'t str,
-    most: usize,
+    limit: usize,
     is_quoted: bool,
     is_ascii: bool,
 }
@@ -23,7 +23,7 @@ pub struct Untrusted<'t> {
 pub fn line(text: &str) -> Untrusted<'_> {
     Untrusted {
         text,
-        most: usize::MAX,
+        limit: usize::MAX,
         is_quoted: false,
         is_ascii: false,
     }
@@ -33,7 +33,7 @@ pub fn line(text: &str) -> Untrusted<'_> {
 pub fn quoted(text: &str) -> Untrusted<'_> {
     Untrusted {
         text,
-        most: QUOTED_CHARS,
+        limit: QUOTED_CHARS,
         is_quoted: true,
         is_ascii: false,
     }
@@ -44,7 +44,7 @@ impl Untrusted<'_> {
     #[must_use]
     pub fn at_most(self, chars: usize) -> Self {
         Self {
-            most: chars,
+            limit: chars,
             ..self
         }
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Untrusted<'_> {
         let quote = if self.is_quoted { "\"" } else { "" };
         f.write_str(quote)?;
         let mut chars = self.text.chars();
-        for c in chars.by_ref().take(self.most) {
+        for c in chars.by_ref().take(self.limit) {
             self.write_char(c, f)?;
         }
         if chars.next().is_some() {
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn a_long_text_is_truncated() {
         let long = "é".repeat(500);
-        let most = QUOTED_CHARS;
+        let limit = QUOTED_CHARS;
         assert_eq!(
             quoted(&long).to_string(),
-            format!("\"{}…\"", "é".repeat(most))
+            format!("\"{}…\"", "é".repeat(limit))
         );
         assert_eq!(line(&long).to_string(), long);
         assert_eq!(line("abc").at_most(2).to_string(), "ab…");

@@ -5,7 +5,7 @@ mod settings;
 
 use std::borrow::Cow;
 
-use crate::auth::access::{Access, OwnerPattern, PREFIX, ReadPolicy};
+use crate::auth::access::{Access, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::Login;
 use crate::auth::oidc::{RulesError, TrustedPublishers, UnknownClaim};
 use crate::http::request_line::LoggedRequests;
@@ -141,10 +141,10 @@ fn secret(
 ) -> Result<Option<Secret>, ConfigError> {
     match var(name) {
         Some(text) if text.len() < limits::ADMIN_TOKEN_BYTES => {
-            let least = limits::ADMIN_TOKEN_BYTES;
+            let min = limits::ADMIN_TOKEN_BYTES;
             Err(error(
                 name,
-                format!("must be at least {least} characters long"),
+                format!("must be at least {min} characters long"),
             ))
         }
         text => Ok(text.map(Secret::new)),
@@ -158,11 +158,11 @@ fn admin_token(
     let secret = secret(var, name)?;
     if secret
         .as_ref()
-        .is_some_and(|it| it.expose().starts_with(PREFIX))
+        .is_some_and(|it| it.expose().starts_with(TOKEN_PREFIX))
     {
         return Err(error(
             name,
-            format!("begins with {PREFIX:?}, which is the prefix of the tokens made with it"),
+            format!("begins with {TOKEN_PREFIX:?}, which is the prefix of the tokens made with it"),
         ));
     }
     Ok(secret)
@@ -297,8 +297,8 @@ fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
             .ok()
             .filter(|operations| *operations == 0 || range.contains(operations))
             .ok_or_else(|| {
-                let (least, most) = (range.start(), range.end());
-                let rule = format!("is {text:?}: it must be 0, or a number from {least} to {most}");
+                let (min, max) = (range.start(), range.end());
+                let rule = format!("is {text:?}: it must be 0, or a number from {min} to {max}");
                 error(REPAIR_OPERATIONS, rule)
             }),
     }
@@ -332,9 +332,8 @@ fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
         .ok()
         .filter(|seconds| range.contains(seconds))
         .ok_or_else(|| {
-            let (least, most) = (range.start(), range.end());
-            let rule =
-                format!("is {value:?}: it must be a number of seconds from {least} to {most}");
+            let (min, max) = (range.start(), range.end());
+            let rule = format!("is {value:?}: it must be a number of seconds from {min} to {max}");
             error(URL_LIFETIME, rule)
         })
 }

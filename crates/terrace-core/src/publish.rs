@@ -86,7 +86,7 @@ pub enum ArchiveState {
 
 /// The state that a plan depends on, besides the request.
 #[derive(Debug)]
-pub struct Seen {
+pub struct ObservedState {
     /// The release of this version, if there is one.
     pub existing: Option<StoredRelease>,
     /// The version as its index still describes it, if there is no release: then its release is lost.
@@ -338,7 +338,7 @@ impl Publication {
     }
 
     /// Returns the decision for this request.
-    pub fn plan(&self, seen: Seen, now: UnixTime) -> Plan {
+    pub fn plan(&self, seen: ObservedState, now: UnixTime) -> Plan {
         let mut replaces = None;
         if let Some(StoredRelease { release, etag }) = seen.existing {
             match self.onto(&release) {

@@ -145,7 +145,7 @@ pub(crate) fn restored(data: &[u8]) {
         return;
     };
     match Restored::parse(&key, document) {
-        Ok(restored) => assert!(restored.change.is_none_or(|change| !change.lasts())),
+        Ok(restored) => assert!(restored.change.is_none_or(|change| !change.is_exported())),
         Err(reason) => assert!(!reason.is_empty()),
     }
     if let FactKey::Pushed(PushedFact::Referrer(_, subject, digest)) = key {

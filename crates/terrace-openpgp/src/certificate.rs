@@ -417,8 +417,8 @@ impl<I: Iterator<Item = Part>> Reader<I> {
     fn count_self_signature(&mut self) -> Result<(), CertificateError> {
         self.self_signatures += 1;
         if self.self_signatures > limits::SELF_SIGNATURES {
-            let most = limits::SELF_SIGNATURES;
-            let reason = format!("it has more than {most} self-signatures");
+            let limit = limits::SELF_SIGNATURES;
+            let reason = format!("it has more than {limit} self-signatures");
             return Err(CertificateError::Malformed(reason));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use terrace_core::api::endpoint::{Access, ENDPOINTS};
 use terrace_core::api::route::{OAuthRoute, Route};
-use terrace_core::auth::access::PREFIX;
+use terrace_core::auth::access::TOKEN_PREFIX;
 use terrace_core::http::method::Method;
 
 use crate::support::faults::{Break, Failure, Operations, at_each_write};
@@ -147,7 +147,7 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
         is_admin,
     };
     let read = token(&["read"]);
-    let typo = read.replace(PREFIX, "terrace_x");
+    let typo = read.replace(TOKEN_PREFIX, "terrace_x");
     vec![
         caller("none", "", [true, false, false, false]),
         caller("wrong", "wrong", [false; 4]),

@@ -89,11 +89,11 @@ fn each_read_of_a_protocol_names_one_key() {
                 user_agent: None,
             };
             if let (name, Decision::<()>::Read(lookup)) = begin(&head, &config, || UnixTime(0)) {
-                let most = match WITH_SEVERAL_KEYS.contains(&name) {
+                let limit = match WITH_SEVERAL_KEYS.contains(&name) {
                     true => KEYS_OF_READ,
                     false => 1,
                 };
-                assert!(lookup.keys().count() <= most, "{path}");
+                assert!(lookup.keys().count() <= limit, "{path}");
                 seen.insert(name);
             }
         }

@@ -418,9 +418,9 @@ impl RequestSeam for MemoryRequest {
         Ok(self.body.take().unwrap_or_default())
     }
 
-    async fn bytes_up_to(&mut self, most: u64) -> Result<Vec<u8>, BodyError> {
+    async fn bytes_up_to(&mut self, limit: u64) -> Result<Vec<u8>, BodyError> {
         let mut bytes = self.body.take().unwrap_or_default();
-        bytes.truncate(usize::try_from(most).unwrap() + 1);
+        bytes.truncate(usize::try_from(limit).unwrap() + 1);
         Ok(bytes)
     }
 

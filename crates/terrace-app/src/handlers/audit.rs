@@ -24,8 +24,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     // The newest number is read before the entries: an entry written in between would otherwise seem to be
     // missing.
     let newest = audit::newest_known(ctx).await?;
-    let most = limits::AUDIT_AT_ONCE;
-    let page = facts.list(AUDIT, after.as_deref(), most).await?;
+    let limit = limits::AUDIT_AT_ONCE;
+    let page = facts.list(AUDIT, after.as_deref(), limit).await?;
     let is_recent = |fact: &&ListedFact| {
         let at = fact.metadata.iter().find(|(name, _)| name == AT);
         let at = at.and_then(|(_, at)| at.parse::<u64>().ok());
@@ -40,7 +40,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     });
     let entries = join_all(read).await.into_iter();
     let entries = entries.collect::<Result<Vec<String>, Failure>>()?;
-    let last = page.facts.last().filter(|_| page.is_cut);
+    let last = page.facts.last().filter(|_| page.is_truncated);
     let next = last.and_then(|fact| fact.name.parse().ok());
     Ok(json::reply(
         200,

@@ -18,9 +18,9 @@ pub(crate) fn content_length<R: Request>(request: &R) -> Result<u64, Problem> {
 }
 
 /// Reads the body of a request entirely. It is known to be small.
-pub(crate) async fn whole<R: Request>(request: &mut R, most: u64) -> Result<Vec<u8>, Failure> {
-    if content_length(request)? > most {
-        return Err(Problem::TooLarge(most).into());
+pub(crate) async fn whole<R: Request>(request: &mut R, limit: u64) -> Result<Vec<u8>, Failure> {
+    if content_length(request)? > limit {
+        return Err(Problem::TooLarge(limit).into());
     }
     request.bytes().await.map_err(|BodyError(cause)| {
         let message = format!("the body could not be read completely: {cause}");
@@ -31,11 +31,11 @@ pub(crate) async fn whole<R: Request>(request: &mut R, most: u64) -> Result<Vec<
 /// The rule for the parameter `after`, for error messages.
 pub(crate) const AFTER: &str = "it must be the value of `next` in the previous response";
 
-pub(crate) fn check_count(count: usize, most: usize) -> Result<(), Problem> {
-    if count <= most {
+pub(crate) fn check_count(count: usize, limit: usize) -> Result<(), Problem> {
+    if count <= limit {
         return Ok(());
     }
     Err(Problem::BadRequest(format!(
-        "the request contains {count} items: it must contain at most {most}"
+        "the request contains {count} items: it must contain at most {limit}"
     )))
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use terrace_core::api::admin::{FactBody, FactsAnswer, RefusedFact, RestoreAnswer, RestoreBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
-use terrace_core::storage::key::{FactKey, IndexKey, PASSING};
+use terrace_core::storage::key::{FactKey, IndexKey, NOT_EXPORTED};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ use crate::services::{garbage, refresh, restore};
 
 /// How many documents are read at once: as many connections as a Worker may have open
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
-const AT_ONCE: usize = 6;
+const CONCURRENT_READS: usize = 6;
 
 /// The result of reading a document.
 enum ReadFact {
@@ -37,11 +37,11 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
     let after = call.after();
-    let (keys, is_cut) = fact_keys(ctx, &prefix, after.as_deref()).await?;
+    let (keys, is_truncated) = fact_keys(ctx, &prefix, after.as_deref()).await?;
     let mut answer = FactsAnswer::default();
     let mut last = None;
     let mut bytes = 0;
-    for some in keys.chunks(AT_ONCE) {
+    for some in keys.chunks(CONCURRENT_READS) {
         if bytes >= limits::FACTS_BYTES {
             break;
         }
@@ -61,7 +61,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
             }
         }
     }
-    answer.next = last.filter(|last| is_cut || Some(last) != keys.last());
+    answer.next = last.filter(|last| is_truncated || Some(last) != keys.last());
     Ok(json::reply(200, &answer)?.into())
 }
 
@@ -83,16 +83,16 @@ async fn fact_keys<P: Host>(
     };
     // Transient documents are listed only if the prefix asks for them.
     let is_passed_over = |key: &str| {
-        let mut passing = PASSING.iter();
+        let mut passing = NOT_EXPORTED.iter();
         passing
             .find(|it| key.starts_with(**it) && !prefix.starts_with(**it))
             .copied()
     };
-    let most = limits::FACTS_AT_ONCE;
+    let limit = limits::FACTS_AT_ONCE;
     let mut keys = Vec::new();
     'pages: loop {
         let facts = ctx.host.facts();
-        let page = facts.list(prefix, after.as_deref(), most).await?;
+        let page = facts.list(prefix, after.as_deref(), limit).await?;
         for fact in page.facts {
             let key = format!("{prefix}{}", fact.name);
             if let Some(passing) = is_passed_over(&key) {
@@ -101,13 +101,13 @@ async fn fact_keys<P: Host>(
                 after = end.strip_prefix(prefix).map(str::to_owned);
                 continue 'pages;
             }
-            if u64::try_from(keys.len()).unwrap_or_default() >= most.into() {
+            if u64::try_from(keys.len()).unwrap_or_default() >= limit.into() {
                 return Ok((keys, true));
             }
             after = Some(fact.name);
             keys.push(key);
         }
-        if !page.is_cut {
+        if !page.is_truncated {
             return Ok((keys, false));
         }
     }

@@ -125,9 +125,9 @@ fn add_to(
         }
     }
     if document.keys.len() > limits::KEYS {
-        let most = limits::KEYS;
+        let limit = limits::KEYS;
         let reason = format!(
-            "the namespace would have more than {most} signing keys, the maximum: remove one first"
+            "the namespace would have more than {limit} signing keys, the maximum: remove one first"
         );
         return Err(Problem::Invalid(vec![reason]));
     }

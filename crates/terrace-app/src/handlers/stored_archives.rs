@@ -32,12 +32,12 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         (true, Some(urls)) => Some(urls),
         (true, None) => return Err(no_signer().into()),
     };
-    let most = match urls {
+    let limit = match urls {
         Some(_) => limits::STORED_URLS_AT_ONCE,
         None => limits::STORED_AT_ONCE,
     };
     let after = call.after();
-    let listed = list_stored(ctx, after.as_deref(), most).await?;
+    let listed = list_stored(ctx, after.as_deref(), limit).await?;
     let now = ctx.host.clock().now();
     let mut answer = StoredAnswer {
         now,
@@ -64,8 +64,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
 /// Hashes stored bytes again, natively: they do not enter wasm.
 pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let VerifyBody { after } = json::parse(&call.body)?;
-    let most = limits::VERIFIED_AT_ONCE;
-    let listed = list_stored(ctx, after.as_deref(), most).await?;
+    let limit = limits::VERIFIED_AT_ONCE;
+    let listed = list_stored(ctx, after.as_deref(), limit).await?;
     let mut answer = VerifyAnswer {
         next: listed.next(),
         ..VerifyAnswer::default()
@@ -103,7 +103,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
     let Some(urls) = &ctx.config.archive_urls else {
         return Err(no_signer().into());
     };
-    let (most, why) = urls.upload_limit();
+    let (limit, why) = urls.upload_limit();
     let look = garbage::fence(ctx).await?;
     let mut answer = UploadsAnswer::default();
     for UploadBody { key: text, size } in archives {
@@ -116,9 +116,9 @@ pub(crate) async fn ask_for_copies<P: Host>(
         if archives::is_stored(ctx, key, Some(size), &look).await? {
             continue;
         }
-        if size > most {
+        if size > limit {
             let told =
-                format!("{text} has {size} bytes: the maximum for an upload is {most} ({why})");
+                format!("{text} has {size} bytes: the maximum for an upload is {limit} ({why})");
             return Err(Problem::Invalid(vec![told]).into());
         }
         answer
@@ -132,7 +132,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
 async fn list_stored<P: Host>(
     ctx: &Context<'_, P>,
     after: Option<&str>,
-    most: u32,
+    limit: u32,
 ) -> Result<Listed, Failure> {
     let (prefix, after) = match after {
         None | Some("") => (ARCHIVES, None),
@@ -145,7 +145,7 @@ async fn list_stored<P: Host>(
     };
     let after = after.filter(|after| !after.is_empty());
     let archives = ctx.host.archives();
-    let page = archives.list_bytes(prefix, after, most).await?;
+    let page = archives.list_bytes(prefix, after, limit).await?;
     Ok(Listed { prefix, page })
 }
 
@@ -159,7 +159,7 @@ impl Listed {
     /// Returns the cursor of the next page.
     fn next(&self) -> Option<String> {
         match self.page.objects.last() {
-            Some(last) if self.page.is_cut => Some(format!("{}{}", self.prefix, last.name)),
+            Some(last) if self.page.is_truncated => Some(format!("{}{}", self.prefix, last.name)),
             _ if self.prefix == ARCHIVES => Some(BLOBS.to_owned()),
             _ => None,
         }

@@ -35,9 +35,8 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         }
         Some(seconds) => {
             let range = limits::TOKEN_LIFETIME_SECONDS;
-            let (least, most) = (range.start(), range.end());
-            let told =
-                format!("expires_in is {seconds}: it must be from {least} to {most} seconds");
+            let (min, max) = (range.start(), range.end());
+            let told = format!("expires_in is {seconds}: it must be from {min} to {max} seconds");
             return Err(invalid(told).into());
         }
     };
@@ -67,7 +66,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         tokens.extend(document.map(|document| TokenAnswer::new(id, &document, None)));
     }
     let last = page.facts.into_iter().next_back().map(|fact| fact.name);
-    let next = last.filter(|_| page.is_cut);
+    let next = last.filter(|_| page.is_truncated);
     Ok(json::reply(200, &TokenPage { tokens, next })?.into())
 }
 
@@ -89,8 +88,8 @@ pub(crate) async fn rotate<P: Host>(
         return Err(Problem::Conflict(vec![told]).into());
     }
     if overlap > limits::TOKEN_OVERLAP_SECONDS {
-        let most = limits::TOKEN_OVERLAP_SECONDS;
-        let told = format!("overlap is {overlap}: it must be at most {most} seconds");
+        let max = limits::TOKEN_OVERLAP_SECONDS;
+        let told = format!("overlap is {overlap}: it must be at most {max} seconds");
         return Err(Problem::Invalid(vec![told]).into());
     }
     let lifetime = old.expires.map(|expires| expires.since(old.created));

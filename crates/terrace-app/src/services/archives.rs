@@ -18,7 +18,7 @@ use crate::services::garbage::GcFence;
 
 /// How many archives are inspected at once: as many connections as the platform allows
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
-const ARCHIVES_AT_ONCE: usize = 6;
+const CONCURRENT_ARCHIVES: usize = 6;
 
 pub(crate) async fn states<P: Host>(
     ctx: &Context<'_, P>,
@@ -26,7 +26,7 @@ pub(crate) async fn states<P: Host>(
     fence: &GcFence,
 ) -> Result<Vec<ArchiveState>, Failure> {
     let mut states = Vec::new();
-    for some in expected.chunks(ARCHIVES_AT_ONCE) {
+    for some in expected.chunks(CONCURRENT_ARCHIVES) {
         let looked = some.iter().map(|it| state(ctx, it, fence));
         states.extend(try_join_all(looked).await?);
     }

@@ -18,7 +18,7 @@ pub(crate) const AT: &str = "at";
 
 /// The page size when looking for the newest entry
 /// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
-const AT_ONCE: u32 = 1_000;
+const ENTRIES_PER_LISTING: u32 = 1_000;
 
 /// The contents of an audit entry that are known before the change is made.
 pub(crate) struct Change {
@@ -157,15 +157,15 @@ pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, F
 async fn newest_behind<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
     let mut newest = number + 1;
     loop {
-        let behind = format!("{newest:012}");
+        let after = format!("{newest:012}");
         let facts = ctx.host.facts();
-        let page = facts.list(AUDIT, Some(&behind), AT_ONCE).await?;
+        let page = facts.list(AUDIT, Some(&after), ENTRIES_PER_LISTING).await?;
         let last = page.facts.last().and_then(|fact| fact.name.parse().ok());
         match last {
             Some(last) if last > newest => newest = last,
             _ => return Ok(newest),
         }
-        if !page.is_cut {
+        if !page.is_truncated {
             return Ok(newest);
         }
     }

@@ -93,18 +93,18 @@ pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool
     if address.is_empty() {
         return false;
     }
-    let most = ctx.config.failures_a_minute;
+    let limit = ctx.config.failures_a_minute;
     let now = ctx.host.clock().now();
     let throttle = ctx.host.cache().throttle();
     let count = throttle.borrow_mut().count(address, now);
     let network = network(address);
-    if count == most.saturating_add(1) {
+    if count == limit.saturating_add(1) {
         let line = format!(
             "access: too many wrong credentials from {network}; further ones are not logged"
         );
         ctx.host.log(&line);
     }
-    count > most || ctx.host.is_one_failure_too_many(&network).await
+    count > limit || ctx.host.is_one_failure_too_many(&network).await
 }
 
 /// Returns the response to a read with a token that is revoked, or cannot be checked.

@@ -11,7 +11,7 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, ListedFact, Revision,
 pub(crate) const BUSY_TRIES: u32 = 10;
 
 /// The page size of a listing.
-const PAGE: u32 = 1_000;
+const FACTS_PER_LISTING: u32 = 1_000;
 
 /// Returns the parsed document of a key, if it exists.
 pub(crate) async fn read<P: Host, T: DeserializeOwned>(
@@ -42,16 +42,20 @@ pub(crate) async fn list<P: Host>(
 ) -> Result<Vec<ListedFact>, Failure> {
     let mut all: Vec<ListedFact> = Vec::new();
     loop {
-        let behind = all.last().map(|fact| fact.name.as_str());
-        let page = ctx.host.facts().list(prefix, behind, PAGE).await?;
-        if page.is_cut && page.facts.is_empty() {
+        let after = all.last().map(|fact| fact.name.as_str());
+        let page = ctx
+            .host
+            .facts()
+            .list(prefix, after, FACTS_PER_LISTING)
+            .await?;
+        if page.is_truncated && page.facts.is_empty() {
             return Err(Failure::Store(StoreError::Failed {
                 operation: format!("list {prefix}"),
                 cause: "there is more, and it is not told".to_owned(),
             }));
         }
         all.extend(page.facts);
-        if !page.is_cut {
+        if !page.is_truncated {
             return Ok(all);
         }
     }

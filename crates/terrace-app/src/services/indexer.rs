@@ -86,17 +86,17 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
     key_id: KeyId,
-    behind: Option<&str>,
+    after: Option<&str>,
 ) -> Result<Option<String>, Failure> {
     let prefix = FactKey::releases_in(namespace);
-    let most = limits::SIGNED_RELEASES_AT_ONCE;
-    let page = ctx.host.facts().list(&prefix, behind, most).await?;
+    let limit = limits::SIGNED_RELEASES_AT_ONCE;
+    let page = ctx.host.facts().list(&prefix, after, limit).await?;
     let mut packages: Vec<Package> = Vec::new();
     let began = ctx.operations();
-    let (mut last, mut is_cut) = (None, page.is_cut);
+    let (mut last, mut is_truncated) = (None, page.is_truncated);
     for fact in &page.facts {
         if ctx.operations() - began > limits::SIGNED_OPERATIONS {
-            is_cut = true;
+            is_truncated = true;
             break;
         }
         last = Some(fact.name.clone());
@@ -124,7 +124,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     for package in &packages {
         refresh_lists(ctx, package).await?;
     }
-    Ok(last.filter(|_| is_cut))
+    Ok(last.filter(|_| is_truncated))
 }
 
 pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {

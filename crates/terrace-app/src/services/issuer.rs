@@ -165,13 +165,13 @@ async fn read_from<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     url: &HttpsUrl,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<u8>, Failure> {
     let inquiry = Inquiry {
         url: url.to_string(),
         form: None,
         authorization: None,
-        max_bytes: most as u64,
+        max_bytes: limit as u64,
     };
     let upstream = ctx.host.upstream();
     let answer = upstream

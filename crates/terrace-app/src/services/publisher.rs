@@ -7,7 +7,7 @@ use terrace_core::index::DescribedVersion;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
-    ExpectedArchive, Plan, Publication, Seen, Step, StoredRelease, release_metadata,
+    ExpectedArchive, ObservedState, Plan, Publication, Step, StoredRelease, release_metadata,
 };
 use terrace_core::storage::key::FactKey;
 
@@ -80,7 +80,7 @@ async fn observe<P: Host>(
     publication: &Publication,
     requires_possession: bool,
     fence: &GcFence,
-) -> Result<Seen, Failure> {
+) -> Result<ObservedState, Failure> {
     let package = publication.package();
     let version = publication.version();
     let mut existing = releases::stored(ctx, &package, version).await?;
@@ -96,7 +96,7 @@ async fn observe<P: Host>(
     }
     let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
     if existing.as_ref().map_or(is_lost, settles) {
-        return Ok(Seen {
+        return Ok(ObservedState {
             existing,
             described,
             keys: Vec::new(),
@@ -114,7 +114,7 @@ async fn observe<P: Host>(
         true => staging::promote(ctx, publication, fence).await?,
         false => archives::states(ctx, &publication.archives(), fence).await?,
     };
-    Ok(Seen {
+    Ok(ObservedState {
         existing,
         described,
         keys,

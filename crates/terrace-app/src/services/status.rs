@@ -143,9 +143,9 @@ fn replace(
     let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
     let unrevoked = statuses.versions.values().filter(|it| !is_revoked(it));
     if !revokes && unrevoked.count() > limits::VERSION_STATUSES {
-        let most = limits::VERSION_STATUSES;
+        let limit = limits::VERSION_STATUSES;
         let message = format!(
-            "{most} versions already have a status, the maximum: deprecate the package instead"
+            "{limit} versions already have a status, the maximum: deprecate the package instead"
         );
         return Err(Problem::Invalid(vec![message]));
     }

@@ -18,7 +18,7 @@ pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealError, SealKey, Sealable, Seals};
 pub use throttle::{Throttle, network};
-pub use token::{AccessTokenError, PREFIX, Token, TokenKeys, TokenName, TokenNameError};
+pub use token::{AccessTokenError, TOKEN_PREFIX, Token, TokenKeys, TokenName, TokenNameError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -170,7 +170,7 @@ impl Access {
         if presented == ANONYMOUS {
             return Ok(Caller::Anonymous);
         }
-        if presented.starts_with(PREFIX) {
+        if presented.starts_with(TOKEN_PREFIX) {
             let token = roots.keys.read(&presented, now);
             let token = token.map_err(CredentialsError::Token)?;
             return Ok(Caller::Bearer(Box::new(token)));

@@ -123,11 +123,11 @@ where
 
 /// Checks a value that is sent to a provider unchanged. The error omits the value.
 fn short(name: &'static str, text: String) -> Result<String, ConfigError> {
-    let most = limits::LOGIN_CLIENT_BYTES;
-    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    let max = limits::LOGIN_CLIENT_BYTES;
+    if text.len() <= max && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Ok(text);
     }
-    let rule = format!("must be at most {most} printable ASCII characters");
+    let rule = format!("must be at most {max} printable ASCII characters");
     Err(error(name, rule))
 }
 
@@ -138,8 +138,8 @@ fn lifetime(value: Option<String>) -> Result<u64, ConfigError> {
     let range = limits::TOKEN_LIFETIME_SECONDS;
     let seconds = value.parse().ok().filter(|seconds| range.contains(seconds));
     seconds.ok_or_else(|| {
-        let (least, most) = (range.start(), range.end());
-        let rule = format!("is {value:?}: it must be a number of seconds from {least} to {most}");
+        let (min, max) = (range.start(), range.end());
+        let rule = format!("is {value:?}: it must be a number of seconds from {min} to {max}");
         error(LOGIN_LIFETIME, rule)
     })
 }

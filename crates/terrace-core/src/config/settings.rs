@@ -6,7 +6,7 @@ use super::ConfigError;
 use terrace_base::spelling;
 
 /// The prefix of the name of every setting.
-const PREFIX: &str = "TERRACE_";
+const VARIABLE_PREFIX: &str = "TERRACE_";
 
 /// The variables of the `terrace` command, which have the same prefix.
 const COMMAND_VARIABLES: [&str; 4] = [
@@ -114,13 +114,13 @@ settings! {
 /// case and with anything after it (`TERRACE-ACCESS`), or with a word that is one edit away from `TERRACE_`
 /// (`TERACE_ACCESS`). All others are bindings.
 pub fn is_meant_for_terrace(name: &str) -> bool {
-    let beginning = name.get(..PREFIX.len() - 1).unwrap_or_default();
-    if beginning.eq_ignore_ascii_case(PREFIX.trim_end_matches('_')) {
+    let beginning = name.get(..VARIABLE_PREFIX.len() - 1).unwrap_or_default();
+    if beginning.eq_ignore_ascii_case(VARIABLE_PREFIX.trim_end_matches('_')) {
         return true;
     }
     let first_word = name.split_inclusive('_').next().unwrap_or_default();
-    first_word.len().abs_diff(PREFIX.len()) <= 1
-        && spelling::distance(&first_word.to_ascii_uppercase(), PREFIX) <= 1
+    first_word.len().abs_diff(VARIABLE_PREFIX.len()) <= 1
+        && spelling::distance(&first_word.to_ascii_uppercase(), VARIABLE_PREFIX) <= 1
 }
 
 /// Returns whether a member of the environment is a variable that is meant for Terrace. An object, such as a
@@ -178,7 +178,11 @@ mod tests {
     fn every_setting_is_accepted_and_occurs_once() {
         for (place, setting) in SETTINGS.iter().enumerate() {
             assert_eq!(refusal(setting.name), None);
-            assert!(setting.name.starts_with(PREFIX), "{}", setting.name);
+            assert!(
+                setting.name.starts_with(VARIABLE_PREFIX),
+                "{}",
+                setting.name
+            );
             let others = SETTINGS.iter().skip(place + 1);
             assert!(others.into_iter().all(|other| other.name != setting.name));
         }

@@ -68,7 +68,7 @@ impl Form<'_> {
     ///
     /// # Errors
     /// The first rule that is violated.
-    pub fn check(self, most: usize) -> Result<(), FormError> {
+    pub fn check(self, limit: usize) -> Result<(), FormError> {
         let mut names: Vec<Cow<'_, str>> = Vec::new();
         for pair in Pair::all(self.0) {
             let value = decoded(pair.value.unwrap_or_default(), Plus::Space);
@@ -77,7 +77,7 @@ impl Form<'_> {
             if names.contains(&name) {
                 return Err(FormError::Twice);
             }
-            if names.len() >= most {
+            if names.len() >= limit {
                 return Err(FormError::TooMany);
             }
             names.push(name);

@@ -64,7 +64,7 @@ pub struct Position {
     pub section: Section,
     /// The name after which the walk continues, without the section's prefix; in [`Section::Indices`] a whole
     /// key.
-    pub behind: String,
+    pub after: String,
     /// The page of the listing in [`Section::Indices`], as the storage's own cursor.
     pub page: Option<String>,
 }
@@ -167,14 +167,14 @@ impl Section {
 impl Position {
     /// Returns the beginning of a section.
     pub fn start(section: Section) -> Self {
-        Self::behind(section, String::new())
+        Self::after(section, String::new())
     }
 
     /// Returns the position after a name of a section.
-    pub fn behind(section: Section, behind: String) -> Self {
+    pub fn after(section: Section, after: String) -> Self {
         Self {
             section,
-            behind,
+            after,
             page: None,
         }
     }
@@ -182,10 +182,10 @@ impl Position {
     /// Returns the beginning of a walk over a single package.
     pub fn start_of(package: &Package) -> Self {
         let releases = FactKey::releases_of(package);
-        let behind = releases.strip_prefix(RELEASES).unwrap_or_default();
+        let after = releases.strip_prefix(RELEASES).unwrap_or_default();
         // Without the slash, because the lists of the package have not been checked yet.
-        let behind = behind.trim_end_matches('/').to_owned();
-        Self::behind(Section::Releases, behind)
+        let after = after.trim_end_matches('/').to_owned();
+        Self::after(Section::Releases, after)
     }
 }
 
@@ -193,14 +193,14 @@ impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             section,
-            behind,
+            after,
             page,
         } = self;
         f.write_str(section.prefix())?;
         if *section == Section::Indices {
             write!(f, "{}{SEPARATOR}", page.as_deref().unwrap_or_default())?;
         }
-        f.write_str(behind)
+        f.write_str(after)
     }
 }
 
@@ -221,7 +221,7 @@ impl FromStr for Position {
         let section = Section::ALL.into_iter().find(section);
         let section = section.ok_or(PositionError)?;
         let rest = text.strip_prefix(section.prefix()).unwrap_or_default();
-        let (page, behind) = match section {
+        let (page, after) = match section {
             Section::Indices => rest.split_once(SEPARATOR).ok_or(PositionError)?,
             _ => ("", rest),
         };
@@ -229,7 +229,7 @@ impl FromStr for Position {
         let page = page.map(str::to_owned);
         Ok(Self {
             section,
-            behind: behind.to_owned(),
+            after: after.to_owned(),
             page,
         })
     }
@@ -275,10 +275,10 @@ terrace_base::text_serde!(GarbageState);
 mod tests {
     use super::*;
 
-    fn position(section: Section, behind: &str, page: Option<&str>) -> Position {
+    fn position(section: Section, after: &str, page: Option<&str>) -> Position {
         Position {
             section,
-            behind: behind.to_owned(),
+            after: after.to_owned(),
             page: page.map(str::to_owned),
         }
     }

@@ -151,10 +151,10 @@ impl StatusDocument {
             .iter()
             .map(|(_, version, it)| format!("{address} {version} is {}: {}", it.state, it.reason));
         let mut lines: Vec<String> = of_package.chain(of_versions).collect();
-        let most = revoked + limits::WARNINGS;
-        let more = lines.len().saturating_sub(most);
+        let limit = revoked + limits::WARNINGS;
+        let more = lines.len().saturating_sub(limit);
         if more > 0 {
-            lines.truncate(most);
+            lines.truncate(limit);
             lines.push(format!(
                 "{address}: {more} more versions are deprecated or withdrawn"
             ));

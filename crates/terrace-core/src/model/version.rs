@@ -94,10 +94,10 @@ impl FromStr for Version {
             value: text.to_owned(),
             cause: cause.to_string(),
         })?;
-        let most = i64::MAX.unsigned_abs();
+        let limit = i64::MAX.unsigned_abs();
         if [version.major, version.minor, version.patch]
             .iter()
-            .any(|number| *number > most)
+            .any(|number| *number > limit)
         {
             return Err(VersionError::TooLarge(text.to_owned()));
         }

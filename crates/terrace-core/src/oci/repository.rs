@@ -61,11 +61,11 @@ impl OciRequest {
     /// The error code of the specification, with the value and the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
         if path.len() > limits::PATH_BYTES {
-            let most = limits::PATH_BYTES;
+            let limit = limits::PATH_BYTES;
             return Err(OciError::new(
                 OciCode::NameInvalid,
                 format!(
-                    "the path is {} bytes long, at most {most} are allowed",
+                    "the path is {} bytes long, at most {limit} are allowed",
                     path.len()
                 ),
             ));

@@ -198,9 +198,9 @@ pub(super) fn parse_source(text: Option<&str>) -> Result<Option<SourceDocument>,
 
 fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
     if texts.is_empty() || texts.len() > limits::PROTOCOLS {
-        let most = limits::PROTOCOLS;
+        let limit = limits::PROTOCOLS;
         return Err(vec![format!(
-            "protocols must list 1 to {most} plugin protocol versions, such as \"5.0\"; {} are given",
+            "protocols must list 1 to {limit} plugin protocol versions, such as \"5.0\"; {} are given",
             texts.len()
         )]);
     }
@@ -213,11 +213,11 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
 
 /// Parses plugin protocols, in ascending order. None of them needs to be one that clients run.
 pub(super) fn parse_protocol_list(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
-    let most = limits::PROTOCOLS;
-    if texts.len() > most {
+    let limit = limits::PROTOCOLS;
+    if texts.len() > limit {
         let given = texts.len();
         return Err(vec![format!(
-            "protocols may list at most {most} plugin protocol versions; {given} are given"
+            "protocols may list at most {limit} plugin protocol versions; {given} are given"
         )]);
     }
     let mut protocols: Vec<ProtocolVersion> = Vec::new();
@@ -291,12 +291,12 @@ fn without_reasons(
 }
 
 fn check_number(packages: usize) -> Result<(), Vec<String>> {
-    let most = limits::PLATFORMS;
-    if (1..=most).contains(&packages) {
+    let limit = limits::PLATFORMS;
+    if (1..=limit).contains(&packages) {
         return Ok(());
     }
     Err(vec![format!(
-        "packages must list 1 to {most} platforms; {packages} are given"
+        "packages must list 1 to {limit} platforms; {packages} are given"
     )])
 }
 
@@ -375,10 +375,10 @@ fn parse_h1(text: &str) -> Result<PackageHash, String> {
 
 /// Returns the reason to reject the size of an archive, if there is one.
 pub(super) fn size_reason(filename: &str, size: u64) -> Option<String> {
-    let most = limits::ARCHIVE_BYTES;
-    (size == 0 || size > most).then(|| {
+    let limit = limits::ARCHIVE_BYTES;
+    (size == 0 || size > limit).then(|| {
         format!(
-            "{}: the size is {size} bytes, but must be from 1 to {most}",
+            "{}: the size is {size} bytes, but must be from 1 to {limit}",
             short(filename)
         )
     })

@@ -75,7 +75,7 @@ use crate::model::version::Version;
 use terrace_base::digest::Sha256;
 
 pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, StagedKey};
-pub use parse::PASSING;
+pub use parse::NOT_EXPORTED;
 
 /// A key in R2 that holds a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

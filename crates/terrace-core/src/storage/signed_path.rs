@@ -14,7 +14,7 @@ use terrace_base::time::UnixTime;
 use terrace_presign::SignedMethod;
 
 /// Path prefix of all URLs of stored objects.
-pub const PREFIX: &str = "/archives/";
+pub const SIGNED_PATH_PREFIX: &str = "/archives/";
 
 /// Path prefix of pull-through URLs, for packages that are not stored yet.
 pub const PULL_PREFIX: &str = "/pull/";
@@ -124,7 +124,11 @@ impl PathSigner {
     fn path(&self, method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
         let message = message(method, object, size, expires);
         let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
-        format!("{PREFIX}{}/{mac}/{}", expires.0, object.file_name())
+        format!(
+            "{SIGNED_PATH_PREFIX}{}/{mac}/{}",
+            expires.0,
+            object.file_name()
+        )
     }
 }
 
@@ -195,7 +199,7 @@ mod tests {
     }
 
     fn read(path: &str) -> SignedPath {
-        let mut parts = path.strip_prefix(PREFIX).unwrap().split('/');
+        let mut parts = path.strip_prefix(SIGNED_PATH_PREFIX).unwrap().split('/');
         let mut next = || parts.next().unwrap();
         SignedPath::parse(next(), next(), next()).unwrap()
     }

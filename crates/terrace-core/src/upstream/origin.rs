@@ -104,8 +104,8 @@ fn shortened(text: &str) -> String {
 
 /// Returns a bounded part of an origin's text in readable form.
 fn plain(text: &str) -> String {
-    let most = 2 * limits::ORIGIN_TEXT_CHARS;
-    untrusted::line(text).at_most(most).to_string()
+    let limit = 2 * limits::ORIGIN_TEXT_CHARS;
+    untrusted::line(text).at_most(limit).to_string()
 }
 
 #[cfg(test)]

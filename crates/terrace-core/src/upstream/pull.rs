@@ -6,7 +6,7 @@
 mod document;
 mod pattern;
 
-pub use document::{OriginDocument, OriginDocumentError, SeenVersion};
+pub use document::{KnownVersion, OriginDocument, OriginDocumentError};
 pub use pattern::{ProviderPattern, ProviderPatternError, VersionPattern};
 
 use std::fmt;
@@ -94,7 +94,7 @@ impl PullPolicy {
     }
 
     /// Whether a version that its origin lists, and that is not stored here, is shown now.
-    pub fn admits(&self, address: &MirroredAddress, seen: &SeenVersion, now: UnixTime) -> bool {
+    pub fn admits(&self, address: &MirroredAddress, seen: &KnownVersion, now: UnixTime) -> bool {
         let age = now.since(seen.first_seen);
         age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
     }
@@ -201,8 +201,8 @@ mod tests {
         })
     }
 
-    fn seen(version: &str, first_seen: u64) -> SeenVersion {
-        SeenVersion {
+    fn seen(version: &str, first_seen: u64) -> KnownVersion {
+        KnownVersion {
             version: version.parse().unwrap(),
             platforms: Vec::new(),
             first_seen: UnixTime(first_seen),

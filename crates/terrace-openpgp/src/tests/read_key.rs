@@ -550,14 +550,14 @@ fn the_later_copy_of_a_duplicate_key_is_kept() {
 
 #[test]
 fn more_keys_than_the_limit_are_refused() {
-    let most = u8::try_from(limits::CERTIFICATES).unwrap();
+    let limit = u8::try_from(limits::CERTIFICATES).unwrap();
     let many = |count| -> Vec<_> {
         (0..count)
             .map(|n| forge::certificate(&Key::v4(n)))
             .collect()
     };
-    assert_eq!(parse_forged(&many(most)), Ok(limits::CERTIFICATES));
-    let error = parse_forged(&many(most + 1)).unwrap_err();
+    assert_eq!(parse_forged(&many(limit)), Ok(limits::CERTIFICATES));
+    let error = parse_forged(&many(limit + 1)).unwrap_err();
     assert_eq!(error, OpenPgpError::TooManyKeys(limits::CERTIFICATES + 1));
 }
 

@@ -156,8 +156,8 @@ fn stored_bytes_are_hashed_by_the_platform() {
     fixture.publish(&registry);
     // The cursor is the key before that of the archive.
     let digest = sha256(&fixture.archive);
-    let behind = json!({ "after": format!("archives/{digest}") });
-    let step = post(&registry, "/admin/v1/verify", &behind)
+    let after = json!({ "after": format!("archives/{digest}") });
+    let step = post(&registry, "/admin/v1/verify", &after)
         .expect(200)
         .json();
     assert!(step["looked_at"].as_u64().unwrap() >= 1, "{step}");

@@ -14,7 +14,7 @@ use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::{create, post, revoke};
 use crate::support::{ModuleFixture, ProviderFixture};
 
-const PASSING: [&str; 8] = [
+const NOT_EXPORTED: [&str; 8] = [
     "audit-head",
     "changes/",
     "garbage/",
@@ -28,14 +28,14 @@ const PASSING: [&str; 8] = [
 /// Returns the entries of all pages of a listing.
 fn all(registry: &Registry, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
-    let mut behind = String::new();
+    let mut after = String::new();
     loop {
-        let page = registry.admin("GET", &format!("{path}&after={behind}"), None);
+        let page = registry.admin("GET", &format!("{path}&after={after}"), None);
         let page = page.expect(200).json();
         assert!(page.get("unknown").is_none(), "{page}");
         found.extend(page[name].as_array().unwrap().clone());
         match page["next"].as_str() {
-            Some(next) => behind = next.replace(':', "%3A"),
+            Some(next) => after = next.replace(':', "%3A"),
             None => return found,
         }
     }
@@ -103,7 +103,7 @@ type Objects = BTreeMap<String, (Vec<u8>, Vec<(String, String)>)>;
 
 fn lasting(memory: &Memory) -> Objects {
     let mut objects = memory.objects();
-    objects.retain(|key, _| !PASSING.iter().any(|prefix| key.starts_with(prefix)));
+    objects.retain(|key, _| !NOT_EXPORTED.iter().any(|prefix| key.starts_with(prefix)));
     objects.retain(|key, _| !key.starts_with("audit/"));
     let objects = objects.into_iter().map(|(key, bytes)| {
         let mut metadata = memory.metadata(&key);

@@ -80,15 +80,15 @@ fn small_steps_have_the_same_result_as_large_ones() {
 fn a_step_stays_within_its_budget_of_operations() {
     let (memory, registry) = filled(&FEW);
     memory.lose_indices();
-    let mut behind = String::new();
+    let mut after = String::new();
     loop {
         memory.forget_operations();
-        let answer = step(&registry, &json!({ "after": behind }));
+        let answer = step(&registry, &json!({ "after": after }));
         // A step completes the item that it has begun: a version of two platforms has ten indices.
         let count = memory.operations().len();
         assert!(count <= 40 + 20, "{count}: {:?}", memory.operations());
         match answer["next"].as_str() {
-            Some(next) => next.clone_into(&mut behind),
+            Some(next) => next.clone_into(&mut after),
             None => break,
         }
     }

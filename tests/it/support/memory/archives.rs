@@ -48,17 +48,21 @@ impl Archives for Memory {
     async fn list_bytes(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<BytesPage, StoreError> {
         self.operation(Operation::new("R2 list", prefix), || {
             let bucket = &self.world.bucket;
-            let (objects, is_cut) = bucket.page(prefix, behind, most, |name, object| ListedBytes {
-                name,
-                size: object.bytes.len() as u64,
-                stored_at: UnixTime(object.written_ms / 1_000),
-            });
-            Ok(BytesPage { objects, is_cut })
+            let (objects, is_truncated) =
+                bucket.page(prefix, after, limit, |name, object| ListedBytes {
+                    name,
+                    size: object.bytes.len() as u64,
+                    stored_at: UnixTime(object.written_ms / 1_000),
+                });
+            Ok(BytesPage {
+                objects,
+                is_truncated,
+            })
         })
         .await
     }

@@ -70,20 +70,23 @@ impl Facts for Memory {
     async fn list(
         &self,
         prefix: &str,
-        behind: Option<&str>,
-        most: u32,
+        after: Option<&str>,
+        limit: u32,
     ) -> Result<FactPage, StoreError> {
         self.operation(Operation::new("R2 list", prefix), || {
             let bucket = &self.world.bucket;
-            let (facts, is_cut) = if bucket.is_page_empty() {
+            let (facts, is_truncated) = if bucket.is_page_empty() {
                 (Vec::new(), true)
             } else {
-                bucket.page(prefix, behind, most, |name, object| ListedFact {
+                bucket.page(prefix, after, limit, |name, object| ListedFact {
                     name,
                     metadata: object.metadata.clone(),
                 })
             };
-            Ok(FactPage { facts, is_cut })
+            Ok(FactPage {
+                facts,
+                is_truncated,
+            })
         })
         .await
     }

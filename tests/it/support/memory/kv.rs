@@ -12,7 +12,7 @@ use terrace_core::storage::key::IndexKey;
 
 use super::Memory;
 use super::edge::{Edge, Reader};
-use super::objects::PAGE;
+use super::objects::OBJECTS_PER_LISTING;
 use crate::support::faults::Operation;
 
 /// A namespace of KV.
@@ -72,8 +72,8 @@ impl Kv {
         let mut rest = documents
             .keys()
             .filter(|key| **key >= from && key.starts_with(prefix));
-        let most = self.keys_per_page.get().unwrap_or(PAGE);
-        let keys = rest.by_ref().take(most).cloned().collect();
+        let limit = self.keys_per_page.get().unwrap_or(OBJECTS_PER_LISTING);
+        let keys = rest.by_ref().take(limit).cloned().collect();
         let cursor = rest.next().cloned();
         IndexPage { keys, cursor }
     }

@@ -13,7 +13,7 @@ use terrace_core::storage::key::FactKey;
 use terrace_app::host::ReleasePage;
 
 /// The maximum number of objects in a page of a listing.
-pub const PAGE: usize = 1_000;
+pub const OBJECTS_PER_LISTING: usize = 1_000;
 
 /// The objects of a bucket.
 #[derive(Default)]
@@ -115,11 +115,11 @@ impl Bucket {
         &self,
         prefix: &str,
         after: Option<&str>,
-        most: u32,
+        limit: u32,
         view: impl Fn(String, &Object) -> T,
     ) -> (Vec<T>, bool) {
         let objects = self.objects.borrow();
-        let most = usize::try_from(most).unwrap();
+        let limit = usize::try_from(limit).unwrap();
         let from = match after {
             Some(after) => Bound::Excluded(format!("{prefix}{after}")),
             None => Bound::Included(prefix.to_owned()),
@@ -127,7 +127,7 @@ impl Bucket {
         let mut below = objects
             .range((from, Bound::Unbounded))
             .map_while(|(key, object)| Some((key.strip_prefix(prefix)?.to_owned(), object)));
-        let page = below.by_ref().take(most);
+        let page = below.by_ref().take(limit);
         let page = page.map(|(name, object)| view(name, object)).collect();
         (page, below.next().is_some())
     }
@@ -142,7 +142,7 @@ impl Bucket {
             .range(from..)
             .take_while(|(key, _)| key.starts_with(&prefix));
         for (key, object) in rest {
-            if page.releases.len() == PAGE {
+            if page.releases.len() == OBJECTS_PER_LISTING {
                 page.cursor = Some(key.clone());
                 break;
             }

@@ -74,7 +74,7 @@ fn a_listing_is_split_into_consecutive_pages() {
     let page = |after| {
         let page = done(memory.list("audit/", after, 2)).unwrap();
         let names = page.facts.into_iter().map(|fact| fact.name);
-        (names.collect::<Vec<_>>().join(" "), page.is_cut)
+        (names.collect::<Vec<_>>().join(" "), page.is_truncated)
     };
     assert_eq!(page(None), ("1 2".to_owned(), true));
     assert_eq!(page(Some("1")), ("2 3".to_owned(), false));

@@ -42,10 +42,10 @@ async fn end_sign_in<P: Host, R: Request>(
     // Every code is sent to the provider, in the name of this registry.
     let (address, now) = (ctx.client_address.as_str(), ctx.host.clock().now());
     let sign_ins = ctx.host.cache().sign_ins();
-    let most = ctx.config.failures_a_minute;
+    let limit = ctx.config.failures_a_minute;
     // The attempt is counted before its outcome is known. Otherwise many concurrent ones would all reach the
     // provider.
-    if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > most {
+    if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > limit {
         return Ok(or_page(Err(SignInError::TooOften), request, &terminal));
     }
     let known = person_back(ctx, login, request, derived).await;

@@ -96,9 +96,9 @@ pub(crate) fn check_browser<P: Host, R: Request>(
 
 /// Reads a form, unless it is too long. A body that is not UTF-8 counts as empty.
 pub(crate) async fn form_body<R: Request>(request: &mut R) -> Option<String> {
-    let most = limits::LOGIN_FORM_BYTES;
-    let body = request.bytes_up_to(most).await.unwrap_or_default();
-    let is_short = u64::try_from(body.len()).is_ok_and(|length| length <= most);
+    let limit = limits::LOGIN_FORM_BYTES;
+    let body = request.bytes_up_to(limit).await.unwrap_or_default();
+    let is_short = u64::try_from(body.len()).is_ok_and(|length| length <= limit);
     is_short.then(|| String::from_utf8(body).unwrap_or_default())
 }
 

@@ -113,17 +113,17 @@ async fn read_manifest<R: Request>(
 
 /// Reads the body, whether or not its length is declared.
 async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> {
-    let most = limits::MANIFEST_BYTES;
-    let too_large = || Failure::from(Problem::TooLarge(most));
+    let limit = limits::MANIFEST_BYTES;
+    let too_large = || Failure::from(Problem::TooLarge(limit));
     let read = match request.header("content-length") {
-        Some(_) if content_length(request)? > most => return Err(too_large()),
+        Some(_) if content_length(request)? > limit => return Err(too_large()),
         Some(_) => request.bytes().await,
-        None => request.bytes_up_to(most).await,
+        None => request.bytes_up_to(limit).await,
     };
     let bytes = read.map_err(|BodyError(cause)| {
         Problem::BadRequest(format!("the body could not be read completely: {cause}"))
     })?;
-    if bytes.len() as u64 > most {
+    if bytes.len() as u64 > limit {
         return Err(too_large());
     }
     Ok(bytes)
@@ -131,7 +131,7 @@ async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> 
 
 /// Returns the tags in the query of a manifest that is pushed by digest.
 fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
-    let most = limits::TAGS_AT_ONCE;
+    let limit = limits::TAGS_AT_ONCE;
     let mut tags: Vec<Tag> = Vec::new();
     for text in query.values("tag") {
         let tag = Tag::parse(&text).ok_or_else(|| {
@@ -141,8 +141,8 @@ fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
         if !tags.contains(&tag) {
             tags.push(tag);
         }
-        if tags.len() > most {
-            let told = format!("one request can push at most {most} tags");
+        if tags.len() > limit {
+            let told = format!("one request can push at most {limit} tags");
             return Err(OciError::new(OciCode::SizeInvalid, told).with_status(414));
         }
     }

@@ -46,11 +46,11 @@ async fn reply<P: Host>(
     if filter.is_some() {
         reply = reply.with("oci-filters-applied", "artifactType");
     }
-    if let Some(behind) = part.behind {
+    if let Some(next) = part.next {
         let path = PushedPath::Referrers(subject).location(repository);
         let filter = filter.map(|it| format!("&artifactType={}", encode(&it)));
         let filter = filter.unwrap_or_default();
-        let link = format!("<{path}?last={behind}{filter}>; rel=\"next\"");
+        let link = format!("<{path}?last={next}{filter}>; rel=\"next\"");
         reply = reply.with("link", link);
     }
     Ok(reply)

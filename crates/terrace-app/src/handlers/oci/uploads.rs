@@ -65,8 +65,8 @@ where
         return Ok(received.into());
     }
     uploads::put_session(ctx, id, &session, Condition::Absent).await?;
-    let least = limits::UPLOAD_CHUNK_BYTES.to_string();
-    let reply = progress(202, &repository, id, &session).with("oci-chunk-min-length", least);
+    let min = limits::UPLOAD_CHUNK_BYTES.to_string();
+    let reply = progress(202, &repository, id, &session).with("oci-chunk-min-length", min);
     Ok(reply.into())
 }
 
@@ -159,9 +159,9 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure
         Some(_) => Some(content_length(request)?),
         None => None,
     };
-    let most = limits::WORKER_BODY_BYTES;
-    if length.is_some_and(|length| length > most) {
-        return Err(denied(too_large(most)));
+    let max = limits::WORKER_BODY_BYTES;
+    if length.is_some_and(|length| length > max) {
+        return Err(denied(too_large(max)));
     }
     Ok(match (length, request.stream()) {
         (Some(0), _) | (None, None) => UploadBody::Nothing,
@@ -173,9 +173,9 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure
     })
 }
 
-fn too_large(most: u64) -> OciError {
+fn too_large(max: u64) -> OciError {
     let told = format!(
-        "Cloudflare takes request bodies of at most {most} bytes: send the blob in chunks, or publish \
+        "Cloudflare takes request bodies of at most {max} bytes: send the blob in chunks, or publish \
          it with `terrace publish`, which sends archives straight to storage"
     );
     OciError::new(OciCode::SizeInvalid, told).with_status(413)

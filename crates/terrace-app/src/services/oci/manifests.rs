@@ -19,10 +19,10 @@ use crate::services::oci::error::denied;
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 
 /// How many digests an error lists.
-const NAMED: usize = 5;
+const MISSING_DIGESTS_SHOWN: usize = 5;
 
 /// How often a manifest is written while others delete it.
-const WRITES: usize = 5;
+const MANIFEST_WRITE_ATTEMPTS: usize = 5;
 
 /// A pushed manifest, before it is stored.
 pub(crate) struct PushedDocument {
@@ -65,7 +65,10 @@ pub(crate) async fn check_references<P: Host>(
     if missing.is_empty() {
         return Ok(());
     }
-    let named = missing.iter().take(NAMED).map(String::as_str);
+    let named = missing
+        .iter()
+        .take(MISSING_DIGESTS_SHOWN)
+        .map(String::as_str);
     let named: Vec<&str> = named.collect();
     let (count, named) = (missing.len(), named.join(", "));
     let told = format!(
@@ -83,7 +86,7 @@ pub(crate) async fn store<P: Host>(
 ) -> Result<(), Failure> {
     let fact = PushedFact::Manifest(repository.clone(), sent.digest);
     let key = FactKey::Pushed(fact);
-    for _ in 0..WRITES {
+    for _ in 0..MANIFEST_WRITE_ATTEMPTS {
         write(ctx, repository, sent).await?;
         if ctx.host.facts().revision(&key).await?.is_some() {
             if !sent.tags.is_empty() {

@@ -8,7 +8,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::oci::pushed::may_be_of_type;
 use terrace_core::storage::key::{FactKey, PushedFact};
 
-use crate::concurrent::{AT_ONCE, Boxed, all};
+use crate::concurrent::{Boxed, CONCURRENT_ACTIONS, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
@@ -20,7 +20,7 @@ pub(crate) struct Part {
     /// The length of the descriptors, in bytes.
     bytes: usize,
     /// The cursor of the next part, if there is one.
-    pub(crate) behind: Option<Digest>,
+    pub(crate) next: Option<Digest>,
 }
 
 impl Part {
@@ -54,9 +54,9 @@ pub(crate) async fn part<P: Host>(
 ) -> Result<Part, Failure> {
     let prefix = PushedFact::referrers_of(repository, &subject);
     let last = last.map(|digest| digest.to_string());
-    let most = limits::REFERRERS_AT_ONCE;
+    let limit = limits::REFERRERS_AT_ONCE;
     let facts = ctx.host.facts();
-    let page = facts.list(&prefix, last.as_deref(), most).await?;
+    let page = facts.list(&prefix, last.as_deref(), limit).await?;
     let (mut wanted, mut listed) = (Vec::new(), None);
     for fact in page.facts {
         listed = Digest::parse(&fact.name).ok();
@@ -65,7 +65,7 @@ pub(crate) async fn part<P: Host>(
         }
     }
     let mut part = Part::default();
-    for some in wanted.chunks(AT_ONCE) {
+    for some in wanted.chunks(CONCURRENT_ACTIONS) {
         let texts = descriptors(ctx, repository, subject, some).await?;
         for (digest, text) in some.iter().zip(texts) {
             if let Some(text) = text
@@ -74,10 +74,10 @@ pub(crate) async fn part<P: Host>(
             {
                 return Ok(part);
             }
-            part.behind = Some(*digest);
+            part.next = Some(*digest);
         }
     }
-    part.behind = listed.filter(|_| page.is_cut);
+    part.next = listed.filter(|_| page.is_truncated);
     Ok(part)
 }
 

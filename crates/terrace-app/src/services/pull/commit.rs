@@ -55,7 +55,7 @@ pub(crate) async fn store<P: Host>(
         )),
         Err(error) => Err(error.into()),
     };
-    lease::end_turn(ctx, &lease, committed).await
+    lease::pause_after_failure(ctx, &lease, committed).await
 }
 
 /// Commits a package after its bytes have been stored.

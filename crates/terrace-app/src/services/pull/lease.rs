@@ -28,37 +28,44 @@ const PAUSE_SECONDS: u32 = 30;
 
 /// The result of an attempt to take a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum LeaseState {
     /// This request has the lease.
-    Ours,
+    Acquired,
     /// Another request has the lease, and is fetching.
-    Others,
+    HeldByOther,
     /// No request has the lease, because the fetch failed recently.
     Paused,
 }
 
 /// Takes a lease, unless another request has it. After a successful fetch it need not be returned: the result
 /// is stored, and no request fetches it again.
-pub(crate) async fn turn<P: Host>(ctx: &Context<'_, P>, lease: &Lease) -> Result<Turn, Failure> {
+pub(crate) async fn acquire<P: Host>(
+    ctx: &Context<'_, P>,
+    lease: &Lease,
+) -> Result<LeaseState, Failure> {
     let key = FactKey::Lease(lease.clone());
     let facts = ctx.host.facts();
     let now = ctx.host.clock().now();
     let condition = match facts.get(&key).await? {
         None => Condition::Absent,
-        Some(fact) => match Held::parse(&fact.bytes) {
-            Some(Held { until, failed }) if until > now.0 => {
-                return Ok(if failed { Turn::Paused } else { Turn::Others });
+        Some(fact) => match LeaseRecord::parse(&fact.bytes) {
+            Some(LeaseRecord { until, failed }) if until > now.0 => {
+                return Ok(if failed {
+                    LeaseState::Paused
+                } else {
+                    LeaseState::HeldByOther
+                });
             }
             _ => Condition::Unchanged(fact.etag),
         },
     };
-    let held = Held {
+    let held = LeaseRecord {
         until: now.plus(seconds_of(lease)).0,
         failed: false,
     };
     match facts.put(&key, &held.to_string(), &[], condition).await {
-        Ok(Some(_)) => Ok(Turn::Ours),
-        Ok(None) | Err(StoreError::Busy(_)) => Ok(Turn::Others),
+        Ok(Some(_)) => Ok(LeaseState::Acquired),
+        Ok(None) | Err(StoreError::Busy(_)) => Ok(LeaseState::HeldByOther),
         Err(error) => Err(error.into()),
     }
 }
@@ -69,7 +76,7 @@ pub(crate) async fn renew<P: Host>(ctx: &Context<'_, P>, lease: &Lease) {
 }
 
 /// After a failure, blocks the lease for a while.
-pub(crate) async fn end_turn<P: Host, T>(
+pub(crate) async fn pause_after_failure<P: Host, T>(
     ctx: &Context<'_, P>,
     lease: &Lease,
     result: Result<T, Failure>,
@@ -85,7 +92,7 @@ async fn hold<P: Host>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed
     let key = FactKey::Lease(lease.clone());
     for _ in 0..BUSY_TRIES {
         let until = ctx.host.clock().now().plus(seconds).0;
-        let held = Held { until, failed }.to_string();
+        let held = LeaseRecord { until, failed }.to_string();
         let written = ctx.host.facts().put(&key, &held, &[], Condition::Any);
         match written.await {
             Ok(_) => return,
@@ -105,12 +112,12 @@ fn seconds_of(lease: &Lease) -> u32 {
 
 /// The contents of a lease: `{until}` in seconds since 1970, and ` failed` if the fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct LeaseRecord {
     until: u64,
     failed: bool,
 }
 
-impl Held {
+impl LeaseRecord {
     fn parse(text: &[u8]) -> Option<Self> {
         let text = str::from_utf8(text).ok()?;
         let (until, failed) = match text.strip_suffix(" failed") {
@@ -122,7 +129,7 @@ impl Held {
     }
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for LeaseRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = if self.failed { " failed" } else { "" };
         write!(f, "{}{failed}", self.until)
@@ -138,9 +145,9 @@ mod tests {
     fn a_lease_is_pinned() {
         for (failed, text) in [(false, "1800000000"), (true, "1800000000 failed")] {
             let until = 1_800_000_000;
-            let held = Held { until, failed };
+            let held = LeaseRecord { until, failed };
             assert_eq!(held.to_string(), text, "this needs a migration");
-            assert_eq!(Held::parse(text.as_bytes()), Some(held));
+            assert_eq!(LeaseRecord::parse(text.as_bytes()), Some(held));
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
 use crate::services::format;
 use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key};
-use crate::services::pull::lease::Turn;
+use crate::services::pull::lease::LeaseState;
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
@@ -56,17 +56,17 @@ pub(crate) async fn answer<P: Host>(
             return Ok(zip(length, stream));
         }
         let lease = Lease::Package(Box::new(package.clone()));
-        match lease::turn(ctx, &lease).await? {
-            Turn::Ours => {
+        match lease::acquire(ctx, &lease).await? {
+            LeaseState::Acquired => {
                 let reply = take(ctx, package, &offer, origin).await;
-                return lease::end_turn(ctx, &lease, reply).await;
+                return lease::pause_after_failure(ctx, &lease, reply).await;
             }
-            Turn::Others if second < WAIT_SECONDS => ctx.host.clock().sleep(1).await,
-            Turn::Others => {
+            LeaseState::HeldByOther if second < WAIT_SECONDS => ctx.host.clock().sleep(1).await,
+            LeaseState::HeldByOther => {
                 let (length, stream) = open_offer(ctx, package, &offer).await?;
                 return Ok(zip(length, stream));
             }
-            Turn::Paused => break,
+            LeaseState::Paused => break,
         }
     }
     Err(failure(package, NOT_NOW))

@@ -13,12 +13,12 @@ use terrace_core::publish::Step;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::Release;
 use terrace_core::upstream::origin::OriginPackage;
-use terrace_core::upstream::pull::{OriginDocument, SeenVersion};
+use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
-use crate::services::pull::lease::Turn;
+use crate::services::pull::lease::LeaseState;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
 use crate::services::{format, garbage, indexer, origins, publisher, releases};
@@ -132,13 +132,13 @@ async fn refresh<P: Host>(
     address: &MirroredAddress,
 ) -> Result<Option<OriginDocument>, Failure> {
     let lease = Lease::Versions(address.clone());
-    match lease::turn(ctx, &lease).await? {
-        Turn::Ours => {}
-        Turn::Others => return Ok(None),
-        Turn::Paused => return Err(failure(address, NOT_NOW)),
+    match lease::acquire(ctx, &lease).await? {
+        LeaseState::Acquired => {}
+        LeaseState::HeldByOther => return Ok(None),
+        LeaseState::Paused => return Err(failure(address, NOT_NOW)),
     }
     let listed = upstream::versions(ctx, address).await;
-    let listed = lease::end_turn(ctx, &lease, listed).await?;
+    let listed = lease::pause_after_failure(ctx, &lease, listed).await?;
     for line in &listed.skipped {
         ctx.host.log(&format!("pull {address}: {line}"));
     }
@@ -162,7 +162,7 @@ async fn pull<P: Host>(
         return Ok(None);
     };
     let now = ctx.host.clock().now();
-    let admits = |seen: &&SeenVersion| ctx.config.pull.admits(address, seen, now);
+    let admits = |seen: &&KnownVersion| ctx.config.pull.admits(address, seen, now);
     let Some(seen) = document.find(version).filter(admits) else {
         return Ok(None);
     };
@@ -172,13 +172,17 @@ async fn pull<P: Host>(
         if let Some(stored) = releases::stored(ctx, &package, version).await? {
             return Ok(Some(stored.release));
         }
-        match lease::turn(ctx, &lease).await? {
-            Turn::Ours => {
+        match lease::acquire(ctx, &lease).await? {
+            LeaseState::Acquired => {
                 let release = take(ctx, address, seen).await;
-                return lease::end_turn(ctx, &lease, release).await.map(Some);
+                return lease::pause_after_failure(ctx, &lease, release)
+                    .await
+                    .map(Some);
             }
-            Turn::Others if upstream::seconds_left(ctx) > 0 => ctx.host.clock().sleep(1).await,
-            Turn::Others | Turn::Paused => {
+            LeaseState::HeldByOther if upstream::seconds_left(ctx) > 0 => {
+                ctx.host.clock().sleep(1).await
+            }
+            LeaseState::HeldByOther | LeaseState::Paused => {
                 return Err(failure(format_args!("{address} {version}"), NOT_NOW));
             }
         }
@@ -188,7 +192,7 @@ async fn pull<P: Host>(
 async fn take<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
-    seen: &SeenVersion,
+    seen: &KnownVersion,
 ) -> Result<Release, Failure> {
     let version = &seen.version;
     let look = garbage::fence(ctx).await?;
@@ -211,7 +215,7 @@ async fn take<P: Host>(
 async fn inquire_any<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
-    seen: &SeenVersion,
+    seen: &KnownVersion,
 ) -> Result<OriginPackage, Failure> {
     let usual = ProviderPlatform::new("linux", "amd64").ok();
     for platform in seen.platforms.iter().chain(&usual) {

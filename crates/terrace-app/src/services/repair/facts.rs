@@ -16,17 +16,17 @@ use crate::host::{Facts as _, Host, Indices as _};
 use crate::services::catalog::{Indexed, PackageStatus};
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 use crate::services::repair::step;
-use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Step};
+use crate::services::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, Step, StepFlow};
 use crate::services::{auth, catalog, indexer, releases};
 
 /// The page size of a listing. The next step lists the rest of a page again.
-const PAGE: u32 = 200;
+const FACTS_PER_LISTING: u32 = 200;
 
 /// Checks the facts of a section, one after the other.
 pub(crate) async fn repair_facts<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
-) -> Result<Going, Failure> {
+) -> Result<StepFlow, Failure> {
     let section = step.position.section;
     // The part of the names before those that are listed.
     let within = match &step.only {
@@ -35,18 +35,22 @@ pub(crate) async fn repair_facts<P: Host>(
     };
     let prefix = format!("{}{within}", section.prefix());
     loop {
-        let behind = step.position.behind.strip_prefix(within.as_str());
-        let behind = behind.filter(|behind| !behind.is_empty());
-        let page = ctx.host.facts().list(&prefix, behind, PAGE).await?;
+        let after = step.position.after.strip_prefix(within.as_str());
+        let after = after.filter(|after| !after.is_empty());
+        let page = ctx
+            .host
+            .facts()
+            .list(&prefix, after, FACTS_PER_LISTING)
+            .await?;
         step.spend(1);
         for fact in page.facts {
             let name = format!("{within}{}", fact.name);
-            if repair_fact(ctx, step, section, name).await == Going::Pausing {
-                return Ok(Going::Pausing);
+            if repair_fact(ctx, step, section, name).await == StepFlow::Pause {
+                return Ok(StepFlow::Pause);
             }
         }
-        if !page.is_cut {
-            return Ok(Going::On);
+        if !page.is_truncated {
+            return Ok(StepFlow::Continue);
         }
     }
 }
@@ -56,35 +60,35 @@ async fn repair_fact<P: Host>(
     step: &mut Step,
     section: Section,
     name: String,
-) -> Going {
+) -> StepFlow {
     let key = format!("{}{name}", section.prefix());
     let Some(fact) = FactKey::parse(&key) else {
         ctx.host
             .log(&format!("repair: {key} is not the key of a fact: skipped"));
-        step.position.behind = name;
-        return Going::On;
+        step.position.after = name;
+        return StepFlow::Continue;
     };
     // A group is a package or a repository, which also has lists.
     let separator = match section {
         Section::Releases | Section::Origins => '/',
         _ => ':',
     };
-    let group = name.strip_suffix(after(&name, separator));
+    let group = name.strip_suffix(after_last(&name, separator));
     let group = group.unwrap_or_default().to_owned();
     if step.names() >= limits::REPAIRED_NAMES {
-        return Going::Pausing;
+        return StepFlow::Pause;
     }
-    if !step.position.behind.starts_with(&group)
+    if !step.position.after.starts_with(&group)
         && let Some(list) = list_of(&fact)
     {
-        if !step.affords(AT_LEAST_FOR_LISTS) {
-            return Going::Pausing;
+        if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+            return StepFlow::Pause;
         }
         repair_lists(ctx, step, list).await;
-        step.position = Position::behind(section, group);
+        step.position = Position::after(section, group);
     }
-    if !step.affords(AT_LEAST) {
-        return Going::Pausing;
+    if !step.affords(MIN_OPERATIONS) {
+        return StepFlow::Pause;
     }
     let repaired = match &fact {
         FactKey::Release(package, version) => repair_version(ctx, step, package, version).await,
@@ -99,8 +103,8 @@ async fn repair_fact<P: Host>(
         _ => Ok(false),
     };
     step::note(ctx, step, key, repaired);
-    step.position = Position::behind(section, name);
-    Going::On
+    step.position = Position::after(section, name);
+    StepFlow::Continue
 }
 
 async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut Step, list: IndexKey) {
@@ -221,13 +225,13 @@ async fn repair_pushed<P: Host>(
 pub(crate) async fn repair_revocations<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
-) -> Result<Going, Failure> {
-    if !step.affords(AT_LEAST_FOR_LISTS) {
-        return Ok(Going::Pausing);
+) -> Result<StepFlow, Failure> {
+    if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+        return Ok(StepFlow::Pause);
     }
     let repaired = repair_revoked(ctx, step).await;
     step::note(ctx, step, IndexKey::Revocations.to_string(), repaired);
-    Ok(Going::On)
+    Ok(StepFlow::Continue)
 }
 
 async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<bool, Failure> {
@@ -278,7 +282,7 @@ fn is_same<S>(found: &StoredIndex<S>, wanted: &IndexDocument) -> bool {
 }
 
 /// Returns the part after the last separator; everything if there is none.
-fn after(name: &str, separator: char) -> &str {
+fn after_last(name: &str, separator: char) -> &str {
     name.rsplit(separator).next().unwrap_or(name)
 }
 

@@ -10,11 +10,13 @@ use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
 use crate::services::repair::step;
-use crate::services::repair::step::{AT_LEAST, AT_LEAST_FOR_LISTS, Going, Made, Step};
+use crate::services::repair::step::{
+    MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, Made, Step, StepFlow,
+};
 use crate::services::{catalog, rebuild, releases};
 
 /// How many indices of a package are removed before the package is examined again: each takes two operations.
-const MOST_AT_ONCE: usize = 10;
+const MAX_REMOVED_INDICES: usize = 10;
 
 /// The outcome of examining keys of a package.
 struct Looked {
@@ -27,14 +29,14 @@ struct Looked {
 pub(crate) async fn repair_indices<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
-) -> Result<Going, Failure> {
+) -> Result<StepFlow, Failure> {
     let prefix = match &step.only {
         Some(package) => format!("{package}/"),
         None => String::new(),
     };
     loop {
-        if !step.affords(AT_LEAST) {
-            return Ok(Going::Pausing);
+        if !step.affords(MIN_OPERATIONS) {
+            return Ok(StepFlow::Pause);
         }
         step.spend(1);
         let cursor = step.position.page.clone();
@@ -50,23 +52,27 @@ pub(crate) async fn repair_indices<P: Host>(
             }
             page => page?,
         };
-        let behind = step.position.behind.clone();
-        let keys = page.keys.into_iter().filter(|key| *key > behind);
-        if repair_keys(ctx, step, keys.collect()).await == Going::Pausing {
-            return Ok(Going::Pausing);
+        let after = step.position.after.clone();
+        let keys = page.keys.into_iter().filter(|key| *key > after);
+        if repair_keys(ctx, step, keys.collect()).await == StepFlow::Pause {
+            return Ok(StepFlow::Pause);
         }
         match page.cursor {
             Some(cursor) => step.position.page = Some(cursor),
-            None => return Ok(Going::On),
+            None => return Ok(StepFlow::Continue),
         }
     }
 }
 
-async fn repair_keys<P: Host>(ctx: &Context<'_, P>, step: &mut Step, names: Vec<String>) -> Going {
+async fn repair_keys<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut Step,
+    names: Vec<String>,
+) -> StepFlow {
     let mut names = names.into_iter().peekable();
     while let Some(name) = names.next() {
         let Some(key) = index_key(ctx, &name) else {
-            step.position.behind = name;
+            step.position.after = name;
             continue;
         };
         let going = match key.package().cloned() {
@@ -81,11 +87,11 @@ async fn repair_keys<P: Host>(ctx: &Context<'_, P>, step: &mut Step, names: Vec<
             }
             None => repair_alone(ctx, step, name, &key).await,
         };
-        if going == Going::Pausing {
-            return Going::Pausing;
+        if going == StepFlow::Pause {
+            return StepFlow::Pause;
         }
     }
-    Going::On
+    StepFlow::Continue
 }
 
 /// Parses the name of a listed index.
@@ -104,16 +110,16 @@ async fn repair_group<P: Host>(
     step: &mut Step,
     package: &Package,
     mut keys: &[(String, IndexKey)],
-) -> Going {
+) -> StepFlow {
     while let Some((first, _)) = keys.first() {
-        if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST_FOR_LISTS) {
-            return Going::Pausing;
+        if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+            return StepFlow::Pause;
         }
         let looked = remove_stale(ctx, step, package, keys).await;
         let Looked { count, removed } = looked.unwrap_or_else(|failure| {
             step::note_failed(ctx, step, first.clone(), failure);
             Looked {
-                count: keys.len().min(MOST_AT_ONCE),
+                count: keys.len().min(MAX_REMOVED_INDICES),
                 removed: Vec::new(),
             }
         });
@@ -121,11 +127,11 @@ async fn repair_group<P: Host>(
         step.report.removed.extend(removed);
         let (done, rest) = keys.split_at(count);
         if let Some((last, _)) = done.last() {
-            step.position.behind.clone_from(last);
+            step.position.after.clone_from(last);
         }
         keys = rest;
     }
-    Going::On
+    StepFlow::Continue
 }
 
 /// Checks a key that belongs to no package.
@@ -134,9 +140,9 @@ async fn repair_alone<P: Host>(
     step: &mut Step,
     name: String,
     key: &IndexKey,
-) -> Going {
-    if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
-        return Going::Pausing;
+) -> StepFlow {
+    if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+        return StepFlow::Pause;
     }
     let removed = match key {
         IndexKey::Pushed(index) => remove_stale_pushed(ctx, step, index).await,
@@ -147,8 +153,8 @@ async fn repair_alone<P: Host>(
         Ok(removed) => step.report.removed.extend(removed),
         Err(failure) => step::note_failed(ctx, step, name.clone(), failure),
     }
-    step.position.behind = name;
-    Going::On
+    step.position.after = name;
+    StepFlow::Continue
 }
 
 /// Removes at most [`MOST_AT_ONCE`] indices of a package that follow from none of its releases.
@@ -175,8 +181,8 @@ async fn remove_stale<P: Host>(
         stale.retain(|(_, key)| !lists.iter().any(|(list, _)| list == *key));
     }
     // The keys after the removed ones are examined again.
-    let next = stale.get(MOST_AT_ONCE).map(|(at, _)| *at);
-    stale.truncate(MOST_AT_ONCE);
+    let next = stale.get(MAX_REMOVED_INDICES).map(|(at, _)| *at);
+    stale.truncate(MAX_REMOVED_INDICES);
     let (mut removed, mut lost) = (Vec::new(), Vec::new());
     for (_, key) in &stale {
         if let Some(release) = lost_release(ctx, step, key).await? {

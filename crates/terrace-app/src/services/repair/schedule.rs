@@ -112,10 +112,10 @@ async fn pass_over<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<
     let section = position.section;
     if !matches!(section, Section::Revocations | Section::Indices) {
         let facts = ctx.host.facts();
-        let behind = Some(position.behind.as_str()).filter(|behind| !behind.is_empty());
-        let page = facts.list(section.prefix(), behind, 1).await?;
+        let after = Some(position.after.as_str()).filter(|after| !after.is_empty());
+        let page = facts.list(section.prefix(), after, 1).await?;
         if let Some(fact) = page.facts.into_iter().next() {
-            return Ok(Position::behind(section, fact.name));
+            return Ok(Position::after(section, fact.name));
         }
     }
     let next = section.next().unwrap_or(Section::Releases);

@@ -7,26 +7,28 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
 use crate::services::repair::step;
-use crate::services::repair::step::{AT_LEAST, Going, Step};
+use crate::services::repair::step::{MIN_OPERATIONS, Step, StepFlow};
 
 /// The page size of a listing.
-const PAGE: u32 = 200;
+const UPLOADS_PER_LISTING: u32 = 200;
 
 /// Removes abandoned staged uploads. Nothing ever refers to them, and a client that publishes them after all
 /// is asked to upload them again.
 pub(crate) async fn sweep<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut Step,
-) -> Result<Going, Failure> {
+) -> Result<StepFlow, Failure> {
     let archives = ctx.host.archives();
     let now = ctx.host.clock().now();
     loop {
-        let behind = Some(step.position.behind.as_str()).filter(|behind| !behind.is_empty());
-        let page = archives.list_bytes(STAGED, behind, PAGE).await?;
+        let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
+        let page = archives
+            .list_bytes(STAGED, after, UPLOADS_PER_LISTING)
+            .await?;
         step.spend(1);
         for object in page.objects {
-            if step.names() >= limits::REPAIRED_NAMES || !step.affords(AT_LEAST) {
-                return Ok(Going::Pausing);
+            if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+                return Ok(StepFlow::Pause);
             }
             step.report.looked_at += 1;
             let age = now.0.saturating_sub(object.stored_at.0);
@@ -39,10 +41,10 @@ pub(crate) async fn sweep<P: Host>(
                     Err(error) => step::note(ctx, step, key.to_string(), Err(error.into())),
                 }
             }
-            step.position.behind = object.name;
+            step.position.after = object.name;
         }
-        if !page.is_cut {
-            return Ok(Going::On);
+        if !page.is_truncated {
+            return Ok(StepFlow::Continue);
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::services::catalog::PackageStatus;
 
 /// How many operations must remain to begin an item that is not the first of a step. The first is always
 /// handled, so that every step makes progress.
-pub(crate) const AT_LEAST: u32 = 4;
+pub(crate) const MIN_OPERATIONS: u32 = 4;
 
 /// The number of operations that must remain for a package's lists, which may take several pages and several
 /// writes.
-pub(crate) const AT_LEAST_FOR_LISTS: u32 = 20;
+pub(crate) const MIN_OPERATIONS_FOR_LISTS: u32 = 20;
 
 /// One step of a walk.
 #[derive(Debug)]
@@ -72,11 +72,11 @@ impl Step {
 
 /// Whether a step continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Going {
+pub(crate) enum StepFlow {
     /// It continues with the next item.
-    On,
+    Continue,
     /// It stops, because its operations are used up.
-    Pausing,
+    Pause,
 }
 
 /// The indices of a package, as of one state of its change marker.

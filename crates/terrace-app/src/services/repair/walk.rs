@@ -6,7 +6,7 @@ use terrace_core::maintenance::repair::{Position, Section};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::repair::step::{Going, Step};
+use crate::services::repair::step::{Step, StepFlow};
 use crate::services::repair::{facts, indices, staging};
 
 /// Continues until everything has been examined, or the budget is used up.
@@ -18,7 +18,7 @@ pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resu
             Section::Indices => indices::repair_indices(ctx, step).await?,
             _ => facts::repair_facts(ctx, step).await?,
         };
-        if going == Going::Pausing {
+        if going == StepFlow::Pause {
             step.report.next = Some(step.position.to_string());
             return Ok(());
         }

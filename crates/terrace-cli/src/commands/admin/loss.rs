@@ -148,7 +148,7 @@ impl Older {
     fn must_be_there(&self, key: &str) -> bool {
         match FactKey::parse(key) {
             Some(FactKey::Audit(_)) => self.has_same_log,
-            Some(key) => key.stays(),
+            Some(key) => key.is_permanent(),
             None => false,
         }
     }

@@ -65,7 +65,9 @@ pub(super) fn guessed(text: &str, secret: &str) -> Option<Hit> {
 /// Finds a token of a registry: `terrace_{id}.{claims}.{mac}.{checksum}`.
 pub(super) fn api_token(text: &str) -> Option<Hit> {
     let of_id = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    token(text, access::PREFIX, |rest| run(rest, of_id) >= LEAST_BYTES)
+    token(text, access::TOKEN_PREFIX, |rest| {
+        run(rest, of_id) >= LEAST_BYTES
+    })
 }
 
 /// Finds a JSON Web Token: `{header}.{claims}.{signature}`, where the header is a JSON object in base64url.

@@ -25,7 +25,7 @@ use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 
 /// The prefix of every token, for scanners that look for leaked ones.
-pub const PREFIX: &str = "terrace_";
+pub const TOKEN_PREFIX: &str = "terrace_";
 
 /// The display name of a token: one line of 1 to 100 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl TokenKeys {
         } = token;
         let expires = expires.map(|time| time.0.to_string()).unwrap_or_default();
         let claims = URL_SAFE_NO_PAD.encode(format!("{expires}\n{scopes}\n{name}"));
-        let signed = format!("{PREFIX}{id}.{claims}");
+        let signed = format!("{TOKEN_PREFIX}{id}.{claims}");
         let key = match self.previous.as_ref() {
             Some(previous) if *is_of_previous => previous,
             _ => &self.newest,
@@ -152,7 +152,7 @@ impl TokenKeys {
 }
 
 fn parse(signed: &str) -> Option<Token> {
-    let (id, claims) = signed.strip_prefix(PREFIX)?.split_once('.')?;
+    let (id, claims) = signed.strip_prefix(TOKEN_PREFIX)?.split_once('.')?;
     let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
     let mut lines = claims.split('\n');
     let (expires, scopes, name) = (lines.next()?, lines.next()?, lines.next()?);

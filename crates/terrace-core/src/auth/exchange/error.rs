@@ -72,8 +72,8 @@ impl ExchangeError {
                     .to_owned()
             }
             Self::TooLarge => {
-                let most = limits::EXCHANGE_BYTES;
-                format!("the body may be at most {most} bytes long")
+                let limit = limits::EXCHANGE_BYTES;
+                format!("the body may be at most {limit} bytes long")
             }
             Self::TooMany => {
                 "too many untrusted jobs came from this address: wait a minute".to_owned()

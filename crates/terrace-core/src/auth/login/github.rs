@@ -31,8 +31,8 @@ impl GitHub {
             GitHubList::Organisations => "orgs",
             GitHubList::Teams => "teams",
         };
-        let most = limits::GITHUB_AT_ONCE;
-        format!("{}/{list}?per_page={most}&page={page}", Self::USER)
+        let limit = limits::GITHUB_AT_ONCE;
+        format!("{}/{list}?per_page={limit}&page={page}", Self::USER)
     }
 }
 

@@ -63,8 +63,8 @@ fn account_of(subject: &str) -> TokenName {
 const MARK: &str = " #";
 
 /// Returns the start of a text.
-fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+fn cut(text: &str, limit: usize) -> &str {
+    text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
 }
 
 #[cfg(test)]

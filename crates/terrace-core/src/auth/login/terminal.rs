@@ -173,8 +173,8 @@ impl FromStr for TerminalState {
         let is_state = (1..=limits::LOGIN_STATE_BYTES).contains(&text.len())
             && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         is_state.then(|| Self(text.to_owned())).ok_or_else(|| {
-            let most = limits::LOGIN_STATE_BYTES;
-            format!("must be 1 to {most} printable ASCII characters")
+            let limit = limits::LOGIN_STATE_BYTES;
+            format!("must be 1 to {limit} printable ASCII characters")
         })
     }
 }

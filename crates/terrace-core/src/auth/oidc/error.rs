@@ -11,12 +11,12 @@ pub enum GrantError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The token's lifetime exceeds the limit for jobs.
-    #[error("its lifetime is {seconds} seconds, at most {most} are allowed")]
+    #[error("its lifetime is {seconds} seconds, at most {limit} are allowed")]
     LivesTooLong {
         /// The seconds between its issue and its expiry.
         seconds: u64,
         /// The maximum lifetime in seconds.
-        most: u64,
+        limit: u64,
     },
     /// The matching rules grant too many scopes together.
     #[error(transparent)]

@@ -231,11 +231,11 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> 
 const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
 
-fn check_count(name: &'static str, count: usize, most: usize) -> Result<(), RuleError> {
-    let is_fine = (1..=most).contains(&count);
+fn check_count(name: &'static str, count: usize, limit: usize) -> Result<(), RuleError> {
+    let is_fine = (1..=limit).contains(&count);
     is_fine
         .then_some(())
-        .ok_or(RuleError::Count { name, count, most })
+        .ok_or(RuleError::Count { name, count, limit })
 }
 
 fn check_name(name: &str) -> Result<(), RuleError> {

@@ -54,14 +54,14 @@ pub enum RuleError {
         wanted: &'static str,
     },
     /// The number of scopes or claims is out of range.
-    #[error("has {count} {name}: it must have 1 to {most}")]
+    #[error("has {count} {name}: it must have 1 to {limit}")]
     Count {
         /// The name of the member: `scopes` or `claims`.
         name: &'static str,
         /// The number of its elements.
         count: usize,
         /// The maximum number.
-        most: usize,
+        limit: usize,
     },
     /// The rule would let a job do everything.
     #[error(

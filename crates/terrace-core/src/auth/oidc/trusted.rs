@@ -131,10 +131,10 @@ impl TrustedPublishers {
     /// # Errors
     /// The reason why nothing is granted.
     pub fn grant(&self, claims: Claims, audience: &str) -> Result<Grant, GrantError> {
-        let most = limits::JOB_TOKEN_SECONDS;
+        let limit = limits::JOB_TOKEN_SECONDS;
         let seconds = claims.expires().0.saturating_sub(claims.issued().0);
-        if seconds > most {
-            return Err(GrantError::LivesTooLong { seconds, most });
+        if seconds > limit {
+            return Err(GrantError::LivesTooLong { seconds, limit });
         }
         let scopes = self.scopes(&claims, audience)?;
         Ok(Grant { claims, scopes })

@@ -30,11 +30,11 @@ impl RepositoryName {
                 "the name of a repository has lower-case letters and digits, with single separators . _ - between them",
             ));
         }
-        let most = limits::REPOSITORY_BYTES;
-        if text.len() > most {
+        let limit = limits::REPOSITORY_BYTES;
+        if text.len() > limit {
             return Err(OciError::new(
                 OciCode::NameInvalid,
-                format!("the name of a repository has at most {most} bytes"),
+                format!("the name of a repository has at most {limit} bytes"),
             ));
         }
         if is_virtual(text) {

@@ -217,10 +217,10 @@ impl PushedManifest {
             artifact_type: self.referrer_type(),
             annotations: self.document.annotations.as_ref(),
         });
-        let most = limits::REFERRER_BYTES;
-        if descriptor.len() > most {
+        let limit = limits::REFERRER_BYTES;
+        if descriptor.len() > limit {
             return Err(invalid(format!(
-                "the descriptor of a referrer, with its annotations, may have at most {most} bytes"
+                "the descriptor of a referrer, with its annotations, may have at most {limit} bytes"
             )));
         }
         Ok(descriptor)
@@ -297,9 +297,9 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
             ));
         }
     }
-    let most = limits::MANIFEST_REFERENCES;
-    if references.len() > most {
-        let message = format!("a manifest may refer to at most {most} blobs or manifests");
+    let limit = limits::MANIFEST_REFERENCES;
+    if references.len() > limit {
+        let message = format!("a manifest may refer to at most {limit} blobs or manifests");
         return Err(invalid(message));
     }
     let mut once: Vec<Reference> = Vec::new();
@@ -517,9 +517,9 @@ mod tests {
             let all: Vec<String> = (0..count).map(one).collect();
             format!(r#"{{"schemaVersion":2,"manifests":[{}]}}"#, all.join(","))
         };
-        let most = limits::MANIFEST_REFERENCES;
-        assert!(PushedManifest::parse(index(most).as_bytes()).is_ok());
-        assert!(refused(&index(most + 1)).contains("500"));
+        let limit = limits::MANIFEST_REFERENCES;
+        assert!(PushedManifest::parse(index(limit).as_bytes()).is_ok());
+        assert!(refused(&index(limit + 1)).contains("500"));
     }
 
     proptest! {

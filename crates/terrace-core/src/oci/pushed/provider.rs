@@ -193,9 +193,9 @@ impl Descriptor {
 }
 
 fn number_of_targets() -> OciError {
-    let most = limits::PLATFORMS;
+    let limit = limits::PLATFORMS;
     invalid(format!(
-        "a provider must have 1 to {most} manifests of the artifactType {PROVIDER_TARGET}"
+        "a provider must have 1 to {limit} manifests of the artifactType {PROVIDER_TARGET}"
     ))
 }
 

@@ -50,9 +50,9 @@ impl PushedRequest {
     /// The error code of the specification, with the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
         if path.len() > limits::PATH_BYTES {
-            let most = limits::PATH_BYTES;
+            let limit = limits::PATH_BYTES;
             let message = format!(
-                "the path is {} bytes long, at most {most} are allowed",
+                "the path is {} bytes long, at most {limit} are allowed",
                 path.len()
             );
             return Err(OciError::new(OciCode::NameInvalid, message));

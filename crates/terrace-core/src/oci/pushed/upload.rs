@@ -77,9 +77,9 @@ impl UploadSession {
         let lengths = lengths.iter().filter(|length| **length > 0);
         let chunks = lengths.map(|&length| Chunk { length, writer });
         self.chunks.extend(chunks);
-        let most = limits::UPLOAD_CHUNKS;
-        if self.chunks.len() > most {
-            let message = format!("an upload may have at most {most} chunks: send larger chunks");
+        let limit = limits::UPLOAD_CHUNKS;
+        if self.chunks.len() > limit {
+            let message = format!("an upload may have at most {limit} chunks: send larger chunks");
             return Err(OciError::new(OciCode::SizeInvalid, message).with_status(413));
         }
         Ok(())

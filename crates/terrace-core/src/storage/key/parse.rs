@@ -9,7 +9,7 @@ use crate::model::package::Package;
 
 /// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, and
 /// temporary documents.
-pub const PASSING: [&str; 11] = [
+pub const NOT_EXPORTED: [&str; 11] = [
     ARCHIVES,
     "audit-head",
     "changes/",
@@ -74,7 +74,7 @@ impl FactKey {
 
     /// Whether the registry never removes it, so that its absence is a loss. A client can delete its pushed
     /// content; tokens and documents about an origin are recreated if lost.
-    pub fn stays(&self) -> bool {
+    pub fn is_permanent(&self) -> bool {
         match self {
             Self::Release(..)
             | Self::SigningKeys(_)
@@ -107,7 +107,7 @@ impl FactKey {
 
     /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
     /// [`FactKey::parse`] reads those that last, and the others lie below one of [`PASSING`].
-    pub fn lasts(&self) -> bool {
+    pub fn is_exported(&self) -> bool {
         match self {
             Self::Release(..)
             | Self::SigningKeys(_)
@@ -299,9 +299,9 @@ mod tests {
     fn lasting_keys_are_parsed_and_others_lie_below_a_passing_prefix() {
         for key in facts() {
             let text = key.to_string();
-            let is_passing = PASSING.iter().any(|prefix| text.starts_with(prefix));
-            assert_eq!(is_passing, !key.lasts(), "{text}");
-            if key.lasts() || matches!(key, FactKey::Garbage(_)) {
+            let is_passing = NOT_EXPORTED.iter().any(|prefix| text.starts_with(prefix));
+            assert_eq!(is_passing, !key.is_exported(), "{text}");
+            if key.is_exported() || matches!(key, FactKey::Garbage(_)) {
                 assert_eq!(FactKey::parse(&text), Some(key));
             }
         }
@@ -378,8 +378,8 @@ mod tests {
     #[test]
     fn a_document_that_is_never_removed_lasts() {
         for key in facts() {
-            assert!(!key.stays() || key.lasts(), "{key}");
-            assert!(!key.is_immutable() || key.stays(), "{key}");
+            assert!(!key.is_permanent() || key.is_exported(), "{key}");
+            assert!(!key.is_immutable() || key.is_permanent(), "{key}");
         }
     }
 

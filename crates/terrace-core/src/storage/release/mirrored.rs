@@ -179,9 +179,9 @@ impl MirroredRelease {
     fn excess(&self) -> Option<String> {
         let count = self.packages.len();
         if count > limits::PLATFORMS {
-            let most = limits::PLATFORMS;
+            let limit = limits::PLATFORMS;
             return Some(format!(
-                "it would have {count} platforms; at most {most} are allowed"
+                "it would have {count} platforms; at most {limit} are allowed"
             ));
         }
         let mut digests = std::collections::BTreeSet::new();

@@ -123,9 +123,9 @@ impl FromStr for Constraints {
             text: text.chars().take(80).collect(),
             reason,
         };
-        let most = limits::CONSTRAINTS_BYTES;
-        if text.len() > most {
-            return Err(error(format!("it is longer than {most} bytes")));
+        let limit = limits::CONSTRAINTS_BYTES;
+        if text.len() > limit {
+            return Err(error(format!("it is longer than {limit} bytes")));
         }
         let text = text.trim();
         // A trailing comma is allowed.

@@ -111,8 +111,8 @@ fn read_version(body: &VersionBody, skipped: &mut Skipped) -> Result<OriginVersi
         match Platform::new(os, arch) {
             Ok(platform) if platforms.contains(&platform) => {}
             Ok(_) if platforms.len() >= limits::PLATFORMS => {
-                let most = limits::PLATFORMS;
-                skipped.add(format!("version {version} has more than {most} platforms"));
+                let limit = limits::PLATFORMS;
+                skipped.add(format!("version {version} has more than {limit} platforms"));
                 break;
             }
             Ok(platform) => platforms.push(platform),

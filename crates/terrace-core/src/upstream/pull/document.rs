@@ -23,7 +23,7 @@ pub struct OriginDocument {
     /// The time of the last successful request to the origin.
     pub checked_at: UnixTime,
     /// The versions that its origin listed then, and those that it listed until recently, ascending.
-    pub versions: Vec<SeenVersion>,
+    pub versions: Vec<KnownVersion>,
     /// The keys that may sign its versions: the key of the first pulled version, and the keys that an
     /// administrator added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,7 +32,7 @@ pub struct OriginDocument {
 
 /// A version that an origin lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeenVersion {
+pub struct KnownVersion {
     /// The version of the provider.
     pub version: Version,
     /// Some of its listed platforms, to begin an inquiry with.
@@ -57,7 +57,7 @@ pub enum OriginDocumentError {
     Schema(u32),
 }
 
-impl SeenVersion {
+impl KnownVersion {
     /// Whether it has been missing for so long that it counts as new if it returns.
     fn is_delisted(&self, now: UnixTime) -> bool {
         self.missing_since
@@ -104,7 +104,7 @@ impl OriginDocument {
                 .map_or(now, |seen| seen.first_seen),
         };
         let some = limits::PULL_PLATFORMS;
-        let versions = listed.versions.iter().map(|listed| SeenVersion {
+        let versions = listed.versions.iter().map(|listed| KnownVersion {
             version: listed.version.clone(),
             platforms: listed.platforms.iter().take(some).cloned().collect(),
             first_seen: first_seen(&listed.version),
@@ -124,11 +124,11 @@ impl OriginDocument {
     }
 
     /// Returns the versions that are missing in `after`, except those missing for long.
-    fn missing(&self, after: &Self, now: UnixTime) -> Vec<SeenVersion> {
-        let is_missing = |seen: &&SeenVersion| after.place(&seen.version).is_none();
+    fn missing(&self, after: &Self, now: UnixTime) -> Vec<KnownVersion> {
+        let is_missing = |seen: &&KnownVersion| after.place(&seen.version).is_none();
         let missing = self.versions.iter().filter(is_missing);
         missing
-            .map(|seen| SeenVersion {
+            .map(|seen| KnownVersion {
                 missing_since: Some(seen.missing_since.unwrap_or(now)),
                 ..seen.clone()
             })
@@ -140,7 +140,7 @@ impl OriginDocument {
         sort::sort_by(&mut self.versions, |a, b| a.version.cmp(&b.version));
     }
 
-    fn place(&self, version: &Version) -> Option<&SeenVersion> {
+    fn place(&self, version: &Version) -> Option<&KnownVersion> {
         let place = self
             .versions
             .binary_search_by(|seen| seen.version.cmp(version));
@@ -153,7 +153,7 @@ impl OriginDocument {
     }
 
     /// Returns a version if its origin lists it.
-    pub fn find(&self, version: &Version) -> Option<&SeenVersion> {
+    pub fn find(&self, version: &Version) -> Option<&KnownVersion> {
         self.place(version)
             .filter(|seen| seen.missing_since.is_none())
     }
@@ -183,7 +183,7 @@ impl OriginDocument {
     /// Whether its origin should be asked again. The absence of a provider is cached for a shorter time,
     /// because it may be about to be published.
     pub fn is_due(&self, now: UnixTime) -> bool {
-        let is_listed = |seen: &SeenVersion| seen.missing_since.is_none();
+        let is_listed = |seen: &KnownVersion| seen.missing_since.is_none();
         let kept = if !self.versions.iter().any(is_listed) {
             limits::PULL_ABSENCE_SECONDS
         } else {
@@ -202,7 +202,7 @@ pub(super) mod testing {
         checked_at: u64,
         versions: &[(&str, u64)],
     ) -> OriginDocument {
-        let seen = |(version, first_seen): &(&str, u64)| SeenVersion {
+        let seen = |(version, first_seen): &(&str, u64)| KnownVersion {
             version: version.parse().unwrap(),
             platforms: Vec::new(),
             first_seen: UnixTime(*first_seen),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn first_seen(document: &OriginDocument) -> Vec<(String, u64)> {
-        let pair = |seen: &SeenVersion| (seen.version.to_string(), seen.first_seen.0);
+        let pair = |seen: &KnownVersion| (seen.version.to_string(), seen.first_seen.0);
         document.versions.iter().map(pair).collect()
     }
 
@@ -285,7 +285,7 @@ mod tests {
             pairs.iter().map(|(v, at)| ((*v).to_owned(), *at)).collect()
         };
         assert_eq!(first_seen(&second), pairs(&[("1.0.0", 0), ("1.1.0", 20)]));
-        let listed: Vec<&SeenVersion> = third.versions.iter().collect();
+        let listed: Vec<&KnownVersion> = third.versions.iter().collect();
         assert_eq!(listed[0].missing_since, Some(UnixTime(30)));
         assert_eq!(
             first_seen(&third),
