@@ -34,7 +34,7 @@ use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source::SourceUrl;
 use crate::model::status::StatusDocument;
 use crate::model::version::Version;
-use crate::oci::{self, Artifact, Content, Repository};
+use crate::oci::{self, Artifact, Content, GeneratedRepository};
 use crate::storage::index_document::ContentMetadata;
 use crate::storage::index_document::IndexDocument;
 use crate::storage::key::IndexKey;
@@ -289,7 +289,7 @@ pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument
 fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
     let versions: Vec<&Version> = artifacts.map(|listed| &listed.version).collect();
-    let text = oci::tags(&Repository::of(package), &versions);
+    let text = oci::tags(&GeneratedRepository::of(package), &versions);
     IndexDocument::new(text)
 }
 
@@ -536,7 +536,7 @@ mod tests {
         assert_eq!(lists.len(), 2);
         assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
         assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
-        let name = Repository::of(&package);
+        let name = GeneratedRepository::of(&package);
         assert_eq!(lists[1].0, IndexKey::Tags(package));
         let text = format!(r#"{{"name":"{name}","tags":["1.0.0_b"]}}"#);
         assert_eq!(lists[1].1.text, text);

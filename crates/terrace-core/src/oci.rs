@@ -18,5 +18,5 @@ mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
 pub use auth::{TokenAnswer, challenge, unauthorized};
-pub use repository::{OciPath, OciRequest, Reference, Repository};
+pub use repository::{GeneratedPath, GeneratedReference, GeneratedRepository, GeneratedRequest};
 pub use tag::{TagPage, tags};

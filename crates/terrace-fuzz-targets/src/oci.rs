@@ -10,7 +10,7 @@ use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{
     ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadSession,
 };
-use terrace_core::oci::{OciPath, OciRequest, Reference, TagPage};
+use terrace_core::oci::{GeneratedPath, GeneratedReference, GeneratedRequest, TagPage};
 use terrace_core::publish::MirrorPublication;
 
 use crate::{round_trip, split, text};
@@ -21,10 +21,10 @@ pub fn oci(data: &[u8]) {
     let mut lines = all.splitn(3, '\n');
     let mut next = || lines.next().unwrap_or_default();
     let (path, query, header) = (next(), next(), next());
-    if let Ok(OciRequest {
-        path: OciPath::Manifest(Reference::Tag(version)),
+    if let Ok(GeneratedRequest {
+        path: GeneratedPath::Manifest(GeneratedReference::Tag(version)),
         ..
-    }) = OciRequest::parse(path)
+    }) = GeneratedRequest::parse(path)
     {
         round_trip::<Version>(&version.to_string());
     }

@@ -13,7 +13,7 @@ use crate::api::route::{
 use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::limits;
-use crate::oci::OciPath;
+use crate::oci::GeneratedPath;
 use crate::oci::pushed::PushedPath;
 
 /// The properties of a route.
@@ -281,10 +281,10 @@ impl Route {
                 OciRoute::Token => &OCI_TOKEN,
                 OciRoute::Catalog => &OCI_CATALOG,
                 OciRoute::Generated(request) => match request.path {
-                    OciPath::Tags => &OCI_TAGS,
-                    OciPath::Manifest(_) => &OCI_MANIFEST,
-                    OciPath::Blob(_) => &OCI_BLOB,
-                    OciPath::Referrers(_) => &OCI_REFERRERS,
+                    GeneratedPath::Tags => &OCI_TAGS,
+                    GeneratedPath::Manifest(_) => &OCI_MANIFEST,
+                    GeneratedPath::Blob(_) => &OCI_BLOB,
+                    GeneratedPath::Referrers(_) => &OCI_REFERRERS,
                 },
                 OciRoute::Pushed(request) => pushed(&request.path),
             },

@@ -16,7 +16,7 @@ pub use document::{
     LinkDocument, ListedTag, TagDocument, blob_index, manifest_index, may_be_of_type,
     referrer_metadata, tags_index,
 };
-pub use manifest::{ManifestType, PushedManifest, Reference as ManifestReference};
+pub use manifest::{ContentReference, ManifestType, PushedManifest};
 pub use provider::ProviderRepositories;
-pub use request::{ManifestName, PushedPath, PushedRequest};
+pub use request::{PushedPath, PushedRequest, Reference};
 pub use upload::UploadSession;

@@ -14,16 +14,16 @@ use crate::model::oci::tag;
 
 /// A request of an OCI client to a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OciRequest {
+pub struct GeneratedRequest {
     /// The repository.
-    pub repository: Repository,
+    pub repository: GeneratedRepository,
     /// The path within the repository.
-    pub path: OciPath,
+    pub path: GeneratedPath,
 }
 
 /// A repository that is generated from published releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repository {
+pub enum GeneratedRepository {
     /// `providers/{namespace}/{type}`
     Hosted(ProviderAddress),
     /// `providers/{hostname}/{namespace}/{type}`
@@ -34,11 +34,11 @@ pub enum Repository {
 
 /// A path within a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OciPath {
+pub enum GeneratedPath {
     /// `tags/list`
     Tags,
     /// `manifests/{reference}`
-    Manifest(Reference),
+    Manifest(GeneratedReference),
     /// `blobs/{digest}`
     Blob(Sha256),
     /// `referrers/{digest}`
@@ -47,14 +47,14 @@ pub enum OciPath {
 
 /// A reference to a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reference {
+pub enum GeneratedReference {
     /// A tag, which is a version.
     Tag(Version),
     /// A digest.
     Digest(Sha256),
 }
 
-impl OciRequest {
+impl GeneratedRequest {
     /// Parses the path after `/v2/`.
     ///
     /// # Errors
@@ -72,12 +72,12 @@ impl OciRequest {
         }
         let segments: Vec<&str> = path.split('/').collect();
         let (name, path) = match segments.as_slice() {
-            [name @ .., "tags", "list"] => (name, Ok(OciPath::Tags)),
+            [name @ .., "tags", "list"] => (name, Ok(GeneratedPath::Tags)),
             [name @ .., "manifests", reference] => (name, manifest(reference)),
             [.., "blobs", "uploads", _] | [.., "blobs", "uploads"] => return Err(read_only()),
-            [name @ .., "blobs", digest] => (name, parse_digest(digest).map(OciPath::Blob)),
+            [name @ .., "blobs", digest] => (name, parse_digest(digest).map(GeneratedPath::Blob)),
             [name @ .., "referrers", digest] => {
-                (name, parse_digest(digest).map(OciPath::Referrers))
+                (name, parse_digest(digest).map(GeneratedPath::Referrers))
             }
             _ => return Err(no_such_repository(path)),
         };
@@ -88,7 +88,7 @@ impl OciRequest {
     }
 }
 
-impl Repository {
+impl GeneratedRepository {
     /// Parses the name of a repository.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Repository {
     }
 }
 
-fn repository(name: &[&str]) -> Result<Repository, OciError> {
+fn repository(name: &[&str]) -> Result<GeneratedRepository, OciError> {
     let unknown = |_| no_such_repository(&name.join("/"));
     let text = name.join("/");
     if !is_name(&text) {
@@ -131,35 +131,35 @@ fn repository(name: &[&str]) -> Result<Repository, OciError> {
             let address = format!("{namespace}/{provider_type}");
             address
                 .parse()
-                .map(Repository::Hosted)
+                .map(GeneratedRepository::Hosted)
                 .map_err(|_| unknown(()))
         }
         ["providers", hostname, namespace, provider_type] => {
             let address = format!("{hostname}/{namespace}/{provider_type}");
             address
                 .parse()
-                .map(Repository::Provider)
+                .map(GeneratedRepository::Provider)
                 .map_err(|_| unknown(()))
         }
         ["modules", namespace, name, system] => {
             let address = format!("{namespace}/{name}/{system}");
             address
                 .parse()
-                .map(Repository::Module)
+                .map(GeneratedRepository::Module)
                 .map_err(|_| unknown(()))
         }
         _ => Err(unknown(())),
     }
 }
 
-fn manifest(reference: &str) -> Result<OciPath, OciError> {
+fn manifest(reference: &str) -> Result<GeneratedPath, OciError> {
     if reference.contains(':') {
-        return Ok(OciPath::Manifest(Reference::Digest(parse_digest(
-            reference,
-        )?)));
+        return Ok(GeneratedPath::Manifest(GeneratedReference::Digest(
+            parse_digest(reference)?,
+        )));
     }
     match tag::parse(reference) {
-        Some(version) => Ok(OciPath::Manifest(Reference::Tag(version))),
+        Some(version) => Ok(GeneratedPath::Manifest(GeneratedReference::Tag(version))),
         None => Err(OciError::new(
             OciCode::ManifestUnknown,
             "the tags of this repository are versions, such as 1.2.3 or 1.2.3-rc.1_build.5",
@@ -213,11 +213,15 @@ mod tests {
             Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
             Package::Module("acme/vpc/aws".parse().unwrap()),
         ] {
-            let path = format!("{}/tags/list", Repository::of(&package));
-            let OciRequest { repository, path } = OciRequest::parse(&path).unwrap();
-            assert_eq!((repository.package(&own), path), (package, OciPath::Tags));
+            let path = format!("{}/tags/list", GeneratedRepository::of(&package));
+            let GeneratedRequest { repository, path } = GeneratedRequest::parse(&path).unwrap();
+            assert_eq!(
+                (repository.package(&own), path),
+                (package, GeneratedPath::Tags)
+            );
         }
-        let long = OciRequest::parse("providers/own.example.com/acme/widget/tags/list").unwrap();
+        let long =
+            GeneratedRequest::parse("providers/own.example.com/acme/widget/tags/list").unwrap();
         let hosted = Package::Provider("acme/widget".parse().unwrap());
         assert_eq!(long.repository.package(&own), hosted);
     }
@@ -225,7 +229,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_path_panics(path in "\\PC{0,200}") {
-            let _ = OciRequest::parse(&path);
+            let _ = GeneratedRequest::parse(&path);
         }
     }
 }

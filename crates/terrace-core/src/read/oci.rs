@@ -14,8 +14,8 @@ use crate::model::oci::Digest;
 use crate::model::oci::OCI_PREFIX;
 use crate::model::package::Package;
 use crate::oci::TagPage;
-use crate::oci::pushed::{ManifestName, PushedPath, PushedRequest};
-use crate::oci::{self, MediaType, OciPath, Reference, Repository};
+use crate::oci::pushed::{PushedPath, PushedRequest, Reference};
+use crate::oci::{self, GeneratedPath, GeneratedReference, GeneratedRepository, MediaType};
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
 use terrace_archive::ArchiveFormat;
@@ -29,14 +29,18 @@ pub(super) fn is_oci(path: &str) -> bool {
 }
 
 /// What answers requests for a repository that is made of what is published.
-pub(super) fn plan_generated<S>(package: Package, path: OciPath, page: Option<TagPage>) -> Plan<S> {
+pub(super) fn plan_generated<S>(
+    package: Package,
+    path: GeneratedPath,
+    page: Option<TagPage>,
+) -> Plan<S> {
     let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
     match path {
-        OciPath::Tags => {
-            let name = Repository::of(&package);
+        GeneratedPath::Tags => {
+            let name = GeneratedRepository::of(&package);
             tag_list(IndexKey::Tags(package), page, name)
         }
-        OciPath::Manifest(Reference::Tag(version)) => {
+        GeneratedPath::Manifest(GeneratedReference::Tag(version)) => {
             let seconds = if changes {
                 limits::LIST_CACHE_SECONDS
             } else {
@@ -45,18 +49,18 @@ pub(super) fn plan_generated<S>(package: Package, path: OciPath, page: Option<Ta
             let key = IndexKey::Tag(package, version);
             stored_content(key, seconds, Projection::Manifest)
         }
-        OciPath::Manifest(Reference::Digest(digest)) => {
+        GeneratedPath::Manifest(GeneratedReference::Digest(digest)) => {
             let key = IndexKey::Content(package, digest);
             stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
-        OciPath::Blob(digest) if digest == oci::empty_config() => {
+        GeneratedPath::Blob(digest) if digest == oci::empty_config() => {
             Plan::AnswerToReaders(package, empty_config())
         }
-        OciPath::Blob(digest) => {
+        GeneratedPath::Blob(digest) => {
             let key = IndexKey::Content(package, digest);
             stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Blob)
         }
-        OciPath::Referrers(_) => Plan::AnswerToReaders(package, no_referrers()),
+        GeneratedPath::Referrers(_) => Plan::AnswerToReaders(package, no_referrers()),
     }
 }
 
@@ -76,11 +80,11 @@ pub(super) fn plan_pushed<S>(
             let name = repository.to_string();
             tag_list(IndexKey::Pushed(PushedIndex::Tags(repository)), page, name)
         }
-        PushedPath::Manifest(ManifestName::Tag(tag)) => {
+        PushedPath::Manifest(Reference::Tag(tag)) => {
             let key = IndexKey::Pushed(PushedIndex::Tag(repository, tag));
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }
-        PushedPath::Manifest(ManifestName::Digest(digest)) => {
+        PushedPath::Manifest(Reference::Digest(digest)) => {
             let key = IndexKey::Pushed(PushedIndex::Manifest(repository, digest));
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }

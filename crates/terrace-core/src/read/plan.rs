@@ -12,7 +12,7 @@ use crate::model::name::Hostname;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::oci::OciRequest;
+use crate::oci::GeneratedRequest;
 use crate::oci::TagPage;
 use crate::storage::key::IndexKey;
 
@@ -50,7 +50,7 @@ pub(super) fn plan<S>(
         Route::Terraform(route) => plan_terraform(route, head, has_login),
         Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => Plan::Answer(no_catalog()),
-        Route::Oci(OciRoute::Generated(OciRequest { repository, path })) => {
+        Route::Oci(OciRoute::Generated(GeneratedRequest { repository, path })) => {
             plan_generated(repository.package(own), path, TagPage::parse(head.query))
         }
         Route::Oci(OciRoute::Pushed(request)) => {

@@ -7,7 +7,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
-use terrace_core::oci::pushed::{ManifestName, PushedManifest, PushedPath};
+use terrace_core::oci::pushed::{PushedManifest, PushedPath, Reference};
 use terrace_core::read::CONTENT_DIGEST;
 
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub(crate) async fn push<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
-    name: ManifestName,
+    name: Reference,
     mut request: R,
 ) -> Handled<P::Stream>
 where
@@ -39,7 +39,7 @@ where
     // A manifest that contradicts a mirrored release gets no tag.
     providers::mirror(ctx, &repository, &sent.tags, &sent.manifest, &call.origin).await?;
     manifests::store(ctx, &repository, &sent).await?;
-    let by_digest = PushedPath::Manifest(ManifestName::Digest(sent.digest));
+    let by_digest = PushedPath::Manifest(Reference::Digest(sent.digest));
     let mut reply = Reply::new(201, CachePolicy::NoStore)
         .with("location", by_digest.location(&repository))
         .with(CONTENT_DIGEST, sent.digest.to_string());
@@ -56,27 +56,25 @@ where
 pub(crate) async fn delete<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
-    name: ManifestName,
+    name: Reference,
 ) -> Handled<P::Stream> {
     match name {
-        ManifestName::Tag(tag) => manifests::delete_tag(ctx, &repository, tag).await?,
-        ManifestName::Digest(digest) => {
-            manifests::delete_by_digest(ctx, &repository, digest).await?
-        }
+        Reference::Tag(tag) => manifests::delete_tag(ctx, &repository, tag).await?,
+        Reference::Digest(digest) => manifests::delete_by_digest(ctx, &repository, digest).await?,
     }
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }
 
 /// Reads and parses a pushed manifest, without access to storage.
 async fn read_manifest<R: Request>(
-    name: ManifestName,
+    name: Reference,
     call: &Call,
     request: &mut R,
 ) -> Result<PushedDocument, Failure> {
     let bytes = manifest_body(request).await?;
     let (digest, tags) = match name {
-        ManifestName::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
-        ManifestName::Digest(digest) => {
+        Reference::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
+        Reference::Digest(digest) => {
             let tags = tags_in(call.query()).map_err(denied)?;
             if digest.of_same_kind(&bytes) != digest {
                 let told = format!("the body does not have the digest {digest}");

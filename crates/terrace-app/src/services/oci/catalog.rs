@@ -5,7 +5,7 @@ use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 use terrace_core::oci::pushed::{
-    LinkDocument, ListedTag, ManifestReference, PushedManifest, TagDocument, blob_index,
+    ContentReference, LinkDocument, ListedTag, PushedManifest, TagDocument, blob_index,
     manifest_index, tags_index,
 };
 use terrace_core::storage::index_document::IndexDocument;
@@ -30,8 +30,8 @@ impl References {
         let mut references = Self::default();
         for reference in manifest.references() {
             match *reference {
-                ManifestReference::Blob(digest) => references.blobs.push(digest),
-                ManifestReference::Manifest(digest) => references.manifests.push(digest),
+                ContentReference::Blob(digest) => references.blobs.push(digest),
+                ContentReference::Manifest(digest) => references.manifests.push(digest),
             }
         }
         Ok(references)

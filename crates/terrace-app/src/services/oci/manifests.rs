@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::pushed::{
-    ListedTag, ManifestReference, PushedManifest, TagDocument, referrer_metadata,
+    ContentReference, ListedTag, PushedManifest, TagDocument, referrer_metadata,
 };
 use terrace_core::storage::key::{FactKey, PushedFact};
 
@@ -39,16 +39,16 @@ pub(crate) struct PushedDocument {
 pub(crate) async fn check_references<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
-    references: &[ManifestReference],
+    references: &[ContentReference],
 ) -> Result<(), Failure> {
     let missing = RefCell::new(Vec::new());
     let missing_here = &missing;
-    let look = |reference: &ManifestReference| -> Boxed<'_> {
+    let look = |reference: &ContentReference| -> Boxed<'_> {
         let (digest, fact) = match *reference {
-            ManifestReference::Blob(digest) => {
+            ContentReference::Blob(digest) => {
                 (digest, PushedFact::Link(repository.clone(), digest))
             }
-            ManifestReference::Manifest(digest) => {
+            ContentReference::Manifest(digest) => {
                 (digest, PushedFact::Manifest(repository.clone(), digest))
             }
         };

@@ -6,7 +6,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::pushed::LinkDocument;
-use terrace_core::oci::{EMPTY_CONFIG, Repository, empty_config};
+use terrace_core::oci::{EMPTY_CONFIG, GeneratedRepository, empty_config};
 use terrace_core::storage::index_document::ContentMetadata;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 
@@ -37,7 +37,7 @@ pub(crate) async fn mountable<P: Host>(
         return mountable_pushed(ctx, caller, &from, digest).await;
     }
     let own = OwnHosts::new(origin, &ctx.config.hostnames);
-    match (Repository::parse(from), digest) {
+    match (GeneratedRepository::parse(from), digest) {
         (Ok(from), Digest::Sha256(_)) => {
             let package = from.package(&own);
             mountable_published(ctx, caller, package, digest).await

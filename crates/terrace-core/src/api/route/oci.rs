@@ -2,7 +2,7 @@
 
 use crate::http::problem::Problem;
 use crate::model::oci::{OCI_PREFIX, is_virtual};
-use crate::oci::OciRequest;
+use crate::oci::GeneratedRequest;
 use crate::oci::pushed::PushedRequest;
 
 /// A route of OCI Distribution.
@@ -15,7 +15,7 @@ pub enum OciRoute {
     /// `/v2/_catalog`: the list of all repositories, which is not supported.
     Catalog,
     /// `/v2/{repository}/…` of a repository that is generated from published releases.
-    Generated(OciRequest),
+    Generated(GeneratedRequest),
     /// `/v2/{repository}/…` of a repository that clients push to.
     Pushed(PushedRequest),
 }
@@ -28,7 +28,7 @@ impl OciRoute {
             None | Some("") => Ok(Self::Base),
             Some("token") => Ok(Self::Token),
             Some("_catalog") => Ok(Self::Catalog),
-            Some(rest) if is_virtual(rest) => OciRequest::parse(rest)
+            Some(rest) if is_virtual(rest) => GeneratedRequest::parse(rest)
                 .map(Self::Generated)
                 .map_err(Problem::Oci),
             Some(rest) => PushedRequest::parse(rest)

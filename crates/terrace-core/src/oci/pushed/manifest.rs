@@ -27,13 +27,13 @@ pub enum ManifestType {
 pub struct PushedManifest {
     kind: ManifestType,
     document: Document,
-    references: Vec<Reference>,
+    references: Vec<ContentReference>,
     subject: Option<Digest>,
 }
 
 /// Content that a manifest requires in its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference {
+pub enum ContentReference {
     /// A config or a layer.
     Blob(Digest),
     /// A manifest of an index.
@@ -195,7 +195,7 @@ impl PushedManifest {
 
     /// The content that must be in the repository before the manifest. Layers that are not distributed are
     /// not required, and neither is its subject.
-    pub fn references(&self) -> &[Reference] {
+    pub fn references(&self) -> &[ContentReference] {
         &self.references
     }
 
@@ -258,7 +258,7 @@ impl Descriptor {
     }
 }
 
-fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>, OciError> {
+fn references(document: &Document, kind: ManifestType) -> Result<Vec<ContentReference>, OciError> {
     let config = &document.config;
     let (mut layers, mut manifests) = (
         descriptors(document.layers.as_ref()),
@@ -277,13 +277,13 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
     match (kind.is_index(), manifests, config, layers) {
         (true, Some(manifests), None, None) => {
             for descriptor in manifests {
-                references.push(Reference::Manifest(descriptor.digest()?));
+                references.push(ContentReference::Manifest(descriptor.digest()?));
             }
         }
         (false, None, Some(config), Some(layers)) => {
-            references.push(Reference::Blob(config.digest()?));
+            references.push(ContentReference::Blob(config.digest()?));
             for layer in layers.iter().filter(|layer| !layer.is_elsewhere()) {
-                references.push(Reference::Blob(layer.digest()?));
+                references.push(ContentReference::Blob(layer.digest()?));
             }
         }
         (true, ..) => {
@@ -302,7 +302,7 @@ fn references(document: &Document, kind: ManifestType) -> Result<Vec<Reference>,
         let message = format!("a manifest may refer to at most {limit} blobs or manifests");
         return Err(invalid(message));
     }
-    let mut once: Vec<Reference> = Vec::new();
+    let mut once: Vec<ContentReference> = Vec::new();
     for reference in references {
         if !once.contains(&reference) {
             once.push(reference);
@@ -365,7 +365,7 @@ mod tests {
         let text = manifest("");
         let read = PushedManifest::parse(text.as_bytes()).unwrap();
         assert_eq!(read.kind(), ManifestType::Manifest);
-        let blob = |digit| Reference::Blob(Digest::parse(&digest(digit)).unwrap());
+        let blob = |digit| ContentReference::Blob(Digest::parse(&digest(digit)).unwrap());
         assert_eq!(read.references(), [blob('a'), blob('b')]);
         assert_eq!(read.subject(), None);
     }

@@ -23,7 +23,7 @@ pub enum PushedPath {
     /// `tags/list`
     Tags,
     /// `manifests/{reference}`
-    Manifest(ManifestName),
+    Manifest(Reference),
     /// `blobs/{digest}`
     Blob(Digest),
     /// `referrers/{digest}`
@@ -36,7 +36,7 @@ pub enum PushedPath {
 
 /// A reference to a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ManifestName {
+pub enum Reference {
     /// A tag.
     Tag(Tag),
     /// A digest.
@@ -87,8 +87,8 @@ impl PushedPath {
     pub fn location(&self, repository: &RepositoryName) -> String {
         let rest = match self {
             Self::Tags => "tags/list".to_owned(),
-            Self::Manifest(ManifestName::Tag(tag)) => format!("manifests/{tag}"),
-            Self::Manifest(ManifestName::Digest(digest)) => format!("manifests/{digest}"),
+            Self::Manifest(Reference::Tag(tag)) => format!("manifests/{tag}"),
+            Self::Manifest(Reference::Digest(digest)) => format!("manifests/{digest}"),
             Self::Blob(digest) => format!("blobs/{digest}"),
             Self::Referrers(digest) => format!("referrers/{digest}"),
             Self::Uploads => "blobs/uploads/".to_owned(),
@@ -101,10 +101,10 @@ impl PushedPath {
 fn manifest(reference: &str) -> Result<PushedPath, OciError> {
     if reference.contains(':') {
         let digest = Digest::parse(reference)?;
-        return Ok(PushedPath::Manifest(ManifestName::Digest(digest)));
+        return Ok(PushedPath::Manifest(Reference::Digest(digest)));
     }
     match Tag::parse(reference) {
-        Some(tag) => Ok(PushedPath::Manifest(ManifestName::Tag(tag))),
+        Some(tag) => Ok(PushedPath::Manifest(Reference::Tag(tag))),
         None => Err(OciError::new(
             OciCode::ManifestUnknown,
             "a tag has 1 to 128 letters, digits and _ . -, and does not begin with . or -",
@@ -131,8 +131,8 @@ mod tests {
         let tag = Tag::parse("latest").unwrap();
         for path in [
             PushedPath::Tags,
-            PushedPath::Manifest(ManifestName::Tag(tag)),
-            PushedPath::Manifest(ManifestName::Digest(digest)),
+            PushedPath::Manifest(Reference::Tag(tag)),
+            PushedPath::Manifest(Reference::Digest(digest)),
             PushedPath::Blob(digest),
             PushedPath::Referrers(digest),
             PushedPath::Uploads,
