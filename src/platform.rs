@@ -38,7 +38,7 @@ const FACTS: &str = "FACTS";
 thread_local! {
     /// The configuration. Variables and secrets are constant for the life of an isolate, so they are read
     /// once.
-    static CONFIG: OnceCell<Result<&'static Config, Misconfigured>> = const { OnceCell::new() };
+    static CONFIG: OnceCell<Result<&'static Config, ConfigurationError>> = const { OnceCell::new() };
     /// The cache. Each isolate has one, which lives as long as the isolate.
     static CACHE: &'static Cache = Box::leak(Box::default());
 }
@@ -95,9 +95,9 @@ async fn answer(
             }
             reply
         }
-        Err(Misconfigured { told, cause }) => {
+        Err(ConfigurationError { message, cause }) => {
             console_error!("configuration: {cause}");
-            Problem::Misconfigured(told).reply()
+            Problem::Misconfigured(message).reply()
         }
     };
     http::respond(reply)
@@ -109,7 +109,7 @@ pub(crate) async fn reconcile(env: Env) {
         Ok((config, cloudflare)) => {
             terrace_app::reconcile(&context::Context::new(config, cloudflare, String::new())).await;
         }
-        Err(Misconfigured { cause, .. }) => console_error!("configuration: {cause}"),
+        Err(ConfigurationError { cause, .. }) => console_error!("configuration: {cause}"),
     }
 }
 
@@ -123,21 +123,21 @@ fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
 
 /// A configuration error.
 #[derive(Debug, Clone)]
-struct Misconfigured {
+struct ConfigurationError {
     /// The message for clients, without details.
-    told: String,
+    message: String,
     /// The cause, for the log.
     cause: String,
 }
 
-impl From<String> for Misconfigured {
-    fn from(told: String) -> Self {
-        let cause = told.clone();
-        Self { told, cause }
+impl From<String> for ConfigurationError {
+    fn from(message: String) -> Self {
+        let cause = message.clone();
+        Self { message, cause }
     }
 }
 
-fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
+fn config(env: &Env) -> Result<&'static Config, ConfigurationError> {
     CONFIG.with(|cell| {
         let config = cell.get_or_init(|| {
             let vars = variables(env);
@@ -153,8 +153,8 @@ fn config(env: &Env) -> Result<&'static Config, Misconfigured> {
                     // Each isolate has one, which lives as long as the isolate.
                     Ok(Box::leak(Box::new(config)))
                 }
-                Err(error) => Err(Misconfigured {
-                    told: format!(
+                Err(error) => Err(ConfigurationError {
+                    message: format!(
                         "the configuration variable {} is invalid: see the Worker's log for the reason",
                         error.variable()
                     ),
@@ -202,7 +202,7 @@ struct Cloudflare {
 
 impl Cloudflare {
     /// Reads the bindings of `wrangler.toml`. An error names the missing one.
-    fn new(env: Env) -> Result<Self, Misconfigured> {
+    fn new(env: Env) -> Result<Self, ConfigurationError> {
         let missing = |name| format!("the binding {name} is missing");
         let bucket = env.bucket(FACTS);
         let bucket = bucket.map_err(|error| format!("{}: {error}", missing(FACTS)))?;

@@ -14,9 +14,9 @@ use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 pub struct Cache {
     revocations: RefCell<Option<Revocations>>,
     /// When the revocations were read.
-    read: Cell<UnixTime>,
+    revocations_read_at: Cell<UnixTime>,
     /// When a request last started to read the revocations again.
-    asked: Cell<UnixTime>,
+    refresh_started_at: Cell<UnixTime>,
     /// When this version was last seen to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
     throttle: RefCell<Throttle>,
@@ -40,7 +40,7 @@ const FLIGHT_SECONDS: u64 = 20;
 
 /// The cached revocation state of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remembered {
+pub enum CachedRevocation {
     /// Whether the token is revoked.
     Fresh(bool),
     /// Whether the token is revoked. The caller must refresh the cache after the response.
@@ -52,42 +52,42 @@ pub enum Remembered {
 impl Cache {
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
-    pub fn recall(&self, token: TokenId, now: UnixTime) -> Remembered {
-        let remembered = self.remembered(token, now);
-        if matches!(remembered, Remembered::Stale(_)) {
-            self.asked.set(now);
+    pub fn revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
+        let cached = self.cached_revocation(token, now);
+        if matches!(cached, CachedRevocation::Stale(_)) {
+            self.refresh_started_at.set(now);
         }
-        remembered
+        cached
     }
 
     /// Returns whether a fresh cache entry shows that a token is not revoked.
     pub fn is_known_valid(&self, token: TokenId, now: UnixTime) -> bool {
-        self.remembered(token, now) == Remembered::Fresh(false)
+        self.cached_revocation(token, now) == CachedRevocation::Fresh(false)
     }
 
-    fn remembered(&self, token: TokenId, now: UnixTime) -> Remembered {
+    fn cached_revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
         let revocations = self.revocations.borrow();
         let Some(revocations) = revocations.as_ref() else {
-            return Remembered::Miss;
+            return CachedRevocation::Miss;
         };
         let is_revoked = revocations.include(token, now);
         let since = |then: &Cell<UnixTime>| now.0.saturating_sub(then.get().0);
-        match since(&self.read) {
-            age if age < limits::REVOCATIONS_FRESH_SECONDS => Remembered::Fresh(is_revoked),
+        match since(&self.revocations_read_at) {
+            age if age < limits::REVOCATIONS_FRESH_SECONDS => CachedRevocation::Fresh(is_revoked),
             age if age < limits::REVOCATIONS_SECONDS => {
-                if since(&self.asked) < limits::REVOCATIONS_FRESH_SECONDS {
-                    return Remembered::Fresh(is_revoked);
+                if since(&self.refresh_started_at) < limits::REVOCATIONS_FRESH_SECONDS {
+                    return CachedRevocation::Fresh(is_revoked);
                 }
-                Remembered::Stale(is_revoked)
+                CachedRevocation::Stale(is_revoked)
             }
-            _ => Remembered::Miss,
+            _ => CachedRevocation::Miss,
         }
     }
 
     /// Caches the revoked tokens. `began` is the time at which reading them began.
-    pub fn remember(&self, revocations: Revocations, began: UnixTime) {
+    pub fn store_revocations(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
-        self.read.set(began);
+        self.revocations_read_at.set(began);
     }
 
     /// Whether this version is remembered to be allowed to change the stored documents.
@@ -193,13 +193,25 @@ mod tests {
     fn revocations_are_cached_for_25_seconds_and_stale_from_the_tenth_on() {
         let cache = Cache::default();
         let id = "0000000000000001".parse().unwrap();
-        assert_eq!(cache.recall(id, NOW), Remembered::Miss);
-        cache.remember(Revocations::default(), NOW);
-        assert_eq!(cache.recall(id, NOW.plus(9)), Remembered::Fresh(false));
-        assert_eq!(cache.recall(id, NOW.plus(10)), Remembered::Stale(false));
+        assert_eq!(cache.revocation(id, NOW), CachedRevocation::Miss);
+        cache.store_revocations(Revocations::default(), NOW);
+        assert_eq!(
+            cache.revocation(id, NOW.plus(9)),
+            CachedRevocation::Fresh(false)
+        );
+        assert_eq!(
+            cache.revocation(id, NOW.plus(10)),
+            CachedRevocation::Stale(false)
+        );
         // Only one request refreshes the cache.
-        assert_eq!(cache.recall(id, NOW.plus(11)), Remembered::Fresh(false));
-        assert_eq!(cache.recall(id, NOW.plus(20)), Remembered::Stale(false));
-        assert_eq!(cache.recall(id, NOW.plus(25)), Remembered::Miss);
+        assert_eq!(
+            cache.revocation(id, NOW.plus(11)),
+            CachedRevocation::Fresh(false)
+        );
+        assert_eq!(
+            cache.revocation(id, NOW.plus(20)),
+            CachedRevocation::Stale(false)
+        );
+        assert_eq!(cache.revocation(id, NOW.plus(25)), CachedRevocation::Miss);
     }
 }

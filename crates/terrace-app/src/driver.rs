@@ -12,7 +12,7 @@ use terrace_core::auth::access::CredentialsError;
 use terrace_core::config::Config;
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::http::request_line::{Client, IndexState, RequestLine, Took, Usage};
+use terrace_core::http::request_line::{Client, IndexState, OperationStats, RequestLine, Usage};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read;
@@ -214,7 +214,7 @@ impl PendingRead {
             read_at,
         } = self;
         lookup.set_range(range);
-        let kv = Took {
+        let kv = OperationStats {
             operations: 1,
             millis: now.saturating_sub(read_at),
         };
@@ -365,7 +365,7 @@ impl Record {
 
     /// Adds operations that the request took.
     pub(crate) fn add(&mut self, usage: Usage) {
-        let add = |sum: &mut Took, took: Took| {
+        let add = |sum: &mut OperationStats, took: OperationStats| {
             sum.operations = sum.operations.saturating_add(took.operations);
             sum.millis = sum.millis.saturating_add(took.millis);
         };

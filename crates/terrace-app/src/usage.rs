@@ -2,15 +2,15 @@
 
 use std::cell::Cell;
 
-use terrace_core::http::request_line::{Took, Usage};
+use terrace_core::http::request_line::{OperationStats, Usage};
 
 /// Usage counters. A platform has one for each request, or one for several requests that it cannot
 /// distinguish.
 #[derive(Debug, Default)]
 pub struct UsageMeter {
-    kv: Cell<Took>,
-    r2: Cell<Took>,
-    origin: Cell<Took>,
+    kv: Cell<OperationStats>,
+    r2: Cell<OperationStats>,
+    origin: Cell<OperationStats>,
 }
 
 /// A counted part of the platform.
@@ -27,7 +27,7 @@ pub enum Part {
 /// A running operation. It is counted when this value is dropped.
 #[derive(Debug)]
 pub struct Timed<'t> {
-    took: &'t Cell<Took>,
+    stats: &'t Cell<OperationStats>,
     now: fn() -> u64,
     began: u64,
 }
@@ -35,12 +35,12 @@ pub struct Timed<'t> {
 impl UsageMeter {
     /// Starts to count and time an operation. `now` is a clock in milliseconds.
     pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
-        let took = self.part(part);
+        let stats = self.part(part);
         let began = now();
-        Timed { took, now, began }
+        Timed { stats, now, began }
     }
 
-    fn part(&self, part: Part) -> &Cell<Took> {
+    fn part(&self, part: Part) -> &Cell<OperationStats> {
         match part {
             Part::Kv => &self.kv,
             Part::R2 => &self.r2,
@@ -60,8 +60,8 @@ impl UsageMeter {
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        let Took { operations, millis } = self.took.get();
-        self.took.set(Took {
+        let OperationStats { operations, millis } = self.stats.get();
+        self.stats.set(OperationStats {
             operations: operations.saturating_add(1),
             millis: millis.saturating_add((self.now)().saturating_sub(self.began)),
         });
@@ -85,7 +85,7 @@ mod tests {
         drop(meter.time(Part::R2, || NOW.get()));
         drop(meter.time(Part::Kv, || NOW.get()));
         let Usage { kv, r2, origin } = meter.usage();
-        let counted = |took: Took| (took.operations, took.millis);
+        let counted = |stats: OperationStats| (stats.operations, stats.millis);
         assert_eq!([kv, r2, origin].map(counted), [(1, 0), (2, 7), (0, 0)]);
     }
 }

@@ -371,9 +371,9 @@ pub const VERIFIED_AT_ONCE: u32 = 100;
 pub const GARBAGE_AT_ONCE: usize = 40;
 
 /// Time for which an archive must have been marked before it is removed, in seconds: much longer than
-/// [`LOOK_SECONDS`], as [`crate::maintenance::repair`] explains.
+/// [`FENCE_SECONDS`], as [`crate::maintenance::repair`] explains.
 pub const GARBAGE_SECONDS: u64 = 3_600;
 
 /// Time for which a publish relies on its snapshot of the garbage marks, in seconds; after that it takes a
 /// new one.
-pub const LOOK_SECONDS: u64 = 900;
+pub const FENCE_SECONDS: u64 = 900;

@@ -14,28 +14,28 @@ use crate::services::issuer::KeysAt;
 use crate::services::{auth, issuer};
 
 /// The reason why a job's token grants nothing.
-enum Denied {
+enum JobTokenError {
     /// The token is not trusted.
-    Refused(GrantError),
+    Rejected(GrantError),
     /// The token cannot be verified, because its issuer is unavailable.
-    Unknown(Failure),
+    Unverifiable(Failure),
 }
 
-impl From<TokenError> for Denied {
+impl From<TokenError> for JobTokenError {
     fn from(error: TokenError) -> Self {
-        Self::Refused(error.into())
+        Self::Rejected(error.into())
     }
 }
 
-impl From<GrantError> for Denied {
+impl From<GrantError> for JobTokenError {
     fn from(error: GrantError) -> Self {
-        Self::Refused(error)
+        Self::Rejected(error)
     }
 }
 
-impl From<Failure> for Denied {
+impl From<Failure> for JobTokenError {
     fn from(failure: Failure) -> Self {
-        Self::Unknown(failure)
+        Self::Unverifiable(failure)
     }
 }
 
@@ -69,7 +69,7 @@ async fn exchanged<P: Host, R: Request>(
     };
     let Grant { claims, scopes } = match granted {
         Ok(grant) => grant,
-        Err(denied) => return Err(deny(ctx, denied, &issuer, request).await),
+        Err(error) => return Err(deny(ctx, error, &issuer, request).await),
     };
     let job = Quoted::text(claims.subject());
     let scopes = asked.narrow(&scopes).inspect_err(|_| {
@@ -91,8 +91,8 @@ async fn exchanged<P: Host, R: Request>(
 async fn asked<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
     let body = request.bytes_up_to(limits::EXCHANGE_BYTES).await;
     let body = body.map_err(|_| {
-        let told = "the body could not be read completely";
-        ExchangeError::Malformed(told.to_owned())
+        let message = "the body could not be read completely";
+        ExchangeError::Malformed(message.to_owned())
     })?;
     let content_type = request.header("content-type");
     ExchangeRequest::parse(content_type.as_deref(), &body, request.origin())
@@ -104,7 +104,7 @@ async fn granted<P: Host>(
     ctx: &Context<'_, P>,
     token: &UnverifiedToken<'_>,
     origin: &str,
-) -> Result<Grant, Denied> {
+) -> Result<Grant, JobTokenError> {
     let publishers = &ctx.config.trusted_publishers;
     let issuer = publishers.issuer_of(token)?;
     let verify = |keys: &IssuerKeys| {
@@ -119,26 +119,26 @@ async fn granted<P: Host>(
 /// must not learn how close it is.
 async fn deny<P: Host, R: Request>(
     ctx: &Context<'_, P>,
-    denied: Denied,
+    error: JobTokenError,
     issuer: &Quoted,
     request: &R,
 ) -> ExchangeError {
     let address = &ctx.client_address;
     let (method, path) = (request.method(), request.path());
     let asked = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
-    match denied {
-        Denied::Refused(refusal) => {
+    match error {
+        JobTokenError::Rejected(refusal) => {
             if auth::is_one_guess_too_many(ctx).await {
                 return ExchangeError::TooMany;
             }
             ctx.host.log(&format!("{asked} is denied: {refusal}"));
             ExchangeError::Untrusted
         }
-        Denied::Unknown(Failure::Origin(what)) => {
+        JobTokenError::Unverifiable(Failure::Origin(what)) => {
             ctx.host.log(&format!("{asked} cannot be verified: {what}"));
             ExchangeError::Unavailable
         }
-        Denied::Unknown(failure) => {
+        JobTokenError::Unverifiable(failure) => {
             ctx.report(failure);
             ExchangeError::Unavailable
         }

@@ -76,8 +76,8 @@ async fn fact_keys<P: Host>(
         Some(after) => match after.strip_prefix(prefix) {
             Some(name) => Some(name.to_owned()),
             None => {
-                let told = format!("after is {after:?}: {AFTER}");
-                return Err(Problem::BadRequest(told).into());
+                let message = format!("after is {after:?}: {AFTER}");
+                return Err(Problem::BadRequest(message).into());
             }
         },
     };
@@ -130,11 +130,11 @@ async fn fact<P: Host>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Fai
 pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let RestoreBody { facts } = json::parse(&call.body)?;
     check_count(facts.len(), limits::RESTORED_AT_ONCE)?;
-    let look = garbage::fence(ctx).await?;
+    let fence = garbage::fence(ctx).await?;
     let mut answer = RestoreAnswer::default();
     let mut changed = BTreeMap::new();
     for FactBody { key, document } in facts {
-        match restore::document(ctx, &key, &document, &look, &mut changed).await? {
+        match restore::document(ctx, &key, &document, &fence, &mut changed).await? {
             Outcome::Created => answer.created.push(key),
             Outcome::Unchanged => answer.unchanged.push(key),
             Outcome::Conflict => answer.conflicts.push(key),

@@ -91,8 +91,8 @@ pub(crate) async fn change_status<P: Host>(
         let state_and_reason = |it: &KeyStatus| (it.state, it.reason.clone());
         let changes = before.map(state_and_reason) != status.as_ref().map(state_and_reason);
         if changes && after.is_some() {
-            let told = "after is set, but it only continues an earlier change to the same status, and this change differs: omit after";
-            return Err(Problem::BadRequest(told.to_owned()));
+            let message = "after is set, but it only continues an earlier change to the same status, and this change differs: omit after";
+            return Err(Problem::BadRequest(message.to_owned()));
         }
         if changes {
             match status.clone() {

@@ -40,23 +40,23 @@ pub(crate) async fn change<P: Host>(
         state => Some(state.parse().map_err(|error| invalid(&error))?),
     };
     if version.is_none() && state.is_some_and(|state| state != ReleaseState::Deprecated) {
-        let told = "a package can be deprecated, but not withdrawn or revoked: change the status of its versions instead";
-        return Err(invalid(&told).into());
+        let message = "a package can be deprecated, but not withdrawn or revoked: change the status of its versions instead";
+        return Err(invalid(&message).into());
     }
     let release = match &version {
         None => {
             let page = ctx.host.facts().releases(&package, None).await?;
             if page.releases.is_empty() {
-                let told = format!("{} does not exist", package.address());
-                return Err(Problem::NotFound(told).into());
+                let message = format!("{} does not exist", package.address());
+                return Err(Problem::NotFound(message).into());
             }
             None
         }
         Some(version) => match releases::find(ctx, &package, version).await? {
             Some(release) => Some(release),
             None => {
-                let told = format!("{} has no version {version}", package.address());
-                return Err(Problem::NotFound(told).into());
+                let message = format!("{} has no version {version}", package.address());
+                return Err(Problem::NotFound(message).into());
             }
         },
     };

@@ -23,8 +23,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         None | Some("false") => false,
         Some("true") => true,
         Some(urls) => {
-            let told = format!("urls is {urls:?}: it must be true or false");
-            return Err(Problem::BadRequest(told).into());
+            let message = format!("urls is {urls:?}: it must be true or false");
+            return Err(Problem::BadRequest(message).into());
         }
     };
     let urls = match (with_urls, &ctx.config.archive_urls) {
@@ -104,7 +104,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
         return Err(no_signer().into());
     };
     let (limit, why) = urls.upload_limit();
-    let look = garbage::fence(ctx).await?;
+    let fence = garbage::fence(ctx).await?;
     let mut answer = UploadsAnswer::default();
     for UploadBody { key: text, size } in archives {
         let key = BytesKey::parse_key(&text).ok_or_else(|| {
@@ -113,13 +113,13 @@ pub(crate) async fn ask_for_copies<P: Host>(
                      oci/blobs/<algorithm>/<digits>"
             ))
         })?;
-        if archives::is_stored(ctx, key, Some(size), &look).await? {
+        if archives::is_stored(ctx, key, Some(size), &fence).await? {
             continue;
         }
         if size > limit {
-            let told =
+            let message =
                 format!("{text} has {size} bytes: the maximum for an upload is {limit} ({why})");
-            return Err(Problem::Invalid(vec![told]).into());
+            return Err(Problem::Invalid(vec![message]).into());
         }
         answer
             .missing

@@ -36,8 +36,9 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         Some(seconds) => {
             let range = limits::TOKEN_LIFETIME_SECONDS;
             let (min, max) = (range.start(), range.end());
-            let told = format!("expires_in is {seconds}: it must be from {min} to {max} seconds");
-            return Err(invalid(told).into());
+            let message =
+                format!("expires_in is {seconds}: it must be from {min} to {max} seconds");
+            return Err(invalid(message).into());
         }
     };
     let document = TokenDocument {
@@ -84,13 +85,13 @@ pub(crate) async fn rotate<P: Host>(
     let revocation: Option<RevocationDocument> =
         documents::read(ctx, &FactKey::Revocation(id)).await?;
     if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
-        let told = format!("token {id} is expired or revoked: create a new one");
-        return Err(Problem::Conflict(vec![told]).into());
+        let message = format!("token {id} is expired or revoked: create a new one");
+        return Err(Problem::Conflict(vec![message]).into());
     }
     if overlap > limits::TOKEN_OVERLAP_SECONDS {
         let max = limits::TOKEN_OVERLAP_SECONDS;
-        let told = format!("overlap is {overlap}: it must be at most {max} seconds");
-        return Err(Problem::Invalid(vec![told]).into());
+        let message = format!("overlap is {overlap}: it must be at most {max} seconds");
+        return Err(Problem::Invalid(vec![message]).into());
     }
     let lifetime = old.expires.map(|expires| expires.since(old.created));
     let made = issue(

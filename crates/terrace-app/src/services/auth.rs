@@ -10,7 +10,7 @@ use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{IndexForm, RequestHead, invalid_credentials_reply, unauthorized_reply};
 use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
 
-use crate::cache::Remembered;
+use crate::cache::CachedRevocation;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, Request};
@@ -127,13 +127,13 @@ pub(crate) async fn revoked<P: Host, R: Request>(
 /// Returns whether a token is revoked. Reads nothing while the isolate's cache is usable.
 async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
-    match ctx.host.cache().recall(token, now) {
-        Remembered::Fresh(is_revoked) => Ok(is_revoked),
-        Remembered::Stale(is_revoked) => {
+    match ctx.host.cache().revocation(token, now) {
+        CachedRevocation::Fresh(is_revoked) => Ok(is_revoked),
+        CachedRevocation::Stale(is_revoked) => {
             ctx.defer(Task::Revocations);
             Ok(is_revoked)
         }
-        Remembered::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
+        CachedRevocation::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) async fn read_revocations<P: Host>(
         }
     };
     let cache = ctx.host.cache();
-    cache.remember(Revocations::clone(&revocations), began);
+    cache.store_revocations(Revocations::clone(&revocations), began);
     Ok(revocations)
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Fail
 /// Rejects a commit if the snapshot is too old.
 pub(crate) fn ensure_fresh<P: Host>(ctx: &Context<'_, P>, fence: &GcFence) -> Result<(), Problem> {
     let age = ctx.host.clock().now().0.saturating_sub(fence.at.0);
-    if age <= limits::LOOK_SECONDS {
+    if age <= limits::FENCE_SECONDS {
         return Ok(());
     }
     Err(Problem::Unavailable(format!(

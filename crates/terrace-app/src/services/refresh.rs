@@ -95,8 +95,8 @@ async fn is_written<P: Host>(
         return Ok(false);
     }
     let key = FactKey::Written(shared.name.clone());
-    let told = ctx.host.facts().get(&key).await?;
-    Ok(told.is_some_and(|told| told.bytes == state.0.as_bytes()))
+    let written = ctx.host.facts().get(&key).await?;
+    Ok(written.is_some_and(|written| written.bytes == state.0.as_bytes()))
 }
 
 /// Notifies the waiting requests. If that fails, they write the indices themselves.

@@ -92,7 +92,7 @@ impl ExchangeRequest {
         if form.required("grant_type")? != GRANT_TYPE {
             return Err(ExchangeError::GrantType);
         }
-        let wrong = |told: String| Err(ExchangeError::Malformed(told));
+        let wrong = |message: String| Err(ExchangeError::Malformed(message));
         let presented = form.required("subject_token_type")?;
         if ![TYPE_JWT, TYPE_ID_TOKEN].contains(&presented.as_str()) {
             return wrong(format!(

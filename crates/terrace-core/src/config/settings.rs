@@ -202,26 +202,26 @@ mod tests {
             ("TERRACE-ACCESS", ACCESS),
             ("TERRACEACCESS", ACCESS),
         ] {
-            let told = format!("{misspelt} is not a setting of Terrace; did you mean {meant}?");
-            assert_eq!(refusal(misspelt), Some(told));
+            let message = format!("{misspelt} is not a setting of Terrace; did you mean {meant}?");
+            assert_eq!(refusal(misspelt), Some(message));
         }
     }
 
     #[test]
     fn a_name_unlike_any_setting_is_rejected_without_a_suggestion() {
         for name in ["TERRACE_", "TERRACE_VERBOSE"] {
-            let told = format!("{name} is not a setting of Terrace: remove it");
-            assert_eq!(refusal(name), Some(told));
+            let message = format!("{name} is not a setting of Terrace: remove it");
+            assert_eq!(refusal(name), Some(message));
         }
     }
 
     #[test]
     fn a_variable_of_the_command_is_rejected_as_such() {
         for name in COMMAND_VARIABLES {
-            let told = refusal(name).unwrap();
+            let message = refusal(name).unwrap();
             let beginning =
                 format!("{name} belongs to the terrace command and not to the Worker: ");
-            assert!(told.starts_with(&beginning), "{told}");
+            assert!(message.starts_with(&beginning), "{message}");
         }
     }
 
@@ -258,10 +258,10 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_shown_on_one_line_and_truncated() {
-        let told = refusal(&format!("TERRACE_\n{}", "A".repeat(500))).unwrap();
+        let message = refusal(&format!("TERRACE_\n{}", "A".repeat(500))).unwrap();
         assert!(
-            told.starts_with("TERRACE_\\nAAA") && told.len() < 128,
-            "{told}"
+            message.starts_with("TERRACE_\\nAAA") && message.len() < 128,
+            "{message}"
         );
     }
 }

@@ -73,9 +73,9 @@ struct OciEntry<'a> {
 impl Problem {
     /// Creates the error for a request without a token.
     pub fn no_token() -> Self {
-        let told =
+        let message =
             "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
-        Self::Unauthorized(told.to_owned())
+        Self::Unauthorized(message.to_owned())
     }
 
     /// Returns the HTTP status.

@@ -20,7 +20,7 @@ pub enum LoggedRequests {
 
 /// The usage of one part of the platform.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Took {
+pub struct OperationStats {
     /// The number of operations.
     pub operations: u32,
     /// Their total duration in milliseconds. Some may have run concurrently.
@@ -31,11 +31,11 @@ pub struct Took {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Operations on Workers KV.
-    pub kv: Took,
+    pub kv: OperationStats,
     /// Operations on R2.
-    pub r2: Took,
+    pub r2: OperationStats,
     /// Requests to other registries and identity providers.
-    pub origin: Took,
+    pub origin: OperationStats,
 }
 
 /// The outcome of the one index lookup of a read.
@@ -113,7 +113,7 @@ impl Usage {
     /// Returns the usage since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
-        let since = |now: Took, before: Took| Took {
+        let since = |now: OperationStats, before: OperationStats| OperationStats {
             operations: now.operations.saturating_sub(before.operations),
             millis: now.millis.saturating_sub(before.millis),
         };
@@ -200,7 +200,7 @@ impl RequestLine<'_> {
         let Usage { kv, r2, origin } = self.usage;
         let parts = [("kv", kv), ("r2", r2), ("origin", origin)];
         let mut header = format!("total;dur={}", self.millis);
-        for (name, Took { operations, millis }) in parts {
+        for (name, OperationStats { operations, millis }) in parts {
             header += &format!(", {name};dur={millis};desc=\"{operations}\"");
         }
         header
@@ -219,7 +219,7 @@ mod tests {
             status: 200,
             millis: 12,
             usage: Usage {
-                kv: Took {
+                kv: OperationStats {
                     operations: 1,
                     millis: 11,
                 },
@@ -269,10 +269,10 @@ mod tests {
 
     #[test]
     fn usage_since_a_point_excludes_earlier_usage() {
-        let took = |operations, millis| Took { operations, millis };
+        let stats = |operations, millis| OperationStats { operations, millis };
         let usage = |kv, r2, origin| Usage { kv, r2, origin };
-        let before = usage(took(1, 2), took(3, 4), took(5, 6));
-        let now = usage(took(2, 4), took(6, 8), took(10, 12));
+        let before = usage(stats(1, 2), stats(3, 4), stats(5, 6));
+        let now = usage(stats(2, 4), stats(6, 8), stats(10, 12));
         assert_eq!(now.since(before), before);
     }
 

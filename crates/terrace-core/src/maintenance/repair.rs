@@ -12,7 +12,7 @@
 //! A publish (or any other request that is about to refer to an archive) looks up marks **before** it looks up
 //! archives. If an archive is marked, the mark becomes *kept* by compare-and-swap. If an archive is being
 //! removed, it counts as missing, and the publish does not commit to it. The marks that a publish has read are
-//! valid for a quarter of an hour ([`limits::LOOK_SECONDS`]); after that it reads them again before it commits.
+//! valid for a quarter of an hour ([`limits::FENCE_SECONDS`]); after that it reads them again before it commits.
 //!
 //! So consider a commit that refers to an archive, and the swap to *removing* for the same archive:
 //!
@@ -265,7 +265,7 @@ impl GarbageDocument {
 }
 
 const _: () = assert!(
-    limits::GARBAGE_SECONDS >= 2 * limits::LOOK_SECONDS,
+    limits::GARBAGE_SECONDS >= 2 * limits::FENCE_SECONDS,
     "a publish must end before an archive is removed whose mark it has not seen"
 );
 

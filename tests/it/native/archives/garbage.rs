@@ -1,7 +1,7 @@
 //! Garbage collection of archives that no release refers to, and releases that refer to one just in time.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{GARBAGE_SECONDS, LOOK_SECONDS};
+use terrace_core::limits::{FENCE_SECONDS, GARBAGE_SECONDS};
 
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;
@@ -149,7 +149,7 @@ fn a_publish_does_not_commit_after_its_check_has_expired() {
     fixture.upload(&registry);
     let late = memory.clone();
     // The documents are stored between the check and the commit.
-    memory.before("R2 put archives/", move || late.advance(LOOK_SECONDS + 1));
+    memory.before("R2 put archives/", move || late.advance(FENCE_SECONDS + 1));
     let refused = fixture.put(&registry).expect(503);
     assert!(refused.errors().contains("send the same request again"));
     assert!(!memory.keys().iter().any(|key| key.starts_with("releases/")));

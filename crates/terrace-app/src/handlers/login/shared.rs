@@ -17,9 +17,9 @@ use crate::services::sign_in::person::People;
 
 /// Returns the sign-in configuration of this registry.
 pub(crate) fn configured<'a, P: Host>(ctx: &Context<'a, P>) -> Result<&'a Login, Problem> {
-    let told = "sign-in is not enabled in this registry: TERRACE_LOGIN_ISSUER is not set";
+    let message = "sign-in is not enabled in this registry: TERRACE_LOGIN_ISSUER is not set";
     let login = ctx.config.login.as_deref();
-    login.ok_or_else(|| Problem::NotFound(told.to_owned()))
+    login.ok_or_else(|| Problem::NotFound(message.to_owned()))
 }
 
 /// Logs an internal failure, and returns the error for the terminal.

@@ -22,8 +22,8 @@ pub(crate) async fn delete<P: Host>(
     ctx.host.facts().delete(&index.fact()).await?;
     oci_indexer::refresh(ctx, &index).await?;
     if !was_there {
-        let told = format!("{} has no blob {digest}", index.repository());
-        return Err(denied(OciError::new(OciCode::BlobUnknown, told)));
+        let message = format!("{} has no blob {digest}", index.repository());
+        return Err(denied(OciError::new(OciCode::BlobUnknown, message)));
     }
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }

@@ -77,8 +77,8 @@ async fn read_manifest<R: Request>(
         Reference::Digest(digest) => {
             let tags = tags_in(call.query()).map_err(denied)?;
             if digest.of_same_kind(&bytes) != digest {
-                let told = format!("the body does not have the digest {digest}");
-                return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+                let message = format!("the body does not have the digest {digest}");
+                return Err(denied(OciError::new(OciCode::DigestInvalid, message)));
             }
             (digest, tags)
         }
@@ -133,15 +133,15 @@ fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
     let mut tags: Vec<Tag> = Vec::new();
     for text in query.values("tag") {
         let tag = Tag::parse(&text).ok_or_else(|| {
-            let told = "a tag must have 1 to 128 letters, digits and _ . -";
-            OciError::new(OciCode::ManifestInvalid, told)
+            let message = "a tag must have 1 to 128 letters, digits and _ . -";
+            OciError::new(OciCode::ManifestInvalid, message)
         })?;
         if !tags.contains(&tag) {
             tags.push(tag);
         }
         if tags.len() > limit {
-            let told = format!("one request can push at most {limit} tags");
-            return Err(OciError::new(OciCode::SizeInvalid, told).with_status(414));
+            let message = format!("one request can push at most {limit} tags");
+            return Err(OciError::new(OciCode::SizeInvalid, message).with_status(414));
         }
     }
     Ok(tags)

@@ -51,8 +51,8 @@ where
     };
     let algorithm = query.value("digest-algorithm");
     if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
-        let told = "digest-algorithm must be sha256 or sha512";
-        return Err(denied(OciError::new(OciCode::DigestInvalid, told)));
+        let message = "digest-algorithm must be sha256 or sha512";
+        return Err(denied(OciError::new(OciCode::DigestInvalid, message)));
     }
     let now = ctx.host.clock().now();
     let id = UploadId::new(now, ctx.host.random());
@@ -84,8 +84,8 @@ where
     if uploads::store_body(ctx, id, &mut session, body).await? {
         let unchanged = Condition::Unchanged(etag);
         if !uploads::put_session(ctx, id, &session, unchanged).await? {
-            let told = "another chunk of this upload was received at the same time";
-            let error = OciError::new(OciCode::BlobUploadInvalid, told).with_status(416);
+            let message = "another chunk of this upload was received at the same time";
+            let error = OciError::new(OciCode::BlobUploadInvalid, message).with_status(416);
             return Err(denied(error));
         }
     }
@@ -174,11 +174,11 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure
 }
 
 fn too_large(max: u64) -> OciError {
-    let told = format!(
+    let message = format!(
         "Cloudflare takes request bodies of at most {max} bytes: send the blob in chunks, or publish \
          it with `terrace publish`, which sends archives straight to storage"
     );
-    OciError::new(OciCode::SizeInvalid, told).with_status(413)
+    OciError::new(OciCode::SizeInvalid, message).with_status(413)
 }
 
 /// Returns the reply that describes the progress of an upload.

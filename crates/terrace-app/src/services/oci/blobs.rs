@@ -47,12 +47,12 @@ pub(crate) async fn receive<P: Host>(
         // The upload stays until its blob is in the repository, because this request may have to be retried.
         Some(Stored::Yes) => Ok(link(ctx, repository, digest, size).await?),
         Some(Stored::DigestMismatch) => {
-            let told = format!("the uploaded bytes do not have the digest {digest}");
-            Err(denied(OciError::new(OciCode::DigestInvalid, told)))
+            let message = format!("the uploaded bytes do not have the digest {digest}");
+            Err(denied(OciError::new(OciCode::DigestInvalid, message)))
         }
         None => {
-            let told = "a part of this upload is missing: start a new upload";
-            let error = OciError::new(OciCode::BlobUploadInvalid, told);
+            let message = "a part of this upload is missing: start a new upload";
+            let error = OciError::new(OciCode::BlobUploadInvalid, message);
             linked_before(ctx, repository, digest, error).await
         }
     };

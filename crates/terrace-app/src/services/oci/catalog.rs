@@ -208,11 +208,11 @@ pub(crate) async fn list_tags<P: Host>(
                 .log(&format!("{prefix}{} is not a tag: skipped", fact.name));
             continue;
         };
-        let told = TagDocument::from_metadata(|name| {
+        let message = TagDocument::from_metadata(|name| {
             let found = fact.metadata.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         });
-        let document = match told {
+        let document = match message {
             Some(document) => Some(document),
             None => {
                 let fact = PushedFact::Tag(repository.clone(), tag.clone());

@@ -71,10 +71,10 @@ pub(crate) async fn check_references<P: Host>(
         .map(String::as_str);
     let named: Vec<&str> = named.collect();
     let (count, named) = (missing.len(), named.join(", "));
-    let told = format!(
+    let message = format!(
         "{repository} lacks {count} of the blobs and manifests that this refers to: {named}"
     );
-    Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
+    Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))
 }
 
 /// Writes the facts, until those that refer to the manifest are known to precede the listing of any
@@ -220,6 +220,6 @@ async fn write_tombstone<P: Host>(
     Ok(())
 }
 
-fn unknown(told: String) -> Failure {
-    denied(OciError::new(OciCode::ManifestUnknown, told))
+fn unknown(message: String) -> Failure {
+    denied(OciError::new(OciCode::ManifestUnknown, message))
 }

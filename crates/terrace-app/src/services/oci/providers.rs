@@ -38,15 +38,15 @@ pub(crate) async fn mirror<P: Host>(
     };
     // With two versions, the second could contradict its mirrored release after the first is stored.
     if versions.next().is_some() {
-        let told = "a provider can be pushed with the tag of only one version at a time";
-        return Err(denied(OciError::new(OciCode::ManifestInvalid, told)));
+        let message = "a provider can be pushed with the tag of only one version at a time";
+        return Err(denied(OciError::new(OciCode::ManifestInvalid, message)));
     }
     if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
-        let told = format!(
+        let message = format!(
             "{} is this registry itself: publish {} with `terrace publish`",
             address.hostname, address.provider
         );
-        return Err(denied(OciError::new(OciCode::Denied, told)));
+        return Err(denied(OciError::new(OciCode::Denied, message)));
     }
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let package = Package::Mirrored(address);
@@ -54,9 +54,9 @@ pub(crate) async fn mirror<P: Host>(
         .await?
         .revocation_reason(&version)
     {
-        let told = format!("{} {version} is revoked: {reason}", package.address());
+        let message = format!("{} {version} is revoked: {reason}", package.address());
         return Err(denied(
-            OciError::new(OciCode::Denied, told).with_status(409),
+            OciError::new(OciCode::Denied, message).with_status(409),
         ));
     }
     // For a pulled provider, the origin's signed release takes precedence. Later, nothing would fetch it any
@@ -71,8 +71,8 @@ pub(crate) async fn mirror<P: Host>(
         Ok(Published::Whole { .. }) => Ok(()),
         Ok(Published::Lacks(missing)) => {
             let missing = missing.first().map(|archive| archive.filename.as_str());
-            let told = format!("{} is not stored", missing.unwrap_or_default());
-            Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)))
+            let message = format!("{} is not stored", missing.unwrap_or_default());
+            Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))
         }
         Err(Failure::Problem(Problem::Conflict(reasons))) => {
             let error = OciError::new(OciCode::Denied, reasons.join("; "));
@@ -94,8 +94,8 @@ async fn publication<P: Host>(
     let mut packages = Vec::new();
     for (digest, platform) in index.provider_targets().map_err(denied)? {
         let text = oci_catalog::manifest(ctx, repository, digest).await?;
-        let told = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
-        let text = text.ok_or_else(|| denied(told()))?;
+        let message = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
+        let text = text.ok_or_else(|| denied(message()))?;
         let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
         let package = target.package(&address, &version, &platform);
         packages.push(package.map_err(denied)?);
@@ -114,8 +114,8 @@ async fn copy_blob<P: Host>(
 ) -> Result<(), Failure> {
     let digest = Digest::Sha256(archive.key.digest);
     if oci_catalog::link(ctx, repository, digest).await?.is_none() {
-        let told = format!("{repository} does not contain the zip {digest}");
-        return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, told)));
+        let message = format!("{repository} does not contain the zip {digest}");
+        return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)));
     }
     // A missing blob is reported when the release is planned.
     let copied = archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());

@@ -58,8 +58,8 @@ pub(crate) async fn store_body<P: Host>(
             let lengths = uploads.store_pieces(first, stream).await?;
             let come: u64 = lengths.iter().sum();
             if said.is_some_and(|said| said != come) {
-                let told = format!("Content-Range does not match the {come} bytes received");
-                return Err(denied(OciError::new(OciCode::SizeInvalid, told)));
+                let message = format!("Content-Range does not match the {come} bytes received");
+                return Err(denied(OciError::new(OciCode::SizeInvalid, message)));
             }
             session.add(first.writer, &lengths).map_err(denied)?;
             Ok(!lengths.is_empty())

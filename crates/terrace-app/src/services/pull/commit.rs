@@ -65,7 +65,7 @@ pub(crate) async fn commit_stored<P: Host>(
     offer: &OfferedPackage,
 ) -> Result<Committed, Failure> {
     let key = zip_key(offer.sha256);
-    let look = garbage::fence(ctx).await?;
+    let fence = garbage::fence(ctx).await?;
     let Some(head) = ctx.host.archives().head(key.into()).await? else {
         return Ok(Committed::NotStored);
     };
@@ -79,7 +79,7 @@ pub(crate) async fn commit_stored<P: Host>(
         filename: offer.filename.clone(),
         contents: ExpectedContents::Provider(provider_type, platform.clone()),
     };
-    let size = match archives::state(ctx, &expected, &look).await? {
+    let size = match archives::state(ctx, &expected, &fence).await? {
         ArchiveState::Missing => return Ok(Committed::NotStored),
         ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
         ArchiveState::Stored { reasons, .. } => {
@@ -104,7 +104,7 @@ pub(crate) async fn commit_stored<P: Host>(
             steps.push(Step::IndexVersions(grown.package()));
         }
         // Each iteration means that the release has grown. It never loses anything, so this ends.
-        if publisher::execute(ctx, steps, &look).await?.is_all() {
+        if publisher::execute(ctx, steps, &fence).await?.is_all() {
             return Ok(Committed::Yes);
         }
     }

@@ -195,7 +195,7 @@ async fn take<P: Host>(
     seen: &KnownVersion,
 ) -> Result<Release, Failure> {
     let version = &seen.version;
-    let look = garbage::fence(ctx).await?;
+    let fence = garbage::fence(ctx).await?;
     let package = inquire_any(ctx, address, seen).await?;
     pin(ctx, address, version, &package).await?;
     let now = ctx.host.clock().now();
@@ -205,7 +205,7 @@ async fn take<P: Host>(
     steps.push(Step::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
-    publisher::execute(ctx, steps, &look).await?;
+    publisher::execute(ctx, steps, &fence).await?;
     let stored = releases::stored(ctx, &release.package(), version).await?;
     Ok(stored.map_or(release, |stored| stored.release))
 }

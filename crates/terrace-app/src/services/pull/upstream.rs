@@ -34,7 +34,7 @@ pub(crate) async fn package<P: Host>(
     version: &Version,
     platform: &ProviderPlatform,
 ) -> Result<Option<OriginPackage>, Failure> {
-    let told = |error| failure(format_args!("{address} {version} {platform}"), error);
+    let to_failure = |error| failure(format_args!("{address} {version} {platform}"), error);
     let service = service(ctx, address).await?;
     let mut inquiry = PackageInquiry::new(
         &service,
@@ -48,9 +48,9 @@ pub(crate) async fn package<P: Host>(
         if fetched.status == 404 && fetch.what == PackageInquiry::DESCRIPTION {
             return Ok(None);
         }
-        inquiry.feed(&fetched).map_err(told)?;
+        inquiry.feed(&fetched).map_err(to_failure)?;
     }
-    inquiry.finish().map(Some).map_err(told)
+    inquiry.finish().map(Some).map_err(to_failure)
 }
 
 async fn service<P: Host>(

@@ -79,8 +79,8 @@ async fn ask<P: Host>(
     let answer = upstream.inquire(&inquiry, &Guard::public(), SECONDS).await;
     let url = &inquiry.url;
     let answer = answer.map_err(|error| {
-        let told = Failure::Origin(format!("{url}: {error}"));
-        log::unreachable(ctx, told)
+        let message = Failure::Origin(format!("{url}: {error}"));
+        log::unreachable(ctx, message)
     })?;
     match answer.status {
         200 => Ok(answer.body),

@@ -112,8 +112,8 @@ pub(crate) async fn redeem_code<P: Host>(
     };
     let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS);
     let failed = |why: String| {
-        let told = Failure::Origin(format!("{endpoint}: {why}"));
-        log::unreachable(ctx, told)
+        let message = Failure::Origin(format!("{endpoint}: {why}"));
+        log::unreachable(ctx, message)
     };
     let answer = answer.await.map_err(|error| failed(error.to_string()))?;
     let (status, length) = (answer.status, answer.body.len());

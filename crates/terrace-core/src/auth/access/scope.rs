@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_invalid_scope_is_rejected_with_the_rule() {
-        for (text, told) in [
+        for (text, message) in [
             ("", "needs a scope"),
             ("publish", "publish:<namespace>"),
             ("write:acme", "\"write:acme\""),
@@ -270,7 +270,7 @@ mod tests {
             ("read:acme:x", "\"acme:x\""),
         ] {
             let error = text.parse::<Scopes>().unwrap_err().to_string();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
         let many: Vec<String> = (0..=limits::SCOPES).map(|n| format!("read:a{n}")).collect();
         assert!(many.join(" ").parse::<Scopes>().is_err());

@@ -125,8 +125,8 @@ impl TokenKeys {
         if text.len() > limits::TOKEN_BYTES {
             return Err(AccessTokenError::Mistyped);
         }
-        let (whole, told) = text.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
-        if checksum(whole) != told {
+        let (whole, message) = text.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
+        if checksum(whole) != message {
             return Err(AccessTokenError::Mistyped);
         }
         let (signed, mac) = whole.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;

@@ -65,7 +65,7 @@ impl ExchangeError {
     fn description(&self) -> String {
         match self {
             Self::GrantType => format!("grant_type must be {}", super::GRANT_TYPE),
-            Self::Malformed(told) | Self::Scope(told) => told.clone(),
+            Self::Malformed(message) | Self::Scope(message) => message.clone(),
             Self::Off => format!("this registry trusts no jobs: {TRUSTED_PUBLISHERS} is not set"),
             Self::Target => {
                 "audience and resource must be the origin of this registry, under which the request reached it"

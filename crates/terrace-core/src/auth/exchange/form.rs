@@ -9,7 +9,7 @@ pub(super) struct Form<'a>(form::Form<'a>);
 
 impl<'a> Form<'a> {
     pub(super) fn parse(content_type: Option<&str>, body: &'a [u8]) -> Result<Self, ExchangeError> {
-        let wrong = |told: &str| ExchangeError::Malformed(told.to_owned());
+        let wrong = |message: &str| ExchangeError::Malformed(message.to_owned());
         let media_type = content_type.unwrap_or_default().split(';').next();
         let media_type = media_type.unwrap_or_default().trim();
         if !media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
@@ -67,7 +67,7 @@ mod tests {
         let many: Vec<String> = (0..=limits::EXCHANGE_PARAMETERS)
             .map(|n| format!("p{n}=1"))
             .collect();
-        for (body, told) in [
+        for (body, message) in [
             ("a=%", "not a form"),
             ("a=%4", "not a form"),
             ("a=%zz", "not a form"),
@@ -78,7 +78,7 @@ mod tests {
             (&many.join("&"), "too many"),
         ] {
             let error = parse(body).err().expect(body);
-            assert!(error.contains(told), "{body}: {error}");
+            assert!(error.contains(message), "{body}: {error}");
         }
         assert!(Form::parse(TYPE, b"a=\xff").is_err());
         for content_type in [None, Some(""), Some("application/json"), Some("text/plain")] {

@@ -179,7 +179,7 @@ mod tests {
         &code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&grant_type=authorization_code\
         &redirect_uri=http%3A%2F%2Flocalhost%3A10003%2Flogin";
 
-    fn told(fault: &RedemptionError) -> (u16, String) {
+    fn message(fault: &RedemptionError) -> (u16, String) {
         let reply: Reply<()> = fault.reply();
         assert_eq!(reply.header("content-type"), Some("application/json"));
         assert_eq!(reply.header("cache-control"), Some("no-store"));
@@ -236,7 +236,7 @@ mod tests {
             ("10003", "10011", "invalid_request", "redirect_uri"),
         ] {
             let fault = TokenRequest::parse(FORM.replacen(from, to, 1).as_bytes()).unwrap_err();
-            let (status, text) = told(&fault);
+            let (status, text) = message(&fault);
             assert_eq!(status, 400);
             let begin = format!("{{\"error\":\"{error}\",\"error_description\":\"{parameter} ");
             assert!(text.starts_with(&begin), "{text}");
@@ -258,7 +258,7 @@ mod tests {
             let description = fault.to_string();
             let is_allowed = |byte: u8| matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte);
             assert!(description.bytes().all(is_allowed), "{description}");
-            assert!(told(&fault).1.contains(&description));
+            assert!(message(&fault).1.contains(&description));
         }
     }
 

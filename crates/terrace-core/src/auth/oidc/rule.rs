@@ -35,7 +35,7 @@ pub(super) enum Lists {
 
 /// The reason why a rule does not match a token.
 #[derive(Debug)]
-pub(super) struct Difference {
+pub(super) struct ClaimMismatch {
     /// The number of claims that match.
     pub(super) matched: usize,
     pub(super) claim: Quoted,
@@ -79,10 +79,10 @@ pub(super) fn parse_rules<R>(
 /// Returns the scopes of all matching rules, or the difference from the closest; `None` if there are no
 /// rules.
 pub(super) fn union<'r>(
-    verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), Difference>)>,
+    verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), ClaimMismatch>)>,
 ) -> Option<Result<Scopes, GrantError>> {
     let mut granted: Vec<Scope> = Vec::new();
-    let mut nearest: Option<(usize, Difference)> = None;
+    let mut nearest: Option<(usize, ClaimMismatch)> = None;
     for (place, rule, verdict) in verdicts {
         match verdict {
             Ok(()) => granted.extend(rule.scopes.iter().cloned()),
@@ -141,7 +141,7 @@ impl Rule {
     }
 
     /// Compares the rule with the claims of a token.
-    pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), Difference> {
+    pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), ClaimMismatch> {
         self.compare_all(claims.members(), lists)
     }
 
@@ -150,7 +150,7 @@ impl Rule {
         &self,
         claims: &Map<String, Value>,
         lists: Lists,
-    ) -> Result<(), Difference> {
+    ) -> Result<(), ClaimMismatch> {
         let is_met = |(name, pattern): &&(String, ClaimPattern)| {
             let value = claims.get(name);
             // With several addresses, it would be unclear to which of them `email_verified` applies.
@@ -159,7 +159,7 @@ impl Rule {
         };
         match self.claims.iter().find(|asked| !is_met(asked)) {
             None => Ok(()),
-            Some((name, pattern)) => Err(Difference {
+            Some((name, pattern)) => Err(ClaimMismatch {
                 matched: self.claims.iter().filter(is_met).count(),
                 claim: Quoted::text(name),
                 wanted: Quoted::text(&pattern.to_string()),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
-use super::rule::{Difference, Lists, Rule, parse_rules, take, union};
+use super::rule::{ClaimMismatch, Lists, Rule, parse_rules, take, union};
 use super::{ClaimPattern, Grant, GrantError, RuleError, RulesError, limits};
 use crate::auth::access::Scopes;
 use terrace_base::time::UnixTime;
@@ -164,13 +164,13 @@ impl TrustedPublisher {
                 .any(|(name, pattern)| excludes_forks(name, pattern))
     }
 
-    fn compare(&self, claims: &Claims, default: &str) -> Result<(), Difference> {
+    fn compare(&self, claims: &Claims, default: &str) -> Result<(), ClaimMismatch> {
         self.rule.compare(claims, Lists::Refused)?;
         let audience = self.audience(default);
         if claims.is_for(audience) {
             return Ok(());
         }
-        Err(Difference {
+        Err(ClaimMismatch {
             matched: limits::RULE_CLAIMS,
             claim: Quoted::text("aud"),
             wanted: Quoted::text(audience),

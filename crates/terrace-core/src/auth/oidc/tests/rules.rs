@@ -166,9 +166,9 @@ fn a_rule_for_gitlab_without_an_identifying_claim_is_rejected() {
         json!({ "project_path": "*/widget" }),
     ] {
         let error = parse(&json!([of(GITLAB, claims.clone())])).unwrap_err();
-        let told = "rule 1 does not identify the jobs that it trusts";
+        let message = "rule 1 does not identify the jobs that it trusts";
         assert!(
-            error.starts_with(told) && error.contains("project_path"),
+            error.starts_with(message) && error.contains("project_path"),
             "{claims}: {error}"
         );
     }
@@ -188,7 +188,7 @@ fn a_rule_for_gitlab_without_an_identifying_claim_is_rejected() {
 
 #[test]
 fn a_misspelt_claim_is_rejected_with_a_suggestion() {
-    for (issuer, claim, told) in [
+    for (issuer, claim, message) in [
         (
             GITHUB,
             "repositroy",
@@ -209,7 +209,7 @@ fn a_misspelt_claim_is_rejected_with_a_suggestion() {
         let error = parse(&json!([of(issuer, claims)])).unwrap_err();
         let complaint = format!("rule 1 asks for the claim {claim:?}, which the tokens of ");
         assert!(
-            error.starts_with(&complaint) && error.ends_with(told),
+            error.starts_with(&complaint) && error.ends_with(message),
             "{error}"
         );
     }
@@ -255,9 +255,9 @@ fn a_rule_for_another_issuer_needs_the_subject_or_identifies() {
         json!({ "sub": "*" }),
     ] {
         let error = parse(&json!([of(BUILDKITE, claims.clone())])).unwrap_err();
-        let told = "rule 1 does not identify the jobs that it trusts";
+        let message = "rule 1 does not identify the jobs that it trusts";
         assert!(
-            error.starts_with(told) && error.contains("identifies"),
+            error.starts_with(message) && error.contains("identifies"),
             "{claims}: {error}"
         );
     }
