@@ -1,8 +1,8 @@
 //! The implementation of the host on Cloudflare Workers. Only this module knows them.
 
+mod analytics;
 mod clock;
 mod entry;
-mod figures;
 mod fork;
 mod http;
 mod kv;
@@ -104,10 +104,11 @@ async fn answer(
 }
 
 /// Runs one step of the periodic repair.
-pub(crate) async fn reconcile(env: Env) {
+pub(crate) async fn run_repair_step(env: Env) {
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
         Ok((config, cloudflare)) => {
-            terrace_app::reconcile(&context::Context::new(config, cloudflare, String::new())).await;
+            terrace_app::run_repair_step(&context::Context::new(config, cloudflare, String::new()))
+                .await;
         }
         Err(ConfigurationError { cause, .. }) => console_error!("configuration: {cause}"),
     }
@@ -289,11 +290,11 @@ impl Host for Cloudflare {
     }
 
     fn count(&self, download: &Counted<'_>) {
-        figures::count(&self.env, download);
+        analytics::count(&self.env, download);
     }
 
     async fn is_one_failure_too_many(&self, network: &str) -> bool {
-        figures::is_one_failure_too_many(&self.env, network).await
+        analytics::is_one_failure_too_many(&self.env, network).await
     }
 }
 

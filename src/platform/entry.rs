@@ -18,7 +18,7 @@ use worker::{Context, Env, console_error, js_sys, web_sys, worker_sys};
 use super::clock::whole;
 use super::http::Url;
 use super::tickets::Tickets;
-use super::{CACHE, Cloudflare, config, figures, kv, serve};
+use super::{CACHE, Cloudflare, analytics, config, kv, serve};
 
 /// The first character of each text that `entry.js` gets.
 mod tag {
@@ -151,7 +151,7 @@ impl Entry<'static> {
         Some(Self {
             config,
             cache: CACHE.with(|cache| *cache),
-            counts_downloads: figures::counts(env),
+            counts_downloads: analytics::counts(env),
             waiting: Tickets::new(random()),
         })
     }
@@ -242,7 +242,7 @@ impl Entry<'_> {
     fn answer(&self, answer: Answer<()>) -> String {
         let line = answer.line().logged(self.config.logged_requests);
         let download = answer.download().filter(|_| self.counts_downloads);
-        let point = download.map(|it| figures::point(&it));
+        let point = download.map(|it| analytics::point(&it));
         lines(answer.reply, line, point)
     }
 }

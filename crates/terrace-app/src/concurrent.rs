@@ -14,7 +14,7 @@ pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + '
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 pub(crate) const CONCURRENT_ACTIONS: usize = 4;
 
-/// Runs the actions in batches of [`AT_ONCE`], and stops after the first batch with a failure.
+/// Runs the actions in batches of [`CONCURRENT_ACTIONS`], and stops after the first batch with a failure.
 pub(crate) async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
     let mut actions = actions.into_iter();
     loop {

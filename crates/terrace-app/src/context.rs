@@ -32,17 +32,17 @@ pub struct Context<'a, P: Host> {
 #[derive(Debug)]
 pub enum Task<S> {
     /// Write an index that a reader missed.
-    Rebuild(IndexKey),
+    BackfillIndex(IndexKey),
     /// Ask a provider's origin for versions that the mirror does not list yet.
-    Refresh(MirroredAddress),
+    RefreshOriginList(MirroredAddress),
     /// Store an archive while it is sent to a client.
-    Store(Box<Pulled<S>>),
+    StorePulled(Box<Pulled<S>>),
     /// Read the list of revoked tokens.
-    Revocations,
+    ReadRevocations,
     /// Remove a completed upload, with its chunks, by their names.
-    Discard(Vec<String>),
+    DiscardUpload(Vec<String>),
     /// Remove some of the abandoned uploads.
-    Sweep,
+    SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
 }

@@ -13,8 +13,8 @@ use crate::handlers::login::{callback, consent, start, token};
 use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::{
-    archives, audit, exchange, facts, garbage, health, keys, publish, pull, reindex, status,
-    stored_archives, tokens,
+    archive_inventory, archive_transfers, audit, exchange, facts, garbage, health, keys, publish,
+    pull, reindex, status, tokens,
 };
 use crate::host::{Host, Request};
 
@@ -37,9 +37,9 @@ where
     match route {
         HandledRoute::Health => Box::pin(health::health(ctx)),
         HandledRoute::Bytes(BytesRoute::Archive(path)) => match method {
-            Method::Get => Box::pin(archives::send(ctx, path, request)),
-            Method::Head => Box::pin(archives::describe(ctx, path)),
-            Method::Put => Box::pin(archives::receive(ctx, path, request)),
+            Method::Get => Box::pin(archive_transfers::send(ctx, path, request)),
+            Method::Head => Box::pin(archive_transfers::describe(ctx, path)),
+            Method::Put => Box::pin(archive_transfers::receive(ctx, path, request)),
             Method::Delete | Method::Patch | Method::Post => nowhere(),
         },
         HandledRoute::Bytes(BytesRoute::Pull(path)) => Box::pin(pull::send(ctx, call, path)),
@@ -98,15 +98,15 @@ fn dispatch_admin<'c, P: Host>(
         AdminRoute::Token(id) => Box::pin(tokens::revoke(ctx, id)),
         AdminRoute::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
         AdminRoute::Reindex => Box::pin(reindex::reindex(ctx, call)),
-        AdminRoute::Verify => Box::pin(stored_archives::verify(ctx, call)),
+        AdminRoute::Verify => Box::pin(archive_inventory::verify(ctx, call)),
         AdminRoute::Facts => match method {
             Method::Get => Box::pin(facts::list(ctx, call)),
             Method::Put => Box::pin(facts::restore(ctx, call)),
             _ => nowhere(),
         },
         AdminRoute::StoredArchives => match method {
-            Method::Get => Box::pin(stored_archives::list(ctx, call)),
-            Method::Post => Box::pin(stored_archives::ask_for_copies(ctx, call)),
+            Method::Get => Box::pin(archive_inventory::list(ctx, call)),
+            Method::Post => Box::pin(archive_inventory::ask_for_copies(ctx, call)),
             _ => nowhere(),
         },
         AdminRoute::Garbage => Box::pin(garbage::change(ctx, call)),

@@ -1,6 +1,7 @@
 //! The request handlers, by resource.
 
-pub(crate) mod archives;
+pub(crate) mod archive_inventory;
+pub(crate) mod archive_transfers;
 pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod exchange;
@@ -15,5 +16,4 @@ pub(crate) mod publish;
 pub(crate) mod pull;
 pub(crate) mod reindex;
 pub(crate) mod status;
-pub(crate) mod stored_archives;
 pub(crate) mod tokens;

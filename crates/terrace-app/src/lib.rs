@@ -28,5 +28,5 @@ mod services;
 mod tasks;
 pub mod usage;
 
-pub use services::repair::schedule::reconcile;
+pub use services::repair::schedule::run_repair_step;
 pub use tasks::perform;

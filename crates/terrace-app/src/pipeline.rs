@@ -204,7 +204,7 @@ async fn continue_read<P: Host, R: Request>(
             (reply, Some(lookup))
         }
         Suspension::Stale(lookup, reply, address) => {
-            ctx.defer(Task::Refresh(address));
+            ctx.defer(Task::RefreshOriginList(address));
             (reply, Some(lookup))
         }
     };

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
-use crate::services::{auth, format, rebuild, staging};
+use crate::services::{auth, format, index_backfill, staging};
 
 /// Performs a task. No client waits for it, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
@@ -22,19 +22,19 @@ pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
 /// Returns whether this version may perform a task.
 async fn permit<P: Host>(ctx: &Context<'_, P>, task: &Task<P::Stream>) -> Result<bool, Failure> {
     match task {
-        Task::Revocations => Ok(true),
+        Task::ReadRevocations => Ok(true),
         _ => format::may_write(ctx).await,
     }
 }
 
 async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(), Failure> {
     match task {
-        Task::Rebuild(key) => rebuild::index(ctx, &key).await,
-        Task::Refresh(address) => puller::refresh_list(ctx, address).await,
-        Task::Store(pulled) => commit::store(ctx, *pulled).await,
-        Task::Revocations => auth::read_revocations(ctx).await.map(drop),
-        Task::Discard(names) => uploads::discard(ctx, names).await,
-        Task::Sweep => uploads::sweep(ctx).await,
+        Task::BackfillIndex(key) => index_backfill::backfill(ctx, &key).await,
+        Task::RefreshOriginList(address) => puller::refresh_list(ctx, address).await,
+        Task::StorePulled(pulled) => commit::store(ctx, *pulled).await,
+        Task::ReadRevocations => auth::read_revocations(ctx).await.map(drop),
+        Task::DiscardUpload(names) => uploads::discard(ctx, names).await,
+        Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
     }
 }

@@ -21,7 +21,7 @@
 //! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it.
 
 mod described;
-mod made;
+mod expected;
 
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ use terrace_openpgp::KeyId;
 
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
-pub use made::MadeIndices;
+pub use expected::ExpectedIndices;
 
 /// The entry of one release in a version list. It is also in the release object's metadata, so that a listing
 /// of releases is enough to build the version list.

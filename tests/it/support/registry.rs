@@ -250,12 +250,12 @@ impl Registry {
     }
 
     /// Runs one step of the periodic repair.
-    pub fn reconcile(&self) {
+    pub fn run_repair_step(&self) {
         let Self::Memory { memory, config } = self else {
             panic!("only a registry in memory has a cron trigger");
         };
         let context = AppContext::new(config, memory.clone(), String::new());
-        let done = terrace_app::reconcile(&context).now_or_never();
+        let done = terrace_app::run_repair_step(&context).now_or_never();
         done.expect("operations in memory are immediate");
     }
 

@@ -15,7 +15,7 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
 use crate::json;
 use crate::services::restore::Outcome;
-use crate::services::{garbage, refresh, restore};
+use crate::services::{garbage, index_writer, restore};
 
 /// How many documents are read at once: as many connections as a Worker may have open
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
@@ -146,9 +146,9 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     for key in changed.into_values() {
         // Restored revocations take effect at once.
         if matches!(key, FactKey::RevocationChange) {
-            ctx.defer(Task::Rebuild(IndexKey::Revocations));
+            ctx.defer(Task::BackfillIndex(IndexKey::Revocations));
         }
-        refresh::mark(ctx, &key).await?;
+        index_writer::rewrite_change_marker(ctx, &key).await?;
     }
     Ok(json::reply(200, &answer)?.into())
 }

@@ -14,7 +14,7 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::status::ACTIVE;
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::{indexer, keys};
+use crate::services::{index_refresh, keys};
 
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
@@ -103,7 +103,7 @@ pub(crate) async fn change_status<P: Host>(
         Ok(changes)
     })
     .await?;
-    let next = indexer::refresh_signed_by(ctx, &namespace, key_id, after.as_deref()).await?;
+    let next = index_refresh::refresh_signed_by(ctx, &namespace, key_id, after.as_deref()).await?;
     let (keys, _) = keys::document(ctx, &namespace).await?;
     Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
 }

@@ -24,7 +24,7 @@ use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::publisher::Published;
 use crate::services::staging::staged_key;
-use crate::services::{archives, origins, publisher, releases, staging};
+use crate::services::{origins, publisher, releases, staging, stored_archives};
 
 pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
@@ -137,7 +137,7 @@ fn ask_for<P: Host>(
         .iter()
         .map(|archive| {
             let (name, key) = (archive.filename.clone(), object(archive));
-            archives::missing(ctx, name, key, archive.size, urls, origin)
+            stored_archives::missing(ctx, name, key, archive.size, urls, origin)
         })
         .collect();
     Ok(answer(202, &PublishAnswer::Incomplete { missing }))

@@ -12,7 +12,7 @@ use crate::handlers::body::check_count;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::Host;
 use crate::json;
-use crate::services::repair::step::Step;
+use crate::services::repair::step::RepairStep;
 use crate::services::repair::walk;
 
 /// `POST /admin/v1/reindex`
@@ -50,7 +50,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         })
     });
     let accepted = accepted.collect::<Result<Vec<FactKey>, Problem>>()?;
-    let mut step = Step::new(only, position, operations);
+    let mut step = RepairStep::new(only, position, operations);
     step.accepted = accepted;
     walk::walk(ctx, &mut step).await?;
     Ok(json::reply(200, &step.report)?.into())

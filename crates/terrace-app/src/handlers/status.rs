@@ -11,8 +11,8 @@ use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
-use crate::services::oci::indexer as oci_indexer;
-use crate::services::{indexer, refresh, releases, status};
+use crate::services::oci::pushed_index_refresh;
+use crate::services::{index_refresh, index_writer, releases, status};
 
 /// The state that restores a version, a package or a key.
 pub(crate) const ACTIVE: &str = "active";
@@ -69,13 +69,13 @@ pub(crate) async fn change<P: Host>(
     let change = (version.as_ref(), status);
     let statuses = status::set_status(ctx, &call.caller, &package, change).await?;
     let change = FactKey::Change(package.clone());
-    refresh::mark(ctx, &change).await?;
+    index_writer::rewrite_change_marker(ctx, &change).await?;
     if let Some(release) = &release {
-        indexer::refresh_version(ctx, release).await?;
+        index_refresh::refresh_version(ctx, release).await?;
     }
-    indexer::refresh_lists(ctx, &package).await?;
+    index_refresh::refresh_lists(ctx, &package).await?;
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
-        oci_indexer::refresh_versions(ctx, address, version).await?;
+        pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }
     Ok(json::reply(200, &statuses)?.into())
 }

@@ -130,7 +130,7 @@ async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<boo
     match ctx.host.cache().revocation(token, now) {
         CachedRevocation::Fresh(is_revoked) => Ok(is_revoked),
         CachedRevocation::Stale(is_revoked) => {
-            ctx.defer(Task::Revocations);
+            ctx.defer(Task::ReadRevocations);
             Ok(is_revoked)
         }
         CachedRevocation::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
@@ -159,7 +159,7 @@ pub(crate) async fn read_revocations<P: Host>(
     let revocations = match read {
         Some(revocations) => revocations,
         None => {
-            ctx.defer(Task::Rebuild(key));
+            ctx.defer(Task::BackfillIndex(key));
             revocations(ctx).await?
         }
     };

@@ -17,7 +17,9 @@ use crate::host::{
     Archives as _, Clock as _, Condition, Facts as _, Host, Payload, StoreError, Stored,
 };
 use crate::services::garbage::{GcFence, being_removed};
-use crate::services::{archives, documents, garbage, indexer, keys, refresh, releases, staging};
+use crate::services::{
+    documents, garbage, index_refresh, index_writer, keys, releases, staging, stored_archives,
+};
 
 /// The outcome of executing a plan.
 pub(crate) enum Executed {
@@ -112,7 +114,7 @@ async fn observe<P: Host>(
     };
     let archives = match requires_possession {
         true => staging::promote(ctx, publication, fence).await?,
-        false => archives::states(ctx, &publication.archives(), fence).await?,
+        false => stored_archives::states(ctx, &publication.archives(), fence).await?,
     };
     Ok(ObservedState {
         existing,
@@ -205,9 +207,11 @@ async fn take<P: Host>(
                 return Ok(Executed::WrittenByAnother);
             }
         }
-        Step::MarkChanged(package) => refresh::mark(ctx, &FactKey::Change(package.clone())).await?,
-        Step::IndexVersion(release) => indexer::refresh_version(ctx, release).await?,
-        Step::IndexVersions(package) => indexer::refresh_lists(ctx, package).await?,
+        Step::MarkChanged(package) => {
+            index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
+        }
+        Step::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
+        Step::IndexVersions(package) => index_refresh::refresh_lists(ctx, package).await?,
     }
     Ok(Executed::All)
 }

@@ -1,4 +1,4 @@
-//! Reads that no index answers: the facts decide.
+//! Answers the reads that no index answers, from the facts.
 
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::read::{FinishError, Lookup, StoredIndex, StoredIndices};
@@ -9,10 +9,10 @@ use crate::context::{Context, Task};
 use crate::driver::MissReason;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
-use crate::services::catalog::pick;
-use crate::services::oci::catalog as oci_catalog;
+use crate::services::expected_indices::pick;
+use crate::services::oci::pushed_contents;
 use crate::services::pull::puller;
-use crate::services::{catalog, releases};
+use crate::services::{expected_indices, releases};
 
 /// Answers a read from the facts, and logs why its index did not answer it.
 pub(crate) async fn read<P: Host>(
@@ -40,9 +40,9 @@ async fn read_facts<P: Host>(
     origin: &str,
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let Made {
+    let MadeIndex {
         document,
-        is_lasting,
+        is_worth_writing: is_lasting,
     } = make(ctx, &lookup.key).await?;
     let Some(document) = document else {
         return Ok(lookup.not_found());
@@ -61,28 +61,28 @@ async fn read_facts<P: Host>(
             }
         };
         for key in keys {
-            ctx.defer(Task::Rebuild(key));
+            ctx.defer(Task::BackfillIndex(key));
         }
     }
     answer(ctx, lookup, document, others, origin)
 }
 
 /// An index that was made from the facts.
-struct Made {
+struct MadeIndex {
     /// The index; `None` if the facts hold nothing for it.
     document: Option<IndexDocument>,
     /// Whether it is worth to be written: one that its origin could not confirm is too old already.
-    is_lasting: bool,
+    is_worth_writing: bool,
 }
 
 /// Makes the index of a key from the facts.
-async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Failure> {
+async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex, Failure> {
     let document = match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Tags(package) => {
             let at_origin = puller::refresh_if_due(ctx, package).await;
-            let lists = catalog::version_lists(ctx, package).await?;
+            let lists = expected_indices::version_lists(ctx, package).await?;
             let wanted = lists.into_iter().find(|(listed, _)| listed == key);
             match (wanted, at_origin) {
                 (None, Err(failure)) => return Err(failure),
@@ -97,9 +97,9 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Fai
                         return Err(failure);
                     }
                     ctx.report(failure);
-                    return Ok(Made::outdated(document));
+                    return Ok(MadeIndex::outdated(document));
                 }
-                (Some((_, document)), Ok(false)) => return Ok(Made::outdated(document)),
+                (Some((_, document)), Ok(false)) => return Ok(MadeIndex::outdated(document)),
                 (wanted, Ok(_)) => wanted.map(|(_, document)| document),
             }
         }
@@ -109,26 +109,28 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<Made, Fai
                 None => puller::fetch(ctx, package, version).await?,
             };
             match release {
-                Some(release) => pick(key, catalog::version_indices(ctx, &release).await?),
+                Some(release) => pick(key, expected_indices::version_indices(ctx, &release).await?),
                 None => None,
             }
         }
-        IndexKey::Content(package, digest) => catalog::content(ctx, package, *digest).await?,
-        IndexKey::Pushed(index) => oci_catalog::index(ctx, index).await?,
+        IndexKey::Content(package, digest) => {
+            expected_indices::content(ctx, package, *digest).await?
+        }
+        IndexKey::Pushed(index) => pushed_contents::index(ctx, index).await?,
         // No route leads to this index.
         IndexKey::Revocations => None,
     };
-    Ok(Made {
+    Ok(MadeIndex {
         document,
-        is_lasting: true,
+        is_worth_writing: true,
     })
 }
 
-impl Made {
+impl MadeIndex {
     fn outdated(document: IndexDocument) -> Self {
         Self {
             document: Some(document),
-            is_lasting: false,
+            is_worth_writing: false,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Repair, in steps that fit the limit of storage operations.
 
-pub(crate) mod facts;
-pub(crate) mod indices;
+pub(crate) mod abandoned_uploads;
+pub(crate) mod fact_walk;
+pub(crate) mod index_walk;
 pub(crate) mod schedule;
-pub(crate) mod staging;
 pub(crate) mod step;
 pub(crate) mod walk;

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host};
 use crate::services::garbage::GcFence;
-use crate::services::{archives, documents, format, garbage};
+use crate::services::{documents, format, garbage, stored_archives};
 
 /// The metadata of an object.
 type Metadata = Vec<(&'static str, String)>;
@@ -119,7 +119,7 @@ async fn lacking<P: Host>(
     fence: &GcFence,
 ) -> Result<Result<Metadata, String>, Failure> {
     for needed in bytes {
-        if !archives::is_stored(ctx, needed.key, needed.size, fence).await? {
+        if !stored_archives::is_stored(ctx, needed.key, needed.size, fence).await? {
             return Ok(Err(format!("{} is not stored", needed.key)));
         }
     }

@@ -11,8 +11,8 @@ use terrace_core::storage::key::StagedKey;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, Stored};
-use crate::services::archives;
 use crate::services::garbage::GcFence;
+use crate::services::stored_archives;
 
 /// Returns whether this caller must upload the archives that it publishes.
 pub(crate) fn requires_possession<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
@@ -45,7 +45,7 @@ pub(crate) async fn promote<P: Host>(
     }
     for (archive, state) in expected.iter().zip(&mut states) {
         *state = match promote_archive(ctx, staged_key(publication, archive)).await? {
-            true => archives::state(ctx, archive, fence).await?,
+            true => stored_archives::state(ctx, archive, fence).await?,
             false => ArchiveState::Missing,
         };
     }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Host};
 use crate::json;
-use crate::services::{documents, indexer};
+use crate::services::{documents, index_refresh};
 
 /// Creates the token that a person allowed. If that was done before, the code was used twice, and its bearer
 /// may not be the right one: the token is revoked, and none is returned (RFC 6749, section 4.1.2).
@@ -97,7 +97,7 @@ pub(crate) async fn revoke<P: Host>(
     };
     let (change, marker) = (FactKey::RevocationChange, ctx.change_marker());
     documents::put(ctx, &change, &marker, &[], Condition::Any).await?;
-    indexer::refresh_revocations(ctx).await?;
+    index_refresh::refresh_revocations(ctx).await?;
     write_revoked(ctx, id, from).await
 }
 

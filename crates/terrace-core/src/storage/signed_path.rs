@@ -176,7 +176,7 @@ fn parse_mac(text: &str) -> Option<Sha256> {
 }
 
 impl SignedPath {
-    /// Parses the three segments after [`PREFIX`]; `None` if they have another shape.
+    /// Parses the three segments after [`SIGNED_PATH_PREFIX`]; `None` if they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
         Some(Self {
             object: file_name.parse().ok()?,

@@ -248,10 +248,10 @@ fn an_unpublished_upload_is_removed_a_day_later() {
     let staged = tenants.keys("incoming/");
     assert_eq!(staged.len(), 1);
     tenants.memory.advance(86_400);
-    tenants.registry.reconcile();
+    tenants.registry.run_repair_step();
     assert_eq!(tenants.keys("incoming/"), staged);
     tenants.memory.advance(1);
-    tenants.registry.reconcile();
+    tenants.registry.run_repair_step();
     assert_eq!(tenants.keys("incoming/"), [""; 0]);
     let log = tenants.memory.log().join("\n");
     assert!(log.contains("1 removed (incoming/"), "{log}");

@@ -260,12 +260,12 @@ fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     assert!(!whole.is_empty());
     pulling.memory.lose_indices();
     let asked = pulling.asked("");
-    pulling.registry.reconcile();
+    pulling.registry.run_repair_step();
     let mut repaired = pulling.memory.documents();
     repaired.remove("revocations");
     assert_eq!(repaired, whole);
     assert_eq!(pulling.asked(""), asked, "no origin received a request");
-    pulling.registry.reconcile();
+    pulling.registry.run_repair_step();
     repaired = pulling.memory.documents();
     repaired.remove("revocations");
     assert_eq!(repaired, whole);

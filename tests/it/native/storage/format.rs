@@ -111,7 +111,7 @@ fn an_older_version_repairs_nothing() {
     memory.lose_indices();
     let before = memory.objects();
     memory.forget_operations();
-    registry.reconcile();
+    registry.run_repair_step();
     assert_eq!(memory.operations(), ["R2 get format"]);
     assert!(memory.objects() == before);
 }

@@ -184,7 +184,7 @@ fn a_repair_keeps_the_index_of_a_lost_release_and_names_it_each_time() {
 fn the_cron_keeps_the_index_of_a_lost_release_and_names_it() {
     let (memory, registry, _) = lost_module();
     for _ in 0..10 {
-        registry.reconcile();
+        registry.run_repair_step();
         memory.advance(3_600);
     }
     assert!(memory.indices().contains_key(MODULE_INDEX));

@@ -222,9 +222,9 @@ fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
 }
 
 /// Runs the cron until it has visited everything. Returns the number of runs.
-fn reconcile(memory: &Memory, registry: &Registry) -> u32 {
+fn run_repair_steps(memory: &Memory, registry: &Registry) -> u32 {
     for runs in 1..1_000 {
-        registry.reconcile();
+        registry.run_repair_step();
         let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
         assert!(cursor.get("begun").is_none(), "{cursor}");
         if cursor["next"] == "" {
@@ -240,7 +240,7 @@ fn the_cron_continues_where_it_stopped_and_logs_each_step() {
     reindex(&registry);
     let whole = documents(&memory);
     memory.lose_indices();
-    let runs = reconcile(&memory, &registry);
+    let runs = run_repair_steps(&memory, &registry);
     assert!(runs > 3, "{runs}");
     assert_eq!(documents(&memory), whole);
     let log = memory.log();
@@ -253,7 +253,7 @@ fn the_cron_continues_where_it_stopped_and_logs_each_step() {
         "{log:?}"
     );
     let again = memory.indices();
-    reconcile(&memory, &registry);
+    run_repair_steps(&memory, &registry);
     assert_eq!(memory.indices(), again);
 }
 
@@ -266,7 +266,7 @@ fn one_of_two_concurrent_repair_steps_does_nothing() {
         format!(r#"{{"next":"","begun":{now}}}"#).as_bytes(),
     );
     memory.lose_indices();
-    registry.reconcile();
+    registry.run_repair_step();
     assert!(memory.indices().is_empty());
     assert!(
         memory
@@ -278,8 +278,8 @@ fn one_of_two_concurrent_repair_steps_does_nothing() {
     // Another step claims the turn between the read and the write of the cursor.
     memory.remove_object("repair/cursor");
     let other = Registry::in_memory(&memory, &[]);
-    memory.before(Operations::Commits, move || other.reconcile());
-    registry.reconcile();
+    memory.before(Operations::Commits, move || other.run_repair_step());
+    registry.run_repair_step();
     assert!(
         memory
             .log()
@@ -294,14 +294,14 @@ fn one_of_two_concurrent_repair_steps_does_nothing() {
 fn a_step_that_never_ended_is_skipped_by_the_next() {
     let (memory, registry) = filled(&[]);
     memory.put_object("repair/cursor", br#"{"next":"","begun":1}"#);
-    registry.reconcile();
+    registry.run_repair_step();
     let log = memory.log().join("\n");
     assert!(log.contains("the last step was interrupted"), "{log}");
     let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
     assert!(cursor.get("begun").is_none(), "{cursor}");
     memory.put_object("repair/cursor", b"what nobody has written");
-    registry.reconcile();
-    registry.reconcile();
+    registry.run_repair_step();
+    registry.run_repair_step();
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn the_periodic_repair_can_be_switched_off() {
     let (memory, _) = filled(&[]);
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "0")]);
     memory.forget_operations();
-    registry.reconcile();
+    registry.run_repair_step();
     assert_eq!(memory.operations(), [""; 0]);
     // A requested reindex still runs.
     memory.lose_indices();
@@ -324,7 +324,7 @@ fn a_version_committed_during_a_repair_is_listed() {
     // The first listing finds the error; the second is for the new index.
     let list = "R2 list releases/modules/acme/";
     let fault = two.memory.run(list, 1, When::After, two.other());
-    two.registry.reconcile();
+    two.registry.run_repair_step();
     assert!(fault.is_reached());
     let list = &two.memory.indices()["modules/acme/vpc/aws/versions"];
     assert!(list.contains("1.1.0"), "{list}");
@@ -483,7 +483,7 @@ fn a_version_revoked_during_a_repair_is_not_restored() {
         )
         .expect(200);
     });
-    registry.reconcile();
+    registry.run_repair_step();
     let list = &memory.indices()["modules/acme/vpc/aws/versions"];
     assert!(!list.contains("1.0.0"), "{list}");
     registry
@@ -531,7 +531,7 @@ fn an_object_that_cannot_be_removed_does_not_stop_the_cron() {
     let told = || memory.log().join("\n");
     for _ in 0..40 {
         let fault = memory.fail("R2 delete incoming/", 0, When::Before, Failure::Error);
-        registry.reconcile();
+        registry.run_repair_step();
         fault.lift();
         if told().contains(&name) {
             break;
@@ -564,7 +564,7 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
     let vars = [("TERRACE_REPAIR_OPERATIONS", "800")];
     let whole = memory.copy();
     let registry = Registry::in_memory(&whole, &vars);
-    registry.reconcile();
+    registry.run_repair_step();
     let operations = whole.operations().len();
     let mut broken = 0;
     // Only every second operation is broken, in one way each, because all combinations take a minute.
@@ -573,7 +573,7 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
         let memory = memory.copy();
         let registry = Registry::in_memory(&memory, &vars);
         let fault = memory.break_at(at, how);
-        registry.reconcile();
+        registry.run_repair_step();
         broken += usize::from(fault.lift());
         let ended = || {
             memory
@@ -583,7 +583,7 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
         };
         for step in 0.. {
             memory.advance(3_600);
-            registry.reconcile();
+            registry.run_repair_step();
             if ended() {
                 break;
             }
@@ -591,7 +591,7 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
         }
         // The next round repairs the indices that failed.
         memory.advance(3_600);
-        registry.reconcile();
+        registry.run_repair_step();
         assert!(
             lasting(&memory) == wanted,
             "{at} {how:?}: {:?}",

@@ -9,18 +9,20 @@ use crate::context::Context;
 use crate::handlers::outcome::Handled;
 use crate::host::{Facts as _, Host};
 use crate::services::oci::error::denied;
-use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::oci::{pushed_contents, pushed_index_refresh};
 
 pub(crate) async fn delete<P: Host>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     digest: Digest,
 ) -> Handled<P::Stream> {
-    let was_there = oci_catalog::link(ctx, &repository, digest).await?.is_some();
+    let was_there = pushed_contents::link(ctx, &repository, digest)
+        .await?
+        .is_some();
     let index = PushedIndex::Blob(repository, digest);
     // Also if the link is missing: a deletion that failed after removing the fact left its index.
     ctx.host.facts().delete(&index.fact()).await?;
-    oci_indexer::refresh(ctx, &index).await?;
+    pushed_index_refresh::refresh(ctx, &index).await?;
     if !was_there {
         let message = format!("{} has no blob {digest}", index.repository());
         return Err(denied(OciError::new(OciCode::BlobUnknown, message)));

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::Host;
-use crate::services::oci::{catalog as oci_catalog, referrers};
+use crate::services::oci::{pushed_contents, referrers};
 
 /// Lists the referrers of a manifest that the caller may read. For any other, replies as if it did not exist.
 pub(crate) async fn list<P: Host>(
@@ -23,7 +23,7 @@ pub(crate) async fn list<P: Host>(
     subject: Digest,
 ) -> Handled<P::Stream> {
     let query = call.query();
-    let reply = match oci_catalog::visibility(ctx, &call.caller, &repository) {
+    let reply = match pushed_contents::visibility(ctx, &call.caller, &repository) {
         Visibility::Unauthenticated => return Err(Problem::no_token().into()),
         Visibility::Public => reply(ctx, &repository, subject, query).await?,
         Visibility::Private => reply(ctx, &repository, subject, query).await?.private(),

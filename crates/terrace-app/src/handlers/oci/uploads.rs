@@ -57,7 +57,7 @@ where
     let now = ctx.host.clock().now();
     let id = UploadId::new(now, ctx.host.random());
     let session = UploadSession::new(&repository);
-    ctx.defer(Task::Sweep);
+    ctx.defer(Task::SweepUploads);
     if let Some(digest) = digest {
         let body = body_of(&mut request)?;
         let upload = (id, session);

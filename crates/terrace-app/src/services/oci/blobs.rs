@@ -16,7 +16,7 @@ use crate::host::{Archives as _, Host, Payload, StoreError, Stored, Uploads as _
 use crate::json;
 use crate::services::oci::error::denied;
 use crate::services::oci::uploads::{UploadBody, names};
-use crate::services::oci::{catalog as oci_catalog, uploads};
+use crate::services::oci::{pushed_contents, uploads};
 
 /// Completes a blob from the uploaded chunks and the rest in the request's body.
 pub(crate) async fn receive<P: Host>(
@@ -56,7 +56,7 @@ pub(crate) async fn receive<P: Host>(
             linked_before(ctx, repository, digest, error).await
         }
     };
-    ctx.defer(Task::Discard(names(id, &session)));
+    ctx.defer(Task::DiscardUpload(names(id, &session)));
     answer
 }
 
@@ -98,12 +98,16 @@ pub(crate) async fn link<P: Host>(
     size: u64,
 ) -> Result<Reply<P::Stream>, Failure> {
     let link = LinkDocument { size };
-    if oci_catalog::link(ctx, repository, digest).await?.as_ref() != Some(&link) {
+    if pushed_contents::link(ctx, repository, digest)
+        .await?
+        .as_ref()
+        != Some(&link)
+    {
         let document = json::text(&link)?;
         let fact = PushedFact::Link(repository.clone(), digest);
-        oci_catalog::put(ctx, fact, &document, &[]).await?;
+        pushed_contents::put(ctx, fact, &document, &[]).await?;
         let index = PushedIndex::Blob(repository.clone(), digest);
-        ctx.defer(Task::Rebuild(IndexKey::Pushed(index)));
+        ctx.defer(Task::BackfillIndex(IndexKey::Pushed(index)));
     }
     Ok(created(repository, digest))
 }
@@ -116,7 +120,7 @@ pub(crate) async fn linked_before<P: Host>(
     digest: Digest,
     otherwise: OciError,
 ) -> Result<Reply<P::Stream>, Failure> {
-    match oci_catalog::link(ctx, repository, digest).await? {
+    match pushed_contents::link(ctx, repository, digest).await? {
         Some(_) => Ok(created(repository, digest)),
         None => Err(denied(otherwise)),
     }

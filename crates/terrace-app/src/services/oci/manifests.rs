@@ -16,7 +16,7 @@ use crate::host::{Condition, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::documents;
 use crate::services::oci::error::denied;
-use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::oci::{pushed_contents, pushed_index_refresh};
 
 /// How many digests an error lists.
 const MISSING_DIGESTS_SHOWN: usize = 5;
@@ -90,9 +90,15 @@ pub(crate) async fn store<P: Host>(
         write(ctx, repository, sent).await?;
         if ctx.host.facts().revision(&key).await?.is_some() {
             if !sent.tags.is_empty() {
-                oci_indexer::mark_tags(ctx, repository).await?;
+                pushed_index_refresh::mark_tags(ctx, repository).await?;
             }
-            return oci_indexer::refresh_manifest(ctx, repository, sent.digest, &sent.tags).await;
+            return pushed_index_refresh::refresh_manifest(
+                ctx,
+                repository,
+                sent.digest,
+                &sent.tags,
+            )
+            .await;
         }
     }
     Err(StoreError::Busy(key.to_string()).into())
@@ -105,18 +111,18 @@ async fn write<P: Host>(
     sent: &PushedDocument,
 ) -> Result<(), Failure> {
     let fact = PushedFact::Manifest(repository.clone(), sent.digest);
-    oci_catalog::put(ctx, fact, &sent.text, &[]).await?;
+    pushed_contents::put(ctx, fact, &sent.text, &[]).await?;
     if let Some((subject, descriptor)) = &sent.referrer {
         let fact = PushedFact::Referrer(repository.clone(), *subject, sent.digest);
         let metadata = referrer_metadata(&sent.manifest);
-        oci_catalog::put(ctx, fact, descriptor, &metadata).await?;
+        pushed_contents::put(ctx, fact, descriptor, &metadata).await?;
     }
     let document = TagDocument::of(sent.digest, &sent.manifest, ctx.unique_number());
     let metadata = document.to_metadata();
     let document = json::text(&document)?;
     for tag in &sent.tags {
         let fact = PushedFact::Tag(repository.clone(), tag.clone());
-        oci_catalog::put(ctx, fact, &document, &metadata).await?;
+        pushed_contents::put(ctx, fact, &document, &metadata).await?;
     }
     Ok(())
 }
@@ -126,13 +132,13 @@ pub(crate) async fn delete_tag<P: Host>(
     repository: &RepositoryName,
     tag: Tag,
 ) -> Result<(), Failure> {
-    let was_there = oci_catalog::tag(ctx, repository, &tag).await?.is_some();
+    let was_there = pushed_contents::tag(ctx, repository, &tag).await?.is_some();
     let fact = PushedFact::Tag(repository.clone(), tag.clone());
     // Also if the tag is missing: a deletion that failed after removing the fact left its index.
     ctx.host.facts().delete(&FactKey::Pushed(fact)).await?;
-    oci_indexer::mark_tags(ctx, repository).await?;
+    pushed_index_refresh::mark_tags(ctx, repository).await?;
     let tags = [tag];
-    oci_indexer::refresh_tags(ctx, repository, &tags).await?;
+    pushed_index_refresh::refresh_tags(ctx, repository, &tags).await?;
     let [tag] = tags;
     match was_there {
         true => Ok(()),
@@ -148,7 +154,9 @@ pub(crate) async fn delete_by_digest<P: Host>(
     digest: Digest,
 ) -> Result<(), Failure> {
     let was_there = remove(ctx, repository, digest).await?;
-    let listed = oci_catalog::list_tags(ctx, repository).await?.into_iter();
+    let listed = pushed_contents::list_tags(ctx, repository)
+        .await?
+        .into_iter();
     let (mut tags, mut was_named) = (Vec::new(), false);
     // Also those that are tombstones already: a deletion that failed midway left their indices.
     for ListedTag { tag, document } in listed.filter(|it| it.document.digest == digest) {
@@ -159,9 +167,9 @@ pub(crate) async fn delete_by_digest<P: Host>(
         tags.push(tag);
     }
     if !tags.is_empty() {
-        oci_indexer::mark_tags(ctx, repository).await?;
+        pushed_index_refresh::mark_tags(ctx, repository).await?;
     }
-    oci_indexer::refresh_manifest(ctx, repository, digest, &tags).await?;
+    pushed_index_refresh::refresh_manifest(ctx, repository, digest, &tags).await?;
     match was_there || was_named {
         true => Ok(()),
         false => Err(unknown(format!("{repository} has no manifest {digest}"))),
@@ -176,7 +184,7 @@ async fn remove<P: Host>(
     digest: Digest,
 ) -> Result<bool, Failure> {
     let facts = ctx.host.facts();
-    let text = oci_catalog::manifest(ctx, repository, digest).await?;
+    let text = pushed_contents::manifest(ctx, repository, digest).await?;
     let manifest = text
         .as_ref()
         .map(|text| PushedManifest::parse(text.as_bytes()));

@@ -13,8 +13,8 @@ use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, StoreError, Stored};
-use crate::services::oci::catalog as oci_catalog;
-use crate::services::{archives, catalog};
+use crate::services::oci::pushed_contents;
+use crate::services::{expected_indices, stored_archives};
 
 /// Returns the link to a blob that the caller may mount into a repository: it must be allowed to read it. The
 /// blob's bytes are then stored among the blobs. `origin` is the registry's own, as the client reached it.
@@ -54,15 +54,15 @@ async fn mountable_pushed<P: Host>(
     digest: Digest,
 ) -> Result<Option<LinkDocument>, Failure> {
     let nowhere = RepositoryName::hidden();
-    let from = match oci_catalog::visibility(ctx, caller, from) {
+    let from = match pushed_contents::visibility(ctx, caller, from) {
         Visibility::Public | Visibility::Private => from,
         // Performs the same operations as for a missing repository.
         Visibility::Hidden | Visibility::Unauthenticated => &nowhere,
     };
-    let Some(link) = oci_catalog::link(ctx, from, digest).await? else {
+    let Some(link) = pushed_contents::link(ctx, from, digest).await? else {
         return Ok(None);
     };
-    let is_revoked = oci_catalog::revoked_blob(ctx, from, &[digest])
+    let is_revoked = pushed_contents::revoked_blob(ctx, from, &[digest])
         .await?
         .is_some();
     Ok(Some(link).filter(|_| !is_revoked))
@@ -87,7 +87,7 @@ async fn mountable_published<P: Host>(
     let Digest::Sha256(sha256) = digest else {
         return Ok(None);
     };
-    let document = catalog::content(ctx, &package, sha256).await?;
+    let document = expected_indices::content(ctx, &package, sha256).await?;
     // The index of a revoked version has no content.
     let content = document.and_then(|document| document.metadata.content);
     let Some(zip) = content.filter(|it| it.media_type.is_none() && serves(ctx, &package, it))
@@ -98,7 +98,7 @@ async fn mountable_published<P: Host>(
         digest: sha256,
         kind: ArchiveKind::Archive(ArchiveFormat::Zip),
     });
-    let is_there = archives::copy(ctx, archive, BytesKey::Blob(digest)).await?;
+    let is_there = stored_archives::copy(ctx, archive, BytesKey::Blob(digest)).await?;
     Ok(is_there.then_some(LinkDocument { size: zip.size }))
 }
 

@@ -15,11 +15,11 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::oci::catalog as oci_catalog;
 use crate::services::oci::error::denied;
+use crate::services::oci::pushed_contents;
 use crate::services::publisher::Published;
 use crate::services::pull::puller;
-use crate::services::{archives, publisher, releases, status};
+use crate::services::{publisher, releases, status, stored_archives};
 
 /// Mirrors a pushed index, if one of its tags is a version of a provider.
 pub(crate) async fn mirror<P: Host>(
@@ -93,7 +93,7 @@ async fn publication<P: Host>(
 ) -> Result<Publication, Failure> {
     let mut packages = Vec::new();
     for (digest, platform) in index.provider_targets().map_err(denied)? {
-        let text = oci_catalog::manifest(ctx, repository, digest).await?;
+        let text = pushed_contents::manifest(ctx, repository, digest).await?;
         let message = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
         let text = text.ok_or_else(|| denied(message()))?;
         let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
@@ -113,12 +113,15 @@ async fn copy_blob<P: Host>(
     archive: &ExpectedArchive,
 ) -> Result<(), Failure> {
     let digest = Digest::Sha256(archive.key.digest);
-    if oci_catalog::link(ctx, repository, digest).await?.is_none() {
+    if pushed_contents::link(ctx, repository, digest)
+        .await?
+        .is_none()
+    {
         let message = format!("{repository} does not contain the zip {digest}");
         return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)));
     }
     // A missing blob is reported when the release is planned.
-    let copied = archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
+    let copied = stored_archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
     copied.await.map(drop)
 }
 

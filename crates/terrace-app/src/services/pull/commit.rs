@@ -16,7 +16,7 @@ use crate::host::{Archives as _, Clock as _, Host, Payload, Stored};
 use crate::services::pull::lease;
 use crate::services::pull::lease::RENEWAL_SECONDS;
 use crate::services::pull::upstream::failure;
-use crate::services::{archives, garbage, publisher, releases};
+use crate::services::{garbage, publisher, releases, stored_archives};
 
 /// Stores a package while it is sent to a client, and commits it if it matches the digest that its origin
 /// signed.
@@ -79,7 +79,7 @@ pub(crate) async fn commit_stored<P: Host>(
         filename: offer.filename.clone(),
         contents: ExpectedContents::Provider(provider_type, platform.clone()),
     };
-    let size = match archives::state(ctx, &expected, &fence).await? {
+    let size = match stored_archives::state(ctx, &expected, &fence).await? {
         ArchiveState::Missing => return Ok(Committed::NotStored),
         ArchiveState::Stored { size, reasons, .. } if reasons.is_empty() => size,
         ArchiveState::Stored { reasons, .. } => {

@@ -45,7 +45,7 @@ pub(crate) async fn answer<P: Host>(
                 // interrupted.
                 let owner = Package::Mirrored(package.address.clone());
                 let version = package.version.clone();
-                ctx.defer(Task::Rebuild(IndexKey::Version(owner, version)));
+                ctx.defer(Task::BackfillIndex(IndexKey::Version(owner, version)));
                 return redirect(ctx, key, origin);
             }
             FoundPackage::Offered(offer) if may_ask => offer,
@@ -140,7 +140,7 @@ async fn take<P: Host>(
     let (length, stream) = open_offer(ctx, package, offer).await?;
     let fork = ctx.host.upstream().fork(stream, length);
     let (to_client, to_storage) = fork.map_err(|error| failure(package, error))?;
-    ctx.defer(Task::Store(Box::new(Pulled {
+    ctx.defer(Task::StorePulled(Box::new(Pulled {
         package: package.clone(),
         offer: offer.clone(),
         stream: to_storage,

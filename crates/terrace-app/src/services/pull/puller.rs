@@ -21,7 +21,7 @@ use crate::host::{Clock as _, Host};
 use crate::services::pull::lease::LeaseState;
 use crate::services::pull::upstream::failure;
 use crate::services::pull::{lease, upstream};
-use crate::services::{format, garbage, indexer, origins, publisher, releases};
+use crate::services::{format, garbage, index_refresh, origins, publisher, releases};
 
 /// The reason why a missing package is not fetched.
 pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
@@ -72,7 +72,7 @@ pub(crate) async fn refresh_list<P: Host>(
             Err(failure) => return stale(ctx, &address, failure).await.map(drop),
         },
     }
-    indexer::refresh_lists(ctx, &Package::Mirrored(address)).await
+    index_refresh::refresh_lists(ctx, &Package::Mirrored(address)).await
 }
 
 /// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not

@@ -11,21 +11,21 @@ use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 use crate::services::format;
-use crate::services::repair::step::Step;
+use crate::services::repair::step::RepairStep;
 use crate::services::repair::walk;
 
 /// Runs one step of the periodic repair, which continues where the last one ended. A second one at the same
 /// time does nothing.
-pub async fn reconcile<P: Host>(ctx: &Context<'_, P>) {
+pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     if ctx.config.repair_operations == 0 {
         return;
     }
-    if let Err(failure) = try_reconcile(ctx).await {
+    if let Err(failure) = try_repair_step(ctx).await {
         ctx.report(failure);
     }
 }
 
-async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
@@ -39,9 +39,9 @@ async fn try_reconcile<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
             "repair: the last step was interrupted at {position}; the next item is skipped"
         );
         ctx.host.log(&line);
-        position = pass_over(ctx, position).await?;
+        position = skip_item(ctx, position).await?;
     }
-    let mut step = Step::new(None, position, ctx.config.repair_operations);
+    let mut step = RepairStep::new(None, position, ctx.config.repair_operations);
     let walked = walk::walk(ctx, &mut step).await;
     if walked.is_err() {
         // Storage failed; the next step tries again.
@@ -108,7 +108,7 @@ fn position<P: Host>(ctx: &Context<'_, P>, text: &str) -> Position {
 }
 
 /// Returns the position after the next fact, or in the next section.
-async fn pass_over<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<Position, Failure> {
+async fn skip_item<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<Position, Failure> {
     let section = position.section;
     if !matches!(section, Section::Revocations | Section::Indices) {
         let facts = ctx.host.facts();

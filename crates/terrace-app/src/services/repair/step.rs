@@ -1,7 +1,7 @@
 //! One step of a walk, and its remaining budget.
 
 use terrace_core::api::admin::ReindexAnswer;
-use terrace_core::index::MadeIndices;
+use terrace_core::index::ExpectedIndices;
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
@@ -9,7 +9,7 @@ use terrace_core::storage::key::FactKey;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Revision};
-use crate::services::catalog::PackageStatus;
+use crate::services::expected_indices::PackageStatus;
 
 /// How many operations must remain to begin an item that is not the first of a step. The first is always
 /// handled, so that every step makes progress.
@@ -21,7 +21,7 @@ pub(crate) const MIN_OPERATIONS_FOR_LISTS: u32 = 20;
 
 /// One step of a walk.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct RepairStep {
     /// The only package to examine, if the walk is limited to one.
     pub(crate) only: Option<Package>,
     /// Releases that the operator accepts as lost.
@@ -33,13 +33,13 @@ pub(crate) struct Step {
     /// Whether it has done nothing yet.
     pub(crate) is_fresh: bool,
     /// The package last examined in the walk over releases, with its status.
-    pub(crate) status: Option<(Package, PackageStatus)>,
+    pub(crate) package_status: Option<(Package, PackageStatus)>,
     /// The package last examined in the walk over indices, with its expected indices.
-    pub(crate) made: Option<Made>,
+    pub(crate) package_indices: Option<PackageIndices>,
     pub(crate) report: ReindexAnswer,
 }
 
-impl Step {
+impl RepairStep {
     pub(crate) fn new(only: Option<Package>, position: Position, operations: u32) -> Self {
         Self {
             only,
@@ -47,8 +47,8 @@ impl Step {
             position,
             left: operations,
             is_fresh: true,
-            status: None,
-            made: None,
+            package_status: None,
+            package_indices: None,
             report: ReindexAnswer::default(),
         }
     }
@@ -64,7 +64,7 @@ impl Step {
         is_fresh || self.left >= operations
     }
 
-    pub(crate) fn names(&self) -> usize {
+    pub(crate) fn reported_names(&self) -> usize {
         let report = &self.report;
         report.rewritten.len() + report.removed.len() + report.failed.len() + report.lost.len()
     }
@@ -81,16 +81,16 @@ pub(crate) enum StepFlow {
 
 /// The indices of a package, as of one state of its change marker.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct PackageIndices {
     pub(crate) package: Package,
     pub(crate) change: Option<Revision>,
-    pub(crate) indices: MadeIndices,
+    pub(crate) indices: ExpectedIndices,
 }
 
 /// Records the result for one index or one package. A failure does not end the step.
 pub(crate) fn note<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     name: String,
     repaired: Result<bool, Failure>,
 ) {
@@ -104,7 +104,7 @@ pub(crate) fn note<P: Host>(
 
 pub(crate) fn note_failed<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     name: String,
     failure: Failure,
 ) {

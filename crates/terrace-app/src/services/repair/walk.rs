@@ -6,17 +6,20 @@ use terrace_core::maintenance::repair::{Position, Section};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::repair::step::{Step, StepFlow};
-use crate::services::repair::{facts, indices, staging};
+use crate::services::repair::step::{RepairStep, StepFlow};
+use crate::services::repair::{abandoned_uploads, fact_walk, index_walk};
 
 /// Continues until everything has been examined, or the budget is used up.
-pub(crate) async fn walk<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<(), Failure> {
+pub(crate) async fn walk<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<(), Failure> {
     loop {
         let going = match step.position.section {
-            Section::Revocations => facts::repair_revocations(ctx, step).await?,
-            Section::StagedUploads => staging::sweep(ctx, step).await?,
-            Section::Indices => indices::repair_indices(ctx, step).await?,
-            _ => facts::repair_facts(ctx, step).await?,
+            Section::Revocations => fact_walk::repair_revocations(ctx, step).await?,
+            Section::StagedUploads => abandoned_uploads::sweep(ctx, step).await?,
+            Section::Indices => index_walk::repair_indices(ctx, step).await?,
+            _ => fact_walk::repair_facts(ctx, step).await?,
         };
         if going == StepFlow::Pause {
             step.report.next = Some(step.position.to_string());

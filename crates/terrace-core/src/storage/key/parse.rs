@@ -25,7 +25,7 @@ pub const NOT_EXPORTED: [&str; 11] = [
 
 impl FactKey {
     /// Parses the key of a lasting fact, or of a mark of garbage; `None` for a key of another shape, and for
-    /// the other keys below [`PASSING`].
+    /// the other keys below [`NOT_EXPORTED`].
     pub fn parse(text: &str) -> Option<Self> {
         let key = Self::read(text)?;
         (key.to_string() == text).then_some(key)
@@ -106,7 +106,7 @@ impl FactKey {
     }
 
     /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
-    /// [`FactKey::parse`] reads those that last, and the others lie below one of [`PASSING`].
+    /// [`FactKey::parse`] reads those that are exported, and the others lie below one of [`NOT_EXPORTED`].
     pub fn is_exported(&self) -> bool {
         match self {
             Self::Release(..)
@@ -253,7 +253,7 @@ mod tests {
         ArchiveKey::of(b"", ArchiveKind::Archive(ArchiveFormat::TarGz))
     }
 
-    /// One key of each kind. A new kind is found by the compiler, in the match of `lasts`.
+    /// One key of each kind. A new kind is found by the compiler, in the match of `is_exported`.
     fn facts() -> Vec<FactKey> {
         let mirrored: crate::model::address::MirroredAddress =
             "registry.example.com/acme/widget".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Staged uploads that were never published.
+//! Removes staged uploads that were never published.
 
 use terrace_core::limits;
 use terrace_core::storage::key::{BytesKey, STAGED};
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
 use crate::services::repair::step;
-use crate::services::repair::step::{MIN_OPERATIONS, Step, StepFlow};
+use crate::services::repair::step::{MIN_OPERATIONS, RepairStep, StepFlow};
 
 /// The page size of a listing.
 const UPLOADS_PER_LISTING: u32 = 200;
@@ -16,7 +16,7 @@ const UPLOADS_PER_LISTING: u32 = 200;
 /// is asked to upload them again.
 pub(crate) async fn sweep<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     let archives = ctx.host.archives();
     let now = ctx.host.clock().now();
@@ -27,7 +27,7 @@ pub(crate) async fn sweep<P: Host>(
             .await?;
         step.spend(1);
         for object in page.objects {
-            if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+            if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
                 return Ok(StepFlow::Pause);
             }
             step.report.looked_at += 1;

@@ -1,4 +1,4 @@
-//! Archives at Worker-signed URLs, streamed natively between the client and the bucket.
+//! Downloads and uploads of archives at Worker-signed URLs, streamed natively between the client and the bucket.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, ByteRange};

@@ -14,7 +14,7 @@ use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host};
-use crate::services::{catalog, documents, status};
+use crate::services::{documents, expected_indices, status};
 
 /// The digests that a manifest refers to.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ pub(crate) async fn revoked_blob<P: Host>(
         Digest::Sha256(digest) => Some(*digest),
         Digest::Sha512(_) => None,
     });
-    catalog::revoked_content(ctx, &Package::Mirrored(address), digests).await
+    expected_indices::revoked_content(ctx, &Package::Mirrored(address), digests).await
 }
 
 /// Returns the references of a manifest; none if it does not exist.

@@ -1,6 +1,6 @@
 //! Walks over the indices, and removes those that follow from no fact.
 
-use terrace_core::index::MadeIndices;
+use terrace_core::index::ExpectedIndices;
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
@@ -8,18 +8,18 @@ use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
-use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::oci::{pushed_contents, pushed_index_refresh};
 use crate::services::repair::step;
 use crate::services::repair::step::{
-    MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, Made, Step, StepFlow,
+    MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, PackageIndices, RepairStep, StepFlow,
 };
-use crate::services::{catalog, rebuild, releases};
+use crate::services::{expected_indices, index_backfill, releases};
 
 /// How many indices of a package are removed before the package is examined again: each takes two operations.
 const MAX_REMOVED_INDICES: usize = 10;
 
 /// The outcome of examining keys of a package.
-struct Looked {
+struct ExaminedKeys {
     /// How many keys were examined.
     count: usize,
     removed: Vec<String>,
@@ -28,7 +28,7 @@ struct Looked {
 /// Checks the keys of all indices, a package or a single key at a time.
 pub(crate) async fn repair_indices<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     let prefix = match &step.only {
         Some(package) => format!("{package}/"),
@@ -66,7 +66,7 @@ pub(crate) async fn repair_indices<P: Host>(
 
 async fn repair_keys<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     names: Vec<String>,
 ) -> StepFlow {
     let mut names = names.into_iter().peekable();
@@ -107,18 +107,20 @@ fn index_key<P: Host>(ctx: &Context<'_, P>, name: &str) -> Option<IndexKey> {
 /// Checks keys of one package, and again each time the maximum number has been removed.
 async fn repair_group<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
     mut keys: &[(String, IndexKey)],
 ) -> StepFlow {
     while let Some((first, _)) = keys.first() {
-        if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+        if step.reported_names() >= limits::REPAIRED_NAMES
+            || !step.affords(MIN_OPERATIONS_FOR_LISTS)
+        {
             return StepFlow::Pause;
         }
-        let looked = remove_stale(ctx, step, package, keys).await;
-        let Looked { count, removed } = looked.unwrap_or_else(|failure| {
+        let examined = remove_stale(ctx, step, package, keys).await;
+        let ExaminedKeys { count, removed } = examined.unwrap_or_else(|failure| {
             step::note_failed(ctx, step, first.clone(), failure);
-            Looked {
+            ExaminedKeys {
                 count: keys.len().min(MAX_REMOVED_INDICES),
                 removed: Vec::new(),
             }
@@ -137,11 +139,11 @@ async fn repair_group<P: Host>(
 /// Checks a key that belongs to no package.
 async fn repair_alone<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     name: String,
     key: &IndexKey,
 ) -> StepFlow {
-    if step.names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+    if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
         return StepFlow::Pause;
     }
     let removed = match key {
@@ -157,16 +159,16 @@ async fn repair_alone<P: Host>(
     StepFlow::Continue
 }
 
-/// Removes at most [`MOST_AT_ONCE`] indices of a package that follow from none of its releases.
+/// Removes at most [`MAX_REMOVED_INDICES`] indices of a package that follow from none of its releases.
 ///
 /// A concurrent publish of such a release either has changed the marker before the second check, and gets its indices
 /// again; or it reads KV after that, and writes them itself.
 async fn remove_stale<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
     keys: &[(String, IndexKey)],
-) -> Result<Looked, Failure> {
+) -> Result<ExaminedKeys, Failure> {
     let made = made(ctx, step, package).await?;
     let mut stale: Vec<(usize, &IndexKey)> = keys
         .iter()
@@ -176,7 +178,7 @@ async fn remove_stale<P: Host>(
         .collect();
     // The lists of a pulled provider may state that there is nothing.
     if made.indices.is_empty() && matches!(package, Package::Mirrored(_)) {
-        let lists = catalog::version_lists(ctx, package).await?;
+        let lists = expected_indices::version_lists(ctx, package).await?;
         step.spend(2);
         stale.retain(|(_, key)| !lists.iter().any(|(list, _)| list == *key));
     }
@@ -195,7 +197,7 @@ async fn remove_stale<P: Host>(
     }
     if !stale.is_empty() && releases::revision(ctx, package).await? != made.change {
         for (_, key) in &stale {
-            rebuild::index(ctx, key).await?;
+            index_backfill::backfill(ctx, key).await?;
         }
     } else {
         for release in &lost {
@@ -206,8 +208,8 @@ async fn remove_stale<P: Host>(
         }
         step.report.lost.extend(lost);
     }
-    step.made = Some(made);
-    Ok(Looked {
+    step.package_indices = Some(made);
+    Ok(ExaminedKeys {
         count: next.unwrap_or(keys.len()),
         removed,
     })
@@ -218,7 +220,7 @@ async fn remove_stale<P: Host>(
 /// no others take its place.
 async fn lost_release<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     key: &IndexKey,
 ) -> Result<Option<String>, Failure> {
     let IndexKey::Version(package, version) = key else {
@@ -237,28 +239,28 @@ async fn lost_release<P: Host>(
 /// the marker does not change.
 async fn made<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
-) -> Result<Made, Failure> {
+) -> Result<PackageIndices, Failure> {
     step.spend(1);
     let change = releases::revision(ctx, package).await?;
-    let known = step.made.take();
+    let known = step.package_indices.take();
     let known = known.filter(|made| made.package == *package && made.change == change);
     if let Some(made) = known {
         return Ok(made);
     }
     let releases = releases::list(ctx, package).await?;
     step.spend(1 + releases.len() / 1_000);
-    Ok(Made {
+    Ok(PackageIndices {
         package: package.clone(),
         change,
-        indices: MadeIndices::of(releases),
+        indices: ExpectedIndices::of(releases),
     })
 }
 
 async fn remove_stale_pushed<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     index: &PushedIndex,
 ) -> Result<Vec<String>, Failure> {
     step.spend(1);
@@ -266,7 +268,7 @@ async fn remove_stale_pushed<P: Host>(
         // Their facts outlive them: the marker outlives the last tag, and a tag outlives its manifest.
         PushedIndex::Tags(_) | PushedIndex::Tag(..) => {
             step.spend(2);
-            oci_catalog::index(ctx, index).await?.is_some()
+            pushed_contents::index(ctx, index).await?.is_some()
         }
         _ => ctx.host.facts().revision(&index.fact()).await?.is_some(),
     };
@@ -274,7 +276,7 @@ async fn remove_stale_pushed<P: Host>(
         return Ok(Vec::new());
     }
     step.spend(4);
-    oci_indexer::refresh(ctx, index).await?;
+    pushed_index_refresh::refresh(ctx, index).await?;
     Ok(vec![index.to_string()])
 }
 

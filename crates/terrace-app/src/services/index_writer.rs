@@ -1,4 +1,5 @@
-//! Indices that follow a fact: each is written until it is known to be the newest.
+//! The loop that writes the indices of one fact until they are known to be the newest, and that writes once for
+//! many requests that wait for the same indices.
 
 use std::cell::Cell;
 
@@ -11,8 +12,8 @@ use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
-use crate::services::catalog::Indexed;
 use crate::services::documents::BUSY_TRIES;
+use crate::services::expected_indices::Indexed;
 
 /// Indices that are written together, and that many requests may be waiting to write.
 pub(crate) struct Coalesced {
@@ -71,7 +72,7 @@ pub(crate) async fn coalesced<'w, P: Host>(
             Ok(()) => {
                 if facts.revision(fact).await? == before {
                     if has_waited {
-                        tell_written(ctx, shared, before.as_ref()).await;
+                        record_written(ctx, shared, before.as_ref()).await;
                     }
                     return Ok(true);
                 }
@@ -100,7 +101,7 @@ async fn is_written<P: Host>(
 }
 
 /// Notifies the waiting requests. If that fails, they write the indices themselves.
-async fn tell_written<P: Host>(
+async fn record_written<P: Host>(
     ctx: &Context<'_, P>,
     shared: Option<&Coalesced>,
     state: Option<&Revision>,
@@ -138,7 +139,10 @@ pub(crate) async fn write<P: Host>(
 
 /// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if
 /// another request changes the marker while this one waits, that suffices.
-pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, fact: &FactKey) -> Result<(), StoreError> {
+pub(crate) async fn rewrite_change_marker<P: Host>(
+    ctx: &Context<'_, P>,
+    fact: &FactKey,
+) -> Result<(), StoreError> {
     let facts = ctx.host.facts();
     let marker = ctx.change_marker();
     let mut waiting_since = None;

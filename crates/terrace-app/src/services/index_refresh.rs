@@ -1,4 +1,5 @@
-//! Writes the indices of published packages.
+//! Refreshes the indices of published packages after a change: of a version, of the lists of a package, of the
+//! releases that a key signed. `index_writer` has the loop that writes them.
 
 use std::cell::RefCell;
 
@@ -13,9 +14,9 @@ use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
-use crate::services::catalog::Indexed;
-use crate::services::refresh::Coalesced;
-use crate::services::{auth, catalog, refresh, releases};
+use crate::services::expected_indices::Indexed;
+use crate::services::index_writer::Coalesced;
+use crate::services::{auth, expected_indices, index_writer, releases};
 
 /// Writes the version lists, and again as long as other requests commit in the meantime. [`terrace_core::index`]
 /// explains why this ends with the newest lists.
@@ -29,8 +30,8 @@ pub(crate) async fn refresh_lists<P: Host>(
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let lists = catalog::version_lists(ctx, package).await?;
-            Ok(refresh::write(ctx, &lists, &shared).await?)
+            let lists = expected_indices::version_lists(ctx, package).await?;
+            Ok(index_writer::write(ctx, &lists, &shared).await?)
         })
     };
     catch_up(ctx, package, &shared, &write).await
@@ -53,13 +54,14 @@ pub(crate) async fn refresh_version<P: Host>(
                 true => releases::find(ctx, &package, version).await?,
                 false => None,
             };
-            let indices = catalog::version_indices(ctx, grown.as_ref().unwrap_or(release)).await?;
+            let indices =
+                expected_indices::version_indices(ctx, grown.as_ref().unwrap_or(release)).await?;
             // Others may have changed the package without changing the status of this version.
             if written.borrow().as_ref() == Some(&indices) {
                 return Ok(());
             }
             written.take();
-            refresh::write(ctx, &indices, &shared).await?;
+            index_writer::write(ctx, &indices, &shared).await?;
             written.replace(Some(indices));
             Ok(())
         })
@@ -74,7 +76,7 @@ async fn catch_up<'w, P: Host>(
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<(), Failure> {
     let change = FactKey::Change(package.clone());
-    match refresh::coalesced(ctx, &change, Some(shared), write).await? {
+    match index_writer::coalesced(ctx, &change, Some(shared), write).await? {
         true => Ok(()),
         false => Err(Failure::Outrun(package.clone())),
     }
@@ -116,7 +118,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
         }
         if !packages.contains(&package) {
             let change = FactKey::Change(package.clone());
-            refresh::mark(ctx, &change).await?;
+            index_writer::rewrite_change_marker(ctx, &change).await?;
             packages.push(package);
         }
         refresh_version(ctx, &release).await?;
@@ -136,7 +138,7 @@ pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result
             Ok(ctx.host.indices().put(&key, &index).await?)
         })
     };
-    match refresh::until_current(ctx, &FactKey::RevocationChange, &write).await? {
+    match index_writer::until_current(ctx, &FactKey::RevocationChange, &write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(IndexKey::Revocations.to_string()).into()),
     }

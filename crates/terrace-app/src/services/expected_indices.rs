@@ -1,4 +1,4 @@
-//! Computes the expected indices of published packages from the facts.
+//! Computes the expected indices of published packages from the facts. It writes nothing.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -13,11 +13,13 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _};
-use crate::services::catalog::{Indexed, PackageStatus};
-use crate::services::oci::{catalog as oci_catalog, indexer as oci_indexer};
+use crate::services::expected_indices::{Indexed, PackageStatus};
+use crate::services::oci::{pushed_contents, pushed_index_refresh};
 use crate::services::repair::step;
-use crate::services::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, Step, StepFlow};
-use crate::services::{auth, catalog, indexer, releases};
+use crate::services::repair::step::{
+    MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
+};
+use crate::services::{auth, expected_indices, index_refresh, releases};
 
 /// The page size of a listing. The next step lists the rest of a page again.
 const FACTS_PER_LISTING: u32 = 200;
@@ -25,7 +27,7 @@ const FACTS_PER_LISTING: u32 = 200;
 /// Checks the facts of a section, one after the other.
 pub(crate) async fn repair_facts<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     let section = step.position.section;
     // The part of the names before those that are listed.
@@ -57,7 +59,7 @@ pub(crate) async fn repair_facts<P: Host>(
 
 async fn repair_fact<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     section: Section,
     name: String,
 ) -> StepFlow {
@@ -75,7 +77,7 @@ async fn repair_fact<P: Host>(
     };
     let group = name.strip_suffix(after_last(&name, separator));
     let group = group.unwrap_or_default().to_owned();
-    if step.names() >= limits::REPAIRED_NAMES {
+    if step.reported_names() >= limits::REPAIRED_NAMES {
         return StepFlow::Pause;
     }
     if !step.position.after.starts_with(&group)
@@ -107,7 +109,7 @@ async fn repair_fact<P: Host>(
     StepFlow::Continue
 }
 
-async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut Step, list: IndexKey) {
+async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut RepairStep, list: IndexKey) {
     let name = list.to_string();
     let repaired = match &list {
         IndexKey::Pushed(index) => repair_pushed(ctx, step, index).await,
@@ -122,11 +124,11 @@ async fn repair_lists<P: Host>(ctx: &Context<'_, P>, step: &mut Step, list: Inde
 /// Checks a package's lists, all together.
 async fn repair_versions<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
 ) -> Result<bool, Failure> {
     let began = ctx.operations();
-    let wanted = catalog::version_lists(ctx, package).await;
+    let wanted = expected_indices::version_lists(ctx, package).await;
     spend_since(ctx, step, began);
     let mut wanted = wanted?;
     // A list that only states that there is nothing is created for the reader, and not stored.
@@ -136,14 +138,14 @@ async fn repair_versions<P: Host>(
         return Ok(false);
     }
     let began = ctx.operations();
-    let written = indexer::refresh_lists(ctx, package).await;
+    let written = index_refresh::refresh_lists(ctx, package).await;
     spend_since(ctx, step, began);
     written.map(|()| true)
 }
 
 async fn repair_version<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
     version: &Version,
 ) -> Result<bool, Failure> {
@@ -157,20 +159,20 @@ async fn repair_version<P: Host>(
         return Ok(false);
     }
     let began = ctx.operations();
-    let written = indexer::refresh_version(ctx, &release).await;
+    let written = index_refresh::refresh_version(ctx, &release).await;
     spend_since(ctx, step, began);
     written.map(|()| true)
 }
 
 /// Spends the operations since `began`. How many a status requires depends on the others of its package.
-fn spend_since<P: Host>(ctx: &Context<'_, P>, step: &mut Step, began: u32) {
+fn spend_since<P: Host>(ctx: &Context<'_, P>, step: &mut RepairStep, began: u32) {
     step.spend((ctx.operations() - began) as usize);
 }
 
 /// Returns a release, and its expected indices.
 async fn version_wanted<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     package: &Package,
     version: &Version,
 ) -> Result<Option<(Release, Indexed)>, Failure> {
@@ -178,7 +180,7 @@ async fn version_wanted<P: Host>(
         return Ok(None);
     };
     let status = package_status(ctx, step, package).await?;
-    let wanted = catalog::version_indices_with(ctx, status, &release).await?;
+    let wanted = expected_indices::version_indices_with(ctx, status, &release).await?;
     Ok(Some((release, wanted)))
 }
 
@@ -186,15 +188,15 @@ async fn version_wanted<P: Host>(
 /// indices itself, and a repair that writes them reads the status again.
 async fn package_status<'s, P: Host>(
     ctx: &Context<'_, P>,
-    step: &'s mut Step,
+    step: &'s mut RepairStep,
     package: &Package,
 ) -> Result<&'s PackageStatus, Failure> {
-    let known = step.status.take().filter(|(of, _)| of == package);
+    let known = step.package_status.take().filter(|(of, _)| of == package);
     let (_, status) = match known {
-        Some(known) => step.status.insert(known),
+        Some(known) => step.package_status.insert(known),
         None => {
-            let status = catalog::package_status(ctx, package).await?;
-            step.status.insert((package.clone(), status))
+            let status = expected_indices::package_status(ctx, package).await?;
+            step.package_status.insert((package.clone(), status))
         }
     };
     Ok(status)
@@ -202,11 +204,11 @@ async fn package_status<'s, P: Host>(
 
 async fn repair_pushed<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     index: &PushedIndex,
 ) -> Result<bool, Failure> {
     let began = ctx.operations();
-    let wanted = oci_catalog::index(ctx, index).await?;
+    let wanted = pushed_contents::index(ctx, index).await?;
     let operations = ctx.operations() - began;
     step.spend(operations as usize);
     // An index without a fact is found by the walk over the indices.
@@ -218,13 +220,13 @@ async fn repair_pushed<P: Host>(
         return Ok(false);
     }
     step.spend(3 + operations as usize);
-    oci_indexer::refresh(ctx, index).await?;
+    pushed_index_refresh::refresh(ctx, index).await?;
     Ok(true)
 }
 
 pub(crate) async fn repair_revocations<P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
         return Ok(StepFlow::Pause);
@@ -234,7 +236,10 @@ pub(crate) async fn repair_revocations<P: Host>(
     Ok(StepFlow::Continue)
 }
 
-async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Result<bool, Failure> {
+async fn repair_revoked<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<bool, Failure> {
     step.spend(1);
     let revocations = auth::revocations(ctx).await?;
     let wanted = revocations.index();
@@ -243,7 +248,7 @@ async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resul
         return Ok(false);
     }
     step.spend(4);
-    indexer::refresh_revocations(ctx).await?;
+    index_refresh::refresh_revocations(ctx).await?;
     Ok(true)
 }
 
@@ -251,7 +256,7 @@ async fn repair_revoked<P: Host>(ctx: &Context<'_, P>, step: &mut Step) -> Resul
 /// of them are returned.
 async fn differing<'w, P: Host>(
     ctx: &Context<'_, P>,
-    step: &mut Step,
+    step: &mut RepairStep,
     wanted: &'w Indexed,
 ) -> Vec<&'w IndexKey> {
     let mut differing = Vec::new();

@@ -1,4 +1,4 @@
-//! Inspects, verifies and copies stored bytes.
+//! Inspects, verifies and copies archives and blobs as they are stored: for publishes, pulls and restores.
 
 use futures_util::future::try_join_all;
 use terrace_archive::limits::READ_BYTES;

@@ -10,14 +10,14 @@ use crate::storage::key::IndexKey;
 /// The indices that follow from the releases of a package, for lookups by key: there are dozens for each
 /// release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MadeIndices {
+pub struct ExpectedIndices {
     /// Whether each version is an artifact for OCI clients.
     versions: HashMap<Version, bool>,
     /// The prefixes of the digests of all contents of these artifacts.
     contents: HashSet<String>,
 }
 
-impl MadeIndices {
+impl ExpectedIndices {
     /// Collects the indices of all releases of a package.
     pub fn of(releases: Vec<ListedRelease>) -> Self {
         let mut made = Self::default();
@@ -75,7 +75,7 @@ mod tests {
         let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let module = Package::Module("acme/vpc/aws".parse().unwrap());
         let all = [release("1.0.0", &[MADE]), release("2.0.0", &[])];
-        let made = MadeIndices::of(all.into());
+        let made = ExpectedIndices::of(all.into());
         let (artifact, other, missing) = ("1.0.0", "2.0.0", "3.0.0");
         let version = |text: &str| text.parse::<Version>().unwrap();
         for (key, is_made) in [
@@ -94,7 +94,7 @@ mod tests {
             (IndexKey::Content(module, Sha256::of(b"other")), false),
         ] {
             assert_eq!(made.includes(&key), is_made, "{key}");
-            let is_made_of_none = MadeIndices::default().includes(&key);
+            let is_made_of_none = ExpectedIndices::default().includes(&key);
             assert!(!is_made_of_none, "{key}");
         }
     }

@@ -1,4 +1,5 @@
-//! Writes an index that a reader has missed, after its answer.
+//! The task that writes the index that a reader has missed, after its response. `index_refresh` writes the
+//! indices of a change.
 
 use terrace_core::limits;
 use terrace_core::model::package::Package;
@@ -9,14 +10,14 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
-use crate::services::catalog::pick;
-use crate::services::oci::indexer as oci_indexer;
-use crate::services::refresh::Coalesced;
-use crate::services::{catalog, indexer, refresh, releases};
+use crate::services::expected_indices::pick;
+use crate::services::index_writer::Coalesced;
+use crate::services::oci::pushed_index_refresh;
+use crate::services::{expected_indices, index_refresh, index_writer, releases};
 
 /// Writes an index that a reader missed, after the response. A failure does no harm: the next read will try
 /// again.
-pub(crate) async fn index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
+pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
     match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
@@ -28,13 +29,13 @@ pub(crate) async fn index<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Resu
             }
         }
         IndexKey::Content(package, digest) => {
-            match catalog::release_with(ctx, package, *digest).await? {
+            match expected_indices::release_with(ctx, package, *digest).await? {
                 Some(release) => version_indices(ctx, key, &release).await,
                 None => Ok(()),
             }
         }
-        IndexKey::Pushed(index) => oci_indexer::refresh(ctx, index).await,
-        IndexKey::Revocations => indexer::refresh_revocations(ctx).await,
+        IndexKey::Pushed(index) => pushed_index_refresh::refresh(ctx, index).await,
+        IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
     }
 }
 
@@ -47,19 +48,25 @@ async fn version_indices<P: Host>(
     // there may be nothing to write.
     let seconds = limits::LIST_CACHE_SECONDS;
     let found = ctx.host.indices().get(key, IndexForm::Stream, seconds);
-    let wanted =
-        pick(key, catalog::version_indices(ctx, release).await?).map(|wanted| wanted.metadata);
+    let wanted = pick(key, expected_indices::version_indices(ctx, release).await?)
+        .map(|wanted| wanted.metadata);
     if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
         return Ok(());
     }
-    indexer::refresh_version(ctx, release).await
+    index_refresh::refresh_version(ctx, release).await
 }
 
 /// Writes the lists once, and again only if that may have replaced newer ones.
 async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
     let before = releases::revision(ctx, package).await?;
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
-    match refresh::write(ctx, &catalog::version_lists(ctx, package).await?, &shared).await {
+    match index_writer::write(
+        ctx,
+        &expected_indices::version_lists(ctx, package).await?,
+        &shared,
+    )
+    .await
+    {
         // Another request has just written them.
         Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
         Ok(()) | Err(StoreError::Busy(_)) => {}
@@ -69,5 +76,5 @@ async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Resu
     if releases::revision(ctx, package).await? == before {
         return Ok(());
     }
-    indexer::refresh_lists(ctx, package).await
+    index_refresh::refresh_lists(ctx, package).await
 }

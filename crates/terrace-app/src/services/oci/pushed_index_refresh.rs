@@ -1,4 +1,4 @@
-//! Writes the indices of pushed content: each follows one fact.
+//! Refreshes the indices of pushed content: each follows one fact.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
-use crate::services::oci::catalog as oci_catalog;
-use crate::services::refresh;
+use crate::services::index_writer;
+use crate::services::oci::pushed_contents;
 
 /// Writes or removes an index, so that it matches its fact.
 pub(crate) async fn refresh<P: Host>(
@@ -23,11 +23,11 @@ pub(crate) async fn refresh<P: Host>(
 ) -> Result<(), Failure> {
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let document = oci_catalog::index(ctx, index).await?;
+            let document = pushed_contents::index(ctx, index).await?;
             Ok(write(ctx, index, document.as_ref()).await?)
         })
     };
-    match refresh::until_current(ctx, &index.fact(), &write).await? {
+    match index_writer::until_current(ctx, &index.fact(), &write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(index.to_string()).into()),
     }
@@ -56,7 +56,7 @@ pub(crate) async fn refresh_versions<P: Host>(
         return Ok(());
     };
     for repository in ctx.config.oci_providers.repositories(address) {
-        let Some(TagDocument { digest, .. }) = oci_catalog::tag(ctx, &repository, &tag).await?
+        let Some(TagDocument { digest, .. }) = pushed_contents::tag(ctx, &repository, &tag).await?
         else {
             continue;
         };
@@ -66,12 +66,12 @@ pub(crate) async fn refresh_versions<P: Host>(
             PushedIndex::Manifest(repository.clone(), digest),
             PushedIndex::Tags(repository.clone()),
         ];
-        let targets = oci_catalog::references_of(ctx, &repository, digest)
+        let targets = pushed_contents::references_of(ctx, &repository, digest)
             .await?
             .manifests;
         for target in targets {
             indices.push(PushedIndex::Manifest(repository.clone(), target));
-            let blobs = oci_catalog::references_of(ctx, &repository, target)
+            let blobs = pushed_contents::references_of(ctx, &repository, target)
                 .await?
                 .blobs;
             let blobs = blobs.into_iter();
@@ -117,5 +117,5 @@ pub(crate) async fn mark_tags<P: Host>(
     repository: &RepositoryName,
 ) -> Result<(), Failure> {
     let change = PushedFact::Change(repository.clone());
-    oci_catalog::put(ctx, change, &ctx.change_marker(), &[]).await
+    pushed_contents::put(ctx, change, &ctx.change_marker(), &[]).await
 }

@@ -1,4 +1,5 @@
-//! Lists and verifies stored bytes, and requests missing ones.
+//! The admin routes for copies of a registry: they list and verify the stored archives and blobs, and return
+//! upload URLs for missing ones.
 
 use terrace_core::api::admin::{
     StoredAnswer, StoredArchive, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
@@ -14,7 +15,7 @@ use crate::handlers::body::{AFTER, check_count};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Archives as _, BytesPage, Clock as _, Host};
 use crate::json;
-use crate::services::{archives, garbage};
+use crate::services::{garbage, stored_archives};
 
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
@@ -113,7 +114,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
                      oci/blobs/<algorithm>/<digits>"
             ))
         })?;
-        if archives::is_stored(ctx, key, Some(size), &fence).await? {
+        if stored_archives::is_stored(ctx, key, Some(size), &fence).await? {
             continue;
         }
         if size > limit {
@@ -121,9 +122,14 @@ pub(crate) async fn ask_for_copies<P: Host>(
                 format!("{text} has {size} bytes: the maximum for an upload is {limit} ({why})");
             return Err(Problem::Invalid(vec![message]).into());
         }
-        answer
-            .missing
-            .push(archives::missing(ctx, text, key, size, urls, &call.origin));
+        answer.missing.push(stored_archives::missing(
+            ctx,
+            text,
+            key,
+            size,
+            urls,
+            &call.origin,
+        ));
     }
     Ok(json::reply(200, &answer)?.into())
 }
