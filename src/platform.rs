@@ -26,7 +26,7 @@ use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web
 use terrace_app::cache::Cache;
 use terrace_app::context;
 use terrace_app::driver::Unfinished;
-use terrace_app::host::{Counted, Host, Request as _};
+use terrace_app::host::{DownloadEvent, Host, Request as _};
 use terrace_app::usage::UsageMeter;
 use terrace_app::{perform, pipeline};
 
@@ -289,7 +289,7 @@ impl Host for Cloudflare {
         console_log!("{line}");
     }
 
-    fn count(&self, download: &Counted<'_>) {
+    fn count(&self, download: &DownloadEvent<'_>) {
         analytics::count(&self.env, download);
     }
 

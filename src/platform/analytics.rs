@@ -5,7 +5,7 @@ use worker::js_sys::{JSON, Reflect};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::{Env, console_warn};
 
-use terrace_app::host::Counted;
+use terrace_app::host::DownloadEvent;
 
 /// The binding of an Analytics Engine dataset; `entry.js` uses the name, too
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
@@ -34,11 +34,11 @@ fn dataset(env: &Env) -> Option<Dataset> {
 }
 
 /// Counts a download, if downloads are counted.
-pub(super) fn count(env: &Env, download: &Counted<'_>) {
+pub(super) fn count(env: &Env, download: &DownloadEvent<'_>) {
     let Some(dataset) = dataset(env) else {
         return;
     };
-    let written = JSON::parse(&point(download)).and_then(|point| dataset.write(&point));
+    let written = JSON::parse(&data_point(download)).and_then(|point| dataset.write(&point));
     if let Err(error) = written {
         console_warn!("{DOWNLOADS}: {error:?}");
     }
@@ -47,8 +47,8 @@ pub(super) fn count(env: &Env, download: &Counted<'_>) {
 /// Returns the data point of a download, in JSON. Its index is the address of the package, which is the
 /// sampling key; its blobs are address, version, route, client and the client's version; its double is 1
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/get-started/>).
-pub(super) fn point(download: &Counted<'_>) -> String {
-    let Counted {
+pub(super) fn data_point(download: &DownloadEvent<'_>) -> String {
+    let DownloadEvent {
         package,
         version,
         route,
@@ -84,7 +84,7 @@ pub(super) async fn is_one_failure_too_many(env: &Env, network: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use terrace_core::http::request_line::Client;
+    use terrace_core::http::request_line::ClientProduct;
     use terrace_core::model::package::Package;
     use terrace_core::model::version::Version;
 
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_data_point_names_the_package_and_the_client() {
-        let download = Counted {
+        let download = DownloadEvent {
             package: &Package::parse_address("acme/widget").unwrap(),
             version: &"1.0.0+b".parse::<Version>().unwrap(),
             route: "provider_download",
-            client: &Client::of_user_agent(Some("Terraform/1.11.4")),
+            client: &ClientProduct::of_user_agent(Some("Terraform/1.11.4")),
         };
-        let point: Value = serde_json::from_str(&point(&download)).unwrap();
+        let point: Value = serde_json::from_str(&data_point(&download)).unwrap();
         let expected = json!({
             "indexes": ["acme/widget"],
             "blobs": ["acme/widget", "1.0.0+b", "provider_download", "Terraform", "1.11.4"],

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use terrace_app::cache::Cache;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, PendingRead, ReadIndices, Step, Unfinished};
+use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinished};
 use terrace_app::host::StoreError;
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
@@ -173,9 +173,11 @@ impl Entry<'_> {
             return tag::FETCH.into();
         }
         match driver::begin(head, self.config, self.cache, now) {
-            Step::Answer(answer) => self.answer(answer),
-            Step::Read(pending) => self.to_read(pending),
-            Step::Continue(unfinished) => to_continue(self.waiting.keep(Waiting::Rest(unfinished))),
+            RequestStep::Answer(answer) => self.answer(answer),
+            RequestStep::Read(pending) => self.to_read(pending),
+            RequestStep::Continue(unfinished) => {
+                to_continue(self.waiting.keep(Waiting::Rest(unfinished)))
+            }
         }
     }
 
@@ -242,7 +244,7 @@ impl Entry<'_> {
     fn answer(&self, answer: Answer<()>) -> String {
         let line = answer.line().logged(self.config.logged_requests);
         let download = answer.download().filter(|_| self.counts_downloads);
-        let point = download.map(|it| analytics::point(&it));
+        let point = download.map(|it| analytics::data_point(&it));
         lines(answer.reply, line, point)
     }
 }

@@ -15,7 +15,7 @@ use worker::{Env, web_sys};
 use super::clock::millis;
 use terrace_app::driver::ReadIndices;
 use terrace_app::host::{IndexPage, Indices, StoreError};
-use terrace_app::usage::{Part, UsageMeter};
+use terrace_app::usage::{PlatformPart, UsageMeter};
 
 /// Part of the runtime's error when a key is written more than once a second
 /// (<https://developers.cloudflare.com/kv/api/write-key-value-pairs/#limits-to-kv-writes-to-the-same-key>).
@@ -66,7 +66,7 @@ impl Indices for Namespace {
         form: IndexForm,
         cache_seconds: u32,
     ) -> Result<Option<StoredIndex<Self::Stream>>, StoreError> {
-        let _timed = self.meter.time(Part::Kv, millis);
+        let _timed = self.meter.time(PlatformPart::Kv, millis);
         let failed = |error| failure("get", key, error);
         let options = object(&[
             ("type", kind(form).into()),
@@ -93,7 +93,7 @@ impl Indices for Namespace {
         keys: &[&IndexKey],
         cache_seconds: u32,
     ) -> Result<Vec<Option<StoredIndex<Self::Stream>>>, StoreError> {
-        let _timed = self.meter.time(Part::Kv, millis);
+        let _timed = self.meter.time(PlatformPart::Kv, millis);
         let failed = |error: JsValue| failure("get", "several", error);
         let names: Vec<JsValue> = keys.iter().map(|key| key.to_string().into()).collect();
         let options = object(&[("type", "text".into()), ("cacheTtl", cache_seconds.into())]);
@@ -111,7 +111,7 @@ impl Indices for Namespace {
         prefix: &str,
         cursor: Option<String>,
     ) -> Result<IndexPage, StoreError> {
-        let _timed = self.meter.time(Part::Kv, millis);
+        let _timed = self.meter.time(PlatformPart::Kv, millis);
         let failed = |error: JsValue| failure("list", prefix, error);
         let options = object(&[("prefix", prefix.into()), ("cursor", cursor.into())]);
         let page = settled(self.binding.list(&options)).await.map_err(failed)?;
@@ -132,7 +132,7 @@ impl Indices for Namespace {
     }
 
     async fn put(&self, key: &IndexKey, document: &IndexDocument) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::Kv, millis);
+        let _timed = self.meter.time(PlatformPart::Kv, millis);
         let failed = |error| failure("put", key, error);
         let unknown = |error: serde_json::Error| failed(error.to_string().into());
         let metadata = serde_json::to_string(&document.metadata).map_err(unknown)?;
@@ -143,7 +143,7 @@ impl Indices for Namespace {
     }
 
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::Kv, millis);
+        let _timed = self.meter.time(PlatformPart::Kv, millis);
         let deleted = settled(self.binding.delete(&key.to_string())).await;
         let failed = |error| failure("delete", key, error);
         deleted.map(drop).map_err(failed)

@@ -20,7 +20,7 @@ use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, ListedBytes, ListedFact,
     Payload, ReleasePage, Revision, StoreError, Stored,
 };
-use terrace_app::usage::{Part, UsageMeter};
+use terrace_app::usage::{PlatformPart, UsageMeter};
 
 /// Part of R2's error when bytes do not have the expected digest
 /// (<https://developers.cloudflare.com/r2/api/error-codes/>).
@@ -43,7 +43,7 @@ impl Bucket {
 
 impl Facts for Bucket {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("get", key, &error);
         let object = self
             .bucket
@@ -65,7 +65,7 @@ impl Facts for Bucket {
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("head", key, &error);
         let object = self.bucket.head(key.to_string()).await.map_err(failed)?;
         Ok(object.map(|object| Revision(object.version())))
@@ -78,7 +78,7 @@ impl Facts for Bucket {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let metadata: HashMap<String, String> = metadata
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
@@ -111,7 +111,7 @@ impl Facts for Bucket {
         package: &Package,
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let prefix = FactKey::releases_of(package);
         let failed = |error| failure("list", &prefix, &error);
         let list = self
@@ -143,7 +143,7 @@ impl Facts for Bucket {
         after: Option<&str>,
         limit: u32,
     ) -> Result<FactPage, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("list", prefix, &error);
         let list = self
             .bucket
@@ -169,7 +169,7 @@ impl Facts for Bucket {
     }
 
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }
@@ -186,7 +186,7 @@ impl Archives for Bucket {
     type Stream = web_sys::ReadableStream;
 
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let object = self.bucket.head(key.to_string()).await;
         let object = object.map_err(|error| failure("head", key, &error))?;
         Ok(object.map(|object| ArchiveHead {
@@ -197,7 +197,7 @@ impl Archives for Bucket {
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("read", key, &error);
         let get = self
             .bucket
@@ -238,7 +238,7 @@ impl Archives for Bucket {
         after: Option<&str>,
         limit: u32,
     ) -> Result<BytesPage, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("list", prefix, &error);
         let list = self.bucket.list().prefix(prefix).limit(limit);
         let list = match after {
@@ -260,7 +260,7 @@ impl Archives for Bucket {
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("open", key, &error);
         let object = self
             .bucket
@@ -288,7 +288,7 @@ impl Archives for Bucket {
         offset: u64,
         length: u64,
     ) -> Result<Option<Self::Stream>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("open", key, &error);
         let get = self
             .bucket
@@ -308,7 +308,7 @@ impl Archives for Bucket {
         key: BytesKey,
         payload: Payload<Self::Stream>,
     ) -> Result<Stored, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let put = match payload {
             Payload::Bytes(bytes) => self.bucket.put(key.to_string(), bytes),
             Payload::Stream(stream) => self.bucket.put(key.to_string(), stream),
@@ -329,7 +329,7 @@ impl Archives for Bucket {
     }
 
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }

@@ -10,12 +10,12 @@ const SLOTS: u32 = 1024;
 pub(super) struct Tickets<T> {
     /// A value is at the remainder of its ticket. One whose client has gone stays until it is overwritten. In a
     /// box, so that all places together take few KiB.
-    places: RefCell<Vec<Option<Box<Waiting<T>>>>>,
+    slots: RefCell<Vec<Option<Box<Slot<T>>>>>,
     next: Cell<u32>,
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct Slot<T> {
     ticket: u32,
     value: T,
 }
@@ -25,7 +25,7 @@ impl<T> Tickets<T> {
     /// has failed, must not give the same tickets.
     pub(super) fn new(first: u32) -> Self {
         Self {
-            places: RefCell::default(),
+            slots: RefCell::default(),
             next: Cell::new(first),
         }
     }
@@ -40,26 +40,26 @@ impl<T> Tickets<T> {
 
     /// Keeps a value under a ticket that another was taken with.
     pub(super) fn keep_as(&self, ticket: u32, value: T) {
-        let place = place(ticket);
-        let mut places = self.places.borrow_mut();
-        if places.len() <= place {
-            places.resize_with(place + 1, || None);
+        let slot = slot(ticket);
+        let mut slots = self.slots.borrow_mut();
+        if slots.len() <= slot {
+            slots.resize_with(slot + 1, || None);
         }
-        if let Some(place) = places.get_mut(place) {
-            *place = Some(Box::new(Waiting { ticket, value }));
+        if let Some(slot) = slots.get_mut(slot) {
+            *slot = Some(Box::new(Slot { ticket, value }));
         }
     }
 
     /// Takes the value of a ticket, if it is still there.
     pub(super) fn take(&self, ticket: u32) -> Option<T> {
-        let mut places = self.places.borrow_mut();
-        let waiting = places.get_mut(place(ticket))?;
-        let waiting = waiting.take_if(|waiting| waiting.ticket == ticket)?;
-        Some(waiting.value)
+        let mut slots = self.slots.borrow_mut();
+        let slot = slots.get_mut(slot(ticket))?;
+        let slot = slot.take_if(|slot| slot.ticket == ticket)?;
+        Some(slot.value)
     }
 }
 
-fn place(ticket: u32) -> usize {
+fn slot(ticket: u32) -> usize {
     usize::try_from(ticket % SLOTS).unwrap_or_default()
 }
 

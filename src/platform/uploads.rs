@@ -18,7 +18,7 @@ use worker::{Object, ResponseBody, web_sys};
 use super::clock::millis;
 use super::r2::{Bucket, failure};
 use terrace_app::host::{Archives as _, Payload, StoreError, Stored, Uploads};
-use terrace_app::usage::Part;
+use terrace_app::usage::PlatformPart;
 
 impl Uploads for Bucket {
     type Stream = web_sys::ReadableStream;
@@ -28,7 +28,7 @@ impl Uploads for Bucket {
         key: ChunkKey,
         payload: Payload<Self::Stream>,
     ) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let put = match payload {
             Payload::Bytes(bytes) => self.bucket.put(key.to_string(), bytes),
             Payload::Stream(stream) => self.bucket.put(key.to_string(), stream),
@@ -68,7 +68,7 @@ impl Uploads for Bucket {
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
     ) -> Result<Option<Stored>, StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let key = BytesKey::Blob(digest);
         let length: u64 = chunks.iter().map(|(_, length)| *length).sum();
         let whole = FixedLengthStream::new_big_int(BigInt::from(length))
@@ -87,7 +87,7 @@ impl Uploads for Bucket {
     }
 
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
-        let _timed = self.meter.time(Part::R2, millis);
+        let _timed = self.meter.time(PlatformPart::R2, millis);
         let keys: Vec<String> = names
             .iter()
             .map(|name| format!("{UPLOADS}{name}"))

@@ -17,8 +17,8 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use terrace_app::host::{Download, Inquiry, Upstream, UpstreamError};
-use terrace_app::usage::{Part, UsageMeter};
+use terrace_app::host::{Download, ProviderRequest, Upstream, UpstreamError};
+use terrace_app::usage::{PlatformPart, UsageMeter};
 
 /// How long a long response may take to begin, redirects included, in seconds.
 const OPEN_SECONDS: u32 = 15;
@@ -40,7 +40,7 @@ impl Upstream for Internet {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
-        let _timed = self.meter.time(Part::Origin, millis);
+        let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async |signal| {
             let (response, final_url) = follow(fetch, guard, signal).await?;
             let status = response.status();
@@ -63,11 +63,11 @@ impl Upstream for Internet {
 
     async fn inquire(
         &self,
-        inquiry: &Inquiry,
+        inquiry: &ProviderRequest,
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
-        let _timed = self.meter.time(Part::Origin, millis);
+        let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
             check(&url, guard)?;
@@ -92,7 +92,7 @@ impl Upstream for Internet {
         fetch: &Fetch,
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
-        let _timed = self.meter.time(Part::Origin, millis);
+        let _timed = self.meter.time(PlatformPart::Origin, millis);
         let opened = in_time(OPEN_SECONDS, async |signal| {
             follow(fetch, guard, signal).await
         });
@@ -164,7 +164,7 @@ async fn follow(
 
 async fn ask(
     url: &str,
-    inquiry: Option<&Inquiry>,
+    inquiry: Option<&ProviderRequest>,
     signal: &web_sys::AbortSignal,
 ) -> Result<web_sys::Response, UpstreamError> {
     let init = web_sys::RequestInit::new();

@@ -12,7 +12,9 @@ use terrace_core::auth::access::CredentialsError;
 use terrace_core::config::Config;
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::http::request_line::{Client, IndexState, OperationStats, RequestLine, Usage};
+use terrace_core::http::request_line::{
+    ClientProduct, IndexState, OperationStats, RequestLine, Usage,
+};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read;
@@ -22,11 +24,11 @@ use terrace_core::read::{
 use terrace_core::storage::key::IndexKey;
 
 use crate::cache::Cache;
-use crate::host::{Counted, StoreError};
+use crate::host::{DownloadEvent, StoreError};
 
 /// The next step of a request. `S` is the host's stream.
 #[derive(Debug)]
-pub enum Step<S> {
+pub enum RequestStep<S> {
     /// Send this answer.
     Answer(Answer<S>),
     /// Read the index, then [`PendingRead::finish`].
@@ -113,7 +115,7 @@ pub(crate) enum MissReason {
 pub(crate) struct Record {
     route: &'static str,
     method: Option<Method>,
-    client: Client,
+    client: ClientProduct,
     /// When the request came, in milliseconds since 1970.
     began: u64,
     usage: Usage,
@@ -123,15 +125,20 @@ pub(crate) struct Record {
 }
 
 /// Begins to answer a request that came `now`, in milliseconds since 1970.
-pub fn begin<S>(head: &RequestHead<'_>, config: &Config, cache: &Cache, now: u64) -> Step<S> {
+pub fn begin<S>(
+    head: &RequestHead<'_>,
+    config: &Config,
+    cache: &Cache,
+    now: u64,
+) -> RequestStep<S> {
     let time = UnixTime(now / 1000);
     let (route, decision) = read::begin(head, config, || time);
     let record = Record::new(head, route, now);
     let is_valid = |token| cache.is_known_valid(token, time);
     let remaining = match decision {
-        Decision::Answer(reply) => return Step::Answer(record.answer(reply, None, now)),
+        Decision::Answer(reply) => return RequestStep::Answer(record.answer(reply, None, now)),
         Decision::AnswerUnlessRevoked(token, reply) if is_valid(token) => {
-            return Step::Answer(record.answer(reply, None, now));
+            return RequestStep::Answer(record.answer(reply, None, now));
         }
         Decision::AnswerUnlessRevoked(token, reply) => {
             RemainingWork::Read(Suspension::AnswerUnlessRevoked(token, reply))
@@ -147,7 +154,7 @@ pub fn begin<S>(head: &RequestHead<'_>, config: &Config, cache: &Cache, now: u64
         },
         Decision::Handle(route, action) => RemainingWork::Handle(route, action),
     };
-    Step::Continue(Box::new(Unfinished { record, remaining }))
+    RequestStep::Continue(Box::new(Unfinished { record, remaining }))
 }
 
 /// Returns the next step of a read whose caller may do it.
@@ -157,11 +164,11 @@ pub(crate) fn look_up<S>(
     origin: &str,
     config: &Config,
     now: u64,
-) -> Step<S> {
+) -> RequestStep<S> {
     if let Some(reply) = lookup.blocked(&config.pull, None) {
-        return Step::Answer(record.answer(reply, Some(lookup), now));
+        return RequestStep::Answer(record.answer(reply, Some(lookup), now));
     }
-    Step::Read(PendingRead {
+    RequestStep::Read(PendingRead {
         record,
         lookup,
         origin: origin.to_owned(),
@@ -279,9 +286,9 @@ impl<S> Answer<S> {
     }
 
     /// The download that the answer is, if it is one.
-    pub fn download(&self) -> Option<Counted<'_>> {
+    pub fn download(&self) -> Option<DownloadEvent<'_>> {
         let (package, version) = self.lookup.as_ref()?.download(self.reply.status)?;
-        Some(Counted {
+        Some(DownloadEvent {
             package,
             version,
             route: self.record.route,
@@ -354,7 +361,7 @@ impl Record {
         Self {
             route,
             method: Method::parse(head.method),
-            client: Client::of_user_agent(head.user_agent),
+            client: ClientProduct::of_user_agent(head.user_agent),
             began: now,
             usage: Usage::default(),
             index: None,
@@ -447,7 +454,7 @@ mod tests {
             user_agent: None,
         };
         let (config, cache) = (config(), Cache::default());
-        let Step::<()>::Read(mut pending) = begin(&head, &config, &cache, 0) else {
+        let RequestStep::<()>::Read(mut pending) = begin(&head, &config, &cache, 0) else {
             panic!("it is an indexed read");
         };
         pending.lookup.others = OTHERS.map(|key| IndexKey::parse(key).unwrap()).into();

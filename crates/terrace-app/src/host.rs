@@ -6,7 +6,7 @@
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::guard::Guard;
-use terrace_core::http::request_line::Client;
+use terrace_core::http::request_line::ClientProduct;
 use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
@@ -339,7 +339,7 @@ pub struct Download<S> {
 /// One request to an identity provider. Redirects are not followed: what a provider states about itself must
 /// come from its own URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inquiry {
+pub struct ProviderRequest {
     /// The absolute URL of the request.
     pub url: String,
     /// The encoded form to POST; the request is a GET without one.
@@ -373,7 +373,7 @@ pub trait Upstream {
     /// truncated one byte above its limit.
     async fn inquire(
         &self,
-        inquiry: &Inquiry,
+        inquiry: &ProviderRequest,
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;
@@ -450,7 +450,7 @@ pub trait Request {
 
 /// A download to count.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted<'d> {
+pub struct DownloadEvent<'d> {
     /// The package's address.
     pub package: &'d Package,
     /// The downloaded version.
@@ -458,7 +458,7 @@ pub struct Counted<'d> {
     /// The route's name in metrics.
     pub route: &'static str,
     /// The client's name and version.
-    pub client: &'d Client,
+    pub client: &'d ClientProduct,
 }
 
 /// Everything that the registry requires from a platform.
@@ -509,7 +509,7 @@ pub trait Host {
     /// Writes the log line of a request.
     fn log_request(&self, line: &str);
     /// Counts a download, if the deployment counts them.
-    fn count(&self, download: &Counted<'_>);
+    fn count(&self, download: &DownloadEvent<'_>);
     /// Records a failed authentication from a network, and returns whether it recently had too many; `false`
     /// if the deployment leaves the limit to the isolates.
     async fn is_one_failure_too_many(&self, network: &str) -> bool;

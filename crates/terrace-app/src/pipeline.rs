@@ -2,7 +2,7 @@
 //! the [driver].
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
-use terrace_core::api::endpoint::{Access, Action, Body, Errors};
+use terrace_core::api::endpoint::{Action, BodyHandling, Errors, RequiredAccess};
 use terrace_core::api::route::{AdminRoute, HandledRoute};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
@@ -18,14 +18,15 @@ use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
 use crate::driver;
 use crate::driver::{
-    Answer, PendingRead, ReadIndices, Record, RemainingWork, Step, Suspension, Unfinished, look_up,
+    Answer, PendingRead, ReadIndices, Record, RemainingWork, RequestStep, Suspension, Unfinished,
+    look_up,
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::failed;
-use crate::handlers::outcome::{Call, Entry, Handled};
+use crate::handlers::outcome::{AuditDetails, Call, Handled};
 use crate::host::{Clock as _, Host, Indices as _, Request, StoreError};
-use crate::services::audit::Change;
+use crate::services::audit::AuditedChange;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, format, reader};
 
@@ -47,10 +48,10 @@ pub async fn resume<P: Host, R>(
 where
     R: Request<Stream = P::Stream>,
 {
-    drive(ctx, request, Step::Continue(unfinished)).await
+    drive(ctx, request, RequestStep::Continue(unfinished)).await
 }
 
-fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Step<P::Stream> {
+fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<P::Stream> {
     let now = ctx.host.clock().millis();
     let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
@@ -64,7 +65,7 @@ fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Step<P::Stre
     };
     if !ctx.host.serves(head.origin) {
         let reply = misdirected(head.origin).reply();
-        return Step::Answer(Record::new(&head, NO_ROUTE, now).answer(reply, None, now));
+        return RequestStep::Answer(Record::new(&head, NO_ROUTE, now).answer(reply, None, now));
     }
     driver::begin(&head, ctx.config, ctx.host.cache(), now)
 }
@@ -92,16 +93,16 @@ fn misdirected(origin: &str) -> Problem {
 async fn drive<P: Host, R>(
     ctx: &Context<'_, P>,
     request: R,
-    mut step: Step<P::Stream>,
+    mut step: RequestStep<P::Stream>,
 ) -> Reply<P::Stream>
 where
     R: Request<Stream = P::Stream>,
 {
     loop {
         step = match step {
-            Step::Answer(answer) => return conclude(ctx, answer),
-            Step::Read(pending) => read(ctx, &request, pending).await,
-            Step::Continue(unfinished) => {
+            RequestStep::Answer(answer) => return conclude(ctx, answer),
+            RequestStep::Read(pending) => read(ctx, &request, pending).await,
+            RequestStep::Continue(unfinished) => {
                 let Unfinished {
                     mut record,
                     remaining,
@@ -139,13 +140,13 @@ async fn read<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     pending: PendingRead,
-) -> Step<P::Stream> {
+) -> RequestStep<P::Stream> {
     let found = read_indices(ctx, &pending).await;
     let takes_range = pending.takes_range();
     let range = takes_range.then(|| request.header("range")).flatten();
     let now = ctx.host.clock().millis();
     let finished = pending.finish(found, range, ctx.config, now);
-    finished.map_or_else(Step::Continue, Step::Answer)
+    finished.map_or_else(RequestStep::Continue, RequestStep::Answer)
 }
 
 /// Reads all indices of a read in one operation.
@@ -174,7 +175,7 @@ async fn continue_read<P: Host, R: Request>(
     request: &R,
     mut record: Record,
     suspension: Suspension<P::Stream>,
-) -> Step<P::Stream> {
+) -> RequestStep<P::Stream> {
     let before = ctx.host.meter().usage();
     let head = without_headers(request);
     let (reply, lookup) = match suspension {
@@ -209,7 +210,7 @@ async fn continue_read<P: Host, R: Request>(
         }
     };
     record.add(ctx.host.meter().usage().since(before));
-    Step::Answer(record.answer(reply, lookup, ctx.host.clock().millis()))
+    RequestStep::Answer(record.answer(reply, lookup, ctx.host.clock().millis()))
 }
 
 /// Answers every request that is not an indexed read.
@@ -245,12 +246,12 @@ where
         format::ensure_may_write(ctx).await?;
     }
     let body = match action.body {
-        Body::Whole(limit) => whole(&mut request, limit).await?,
-        Body::Ignored | Body::Handler => Vec::new(),
+        BodyHandling::Whole(limit) => whole(&mut request, limit).await?,
+        BodyHandling::Ignored | BodyHandling::Handler => Vec::new(),
     };
     let change = action
         .is_audited
-        .then(|| Change::new(ctx, caller.name(), &request, &body));
+        .then(|| AuditedChange::new(ctx, caller.name(), &request, &body));
     let call = Call {
         caller,
         origin: request.origin().to_owned(),
@@ -275,16 +276,16 @@ async fn authorize<P: Host, R: Request>(
     request: &R,
 ) -> Result<Caller, Failure> {
     match action.access {
-        Access::Anyone => Ok(Caller::Anonymous),
-        Access::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
-        Access::Readers | Access::Known => auth::authenticate(ctx, request).await,
-        Access::Publishers | Access::Admins => {
+        RequiredAccess::Anyone => Ok(Caller::Anonymous),
+        RequiredAccess::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
+        RequiredAccess::Readers | RequiredAccess::Known => auth::authenticate(ctx, request).await,
+        RequiredAccess::Publishers | RequiredAccess::Admins => {
             if !ctx.config.access.has_root() {
                 return Err(changes_disabled(route.endpoint().errors).into());
             }
             let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
             let owner = match action.access {
-                Access::Publishers => owner(ctx, route, &own),
+                RequiredAccess::Publishers => owner(ctx, route, &own),
                 _ => None,
             };
             let permission = owner.map_or(Permission::Admin, Permission::Publish);
@@ -332,18 +333,18 @@ fn changes_disabled(errors: Errors) -> Problem {
 /// after the entry could not be written.
 async fn record<P: Host>(
     ctx: &Context<'_, P>,
-    change: Change,
+    change: AuditedChange,
     method: Method,
     handled: &Handled<P::Stream>,
 ) -> Result<(), Failure> {
     let (change, status) = match handled {
         Ok(outcome) => {
             let change = match &outcome.entry {
-                Entry::None => return Ok(()),
-                Entry::Request => change,
-                Entry::Makes(path) => change.making(path),
-                Entry::Content(digest, tags) => change.of_content(*digest, tags),
-                Entry::SignIn { by, makes } => change.by(by.clone()).making(makes),
+                AuditDetails::None => return Ok(()),
+                AuditDetails::Request => change,
+                AuditDetails::Makes(path) => change.making(path),
+                AuditDetails::Content(digest, tags) => change.of_content(*digest, tags),
+                AuditDetails::SignIn { by, makes } => change.by(by.clone()).making(makes),
             };
             (change, outcome.reply.status)
         }

@@ -15,7 +15,7 @@ pub struct UsageMeter {
 
 /// A counted part of the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PlatformPart {
     /// Operations on Workers KV.
     Kv,
     /// Operations on R2.
@@ -34,17 +34,17 @@ pub struct Timed<'t> {
 
 impl UsageMeter {
     /// Starts to count and time an operation. `now` is a clock in milliseconds.
-    pub fn time(&self, part: Part, now: fn() -> u64) -> Timed<'_> {
+    pub fn time(&self, part: PlatformPart, now: fn() -> u64) -> Timed<'_> {
         let stats = self.part(part);
         let began = now();
         Timed { stats, now, began }
     }
 
-    fn part(&self, part: Part) -> &Cell<OperationStats> {
+    fn part(&self, part: PlatformPart) -> &Cell<OperationStats> {
         match part {
-            Part::Kv => &self.kv,
-            Part::R2 => &self.r2,
-            Part::Origin => &self.origin,
+            PlatformPart::Kv => &self.kv,
+            PlatformPart::R2 => &self.r2,
+            PlatformPart::Origin => &self.origin,
         }
     }
 
@@ -78,12 +78,12 @@ mod tests {
             static NOW: Cell<u64> = const { Cell::new(5) };
         }
         let meter = UsageMeter::default();
-        let timed = meter.time(Part::R2, || NOW.get());
+        let timed = meter.time(PlatformPart::R2, || NOW.get());
         NOW.set(12);
         assert_eq!(meter.usage(), Usage::default());
         drop(timed);
-        drop(meter.time(Part::R2, || NOW.get()));
-        drop(meter.time(Part::Kv, || NOW.get()));
+        drop(meter.time(PlatformPart::R2, || NOW.get()));
+        drop(meter.time(PlatformPart::Kv, || NOW.get()));
         let Usage { kv, r2, origin } = meter.usage();
         let counted = |stats: OperationStats| (stats.operations, stats.millis);
         assert_eq!([kv, r2, origin].map(counted), [(1, 0), (2, 7), (0, 0)]);

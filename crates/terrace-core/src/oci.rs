@@ -17,6 +17,6 @@ mod repository;
 mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
-pub use auth::{TokenAnswer, challenge, unauthorized};
+pub use auth::{OciTokenAnswer, challenge, unauthorized};
 pub use repository::{GeneratedPath, GeneratedReference, GeneratedRepository, GeneratedRequest};
 pub use tag::{TagPage, tags};

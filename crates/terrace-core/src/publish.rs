@@ -120,7 +120,7 @@ pub enum Plan {
     /// Execute the steps in order.
     Execute {
         /// The steps to execute.
-        steps: Vec<Step>,
+        steps: Vec<PublishStep>,
         /// Whether this publishes the version; otherwise it only rebuilds its indices.
         creates: bool,
         /// Warnings for the publisher.
@@ -130,7 +130,7 @@ pub enum Plan {
 
 /// A storage operation of a publish. Each may be repeated without harm.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum PublishStep {
     /// Store bytes under their own digest.
     StoreArchive(ArchiveKey, Vec<u8>),
     /// **The commit**: create the release document, never replacing one.
@@ -394,11 +394,11 @@ impl Publication {
                 let mut steps = self.documents();
                 let release = match replaces {
                     None => {
-                        steps.push(Step::CreateRelease(Box::new(release.clone())));
+                        steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
                         release
                     }
                     Some((grown, etag)) => {
-                        steps.push(Step::GrowRelease(Box::new(grown.clone()), etag));
+                        steps.push(PublishStep::GrowRelease(Box::new(grown.clone()), etag));
                         grown
                     }
                 };
@@ -432,7 +432,7 @@ impl Publication {
         }
     }
 
-    fn documents(&self) -> Vec<Step> {
+    fn documents(&self) -> Vec<PublishStep> {
         match self {
             Self::Provider(provider) => provider.documents(),
             Self::Mirror(mirror) => mirror.documents(),
@@ -442,11 +442,11 @@ impl Publication {
 }
 
 /// Returns the steps after a commit. They rebuild its indices, and may be repeated without harm.
-pub fn indexing(release: &Release) -> Vec<Step> {
+pub fn indexing(release: &Release) -> Vec<PublishStep> {
     vec![
-        Step::MarkChanged(release.package()),
-        Step::IndexVersion(Box::new(release.clone())),
-        Step::IndexVersions(release.package()),
+        PublishStep::MarkChanged(release.package()),
+        PublishStep::IndexVersion(Box::new(release.clone())),
+        PublishStep::IndexVersions(release.package()),
     ]
 }
 

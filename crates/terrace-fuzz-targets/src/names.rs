@@ -3,7 +3,7 @@
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::{OwnerPattern, Scope, TokenName};
 use terrace_core::auth::login::{Challenge, Port, TerminalState, Verifier};
-use terrace_core::http::request_line::Client;
+use terrace_core::http::request_line::ClientProduct;
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, Namespace};
@@ -62,7 +62,7 @@ pub fn names(data: &[u8]) {
     if let Ok(position) = text.parse::<Position>() {
         assert_eq!(position.to_string().parse(), Ok(position));
     }
-    let client = Client::of_user_agent(Some(text));
+    let client = ClientProduct::of_user_agent(Some(text));
     let is_known = |it: &str| it.bytes().all(|byte| byte.is_ascii_graphic());
     assert!(is_known(client.product()), "{client:?}");
     if let Ok(key) = text.parse::<BytesKey>() {

@@ -1,6 +1,6 @@
 //! Access control: every route, every kind of caller, in public and private registries.
 
-use terrace_core::api::endpoint::{Access, ENDPOINTS};
+use terrace_core::api::endpoint::{ENDPOINTS, RequiredAccess};
 use terrace_core::api::route::{OAuthRoute, Route};
 use terrace_core::auth::access::TOKEN_PREFIX;
 use terrace_core::http::method::Method;
@@ -44,13 +44,13 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
     let access = route.endpoint().action(method)?.access;
     let is_list = ["oci_referrers", "pushed_referrers"].contains(&route.endpoint().name);
     Some(match (access, route) {
-        (Access::Anyone, Route::Bytes(_)) => Rule::Signed,
-        (Access::Anyone, _) => Rule::Everybody,
-        (Access::Known, _) => Rule::Known,
-        (Access::Readers, _) if is_list => Rule::ReadersOfLists,
-        (Access::Readers, _) => Rule::Readers,
-        (Access::Publishers, _) => Rule::Publishers,
-        (Access::Admins, _) => Rule::Admins,
+        (RequiredAccess::Anyone, Route::Bytes(_)) => Rule::Signed,
+        (RequiredAccess::Anyone, _) => Rule::Everybody,
+        (RequiredAccess::Known, _) => Rule::Known,
+        (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
+        (RequiredAccess::Readers, _) => Rule::Readers,
+        (RequiredAccess::Publishers, _) => Rule::Publishers,
+        (RequiredAccess::Admins, _) => Rule::Admins,
     })
 }
 

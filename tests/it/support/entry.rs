@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use futures_util::FutureExt as _;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, ReadIndices, Step, Unfinished};
+use terrace_app::driver::{Answer, ReadIndices, RequestStep, Unfinished};
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
@@ -47,9 +47,9 @@ pub fn by_entry(
         user_agent: header("user-agent"),
     };
     let pending = match driver::begin(&head, config, memory.cache(), memory.now_ms()) {
-        Step::Answer(answer) => return Ok(made(config, answer, Vec::new())),
-        Step::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
-        Step::Read(pending) => pending,
+        RequestStep::Answer(answer) => return Ok(made(config, answer, Vec::new())),
+        RequestStep::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
+        RequestStep::Read(pending) => pending,
     };
     let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
     let found = found

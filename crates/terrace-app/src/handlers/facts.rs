@@ -14,7 +14,7 @@ use crate::handlers::body::{AFTER, check_count};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
 use crate::json;
-use crate::services::restore::Outcome;
+use crate::services::restore::RestoreOutcome;
 use crate::services::{garbage, index_writer, restore};
 
 /// How many documents are read at once: as many connections as a Worker may have open
@@ -135,10 +135,10 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let mut changed = BTreeMap::new();
     for FactBody { key, document } in facts {
         match restore::document(ctx, &key, &document, &fence, &mut changed).await? {
-            Outcome::Created => answer.created.push(key),
-            Outcome::Unchanged => answer.unchanged.push(key),
-            Outcome::Conflict => answer.conflicts.push(key),
-            Outcome::Refused(reason) => answer.refused.push(RefusedFact { key, reason }),
+            RestoreOutcome::Created => answer.created.push(key),
+            RestoreOutcome::Unchanged => answer.unchanged.push(key),
+            RestoreOutcome::Conflict => answer.conflicts.push(key),
+            RestoreOutcome::Refused(reason) => answer.refused.push(RefusedFact { key, reason }),
         }
     }
     // A request that listed the releases before these commits checks the marker after its write, and lists

@@ -41,12 +41,12 @@ pub(crate) struct Outcome<S> {
     /// The reply to the client.
     pub(crate) reply: Reply<S>,
     /// The audit entry, if the endpoint is audited.
-    pub(crate) entry: Entry,
+    pub(crate) entry: AuditDetails,
 }
 
 /// The contents of an audit entry besides the request's method, path and body.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum AuditDetails {
     /// No further contents.
     Request,
     /// No entry: the request changed nothing.
@@ -69,13 +69,13 @@ pub(crate) type Handled<S> = Result<Outcome<S>, Failure>;
 
 impl<S> Outcome<S> {
     /// Returns an outcome with this entry.
-    pub(crate) fn new(reply: Reply<S>, entry: Entry) -> Self {
+    pub(crate) fn new(reply: Reply<S>, entry: AuditDetails) -> Self {
         Self { reply, entry }
     }
 }
 
 impl<S> From<Reply<S>> for Outcome<S> {
     fn from(reply: Reply<S>) -> Self {
-        Self::new(reply, Entry::Request)
+        Self::new(reply, AuditDetails::Request)
     }
 }

@@ -19,10 +19,10 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::publisher::Published;
+use crate::services::publisher::PublishOutcome;
 use crate::services::staging::staged_key;
 use crate::services::{origins, publisher, releases, staging, stored_archives};
 
@@ -101,20 +101,20 @@ async fn publish<P: Host>(
 ) -> Handled<P::Stream> {
     let requires_possession = staging::requires_possession(ctx, &call.caller);
     match publisher::publish(ctx, publication, requires_possession).await? {
-        Published::Whole { creates, warnings } => {
+        PublishOutcome::Whole { creates, warnings } => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
             Ok(published(publication, creates, warnings).into())
         }
-        Published::Lacks(missing) => {
+        PublishOutcome::Lacks(missing) => {
             let object = |archive: &ExpectedArchive| match requires_possession {
                 true => staged_key(publication, archive).into(),
                 false => archive.key.into(),
             };
             let reply = ask_for(ctx, &missing, &object, &call.origin)?;
             // An incomplete publish changes nothing. The request that completes it is audited.
-            Ok(Outcome::new(reply, Entry::None))
+            Ok(Outcome::new(reply, AuditDetails::None))
         }
     }
 }

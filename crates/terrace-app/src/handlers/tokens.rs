@@ -11,7 +11,7 @@ use terrace_core::storage::key::{FactKey, TOKENS};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::{documents, tokens};
@@ -125,6 +125,6 @@ async fn issue<P: Host>(ctx: &Context<'_, P>, document: TokenDocument) -> Handle
     let path = tokens::path(id);
     Ok(Outcome::new(
         reply.with("location", path.clone()),
-        Entry::Makes(path),
+        AuditDetails::Makes(path),
     ))
 }

@@ -21,14 +21,14 @@ pub(crate) const AT: &str = "at";
 const ENTRIES_PER_LISTING: u32 = 1_000;
 
 /// The contents of an audit entry that are known before the change is made.
-pub(crate) struct Change {
+pub(crate) struct AuditedChange {
     by: String,
     from: String,
     what: String,
     sent: Option<Sha256>,
 }
 
-impl Change {
+impl AuditedChange {
     /// Returns the change that a request with this body makes.
     pub(crate) fn new<P: Host, R: Request>(
         ctx: &Context<'_, P>,
@@ -75,7 +75,7 @@ impl Change {
 /// retry writes the entry.
 pub(crate) async fn record<P: Host>(
     ctx: &Context<'_, P>,
-    change: Change,
+    change: AuditedChange,
     status: u16,
 ) -> Result<(), Failure> {
     let facts = ctx.host.facts();

@@ -7,7 +7,7 @@ use terrace_jose::{Discovery, IssuerKeys, IssuerUrl, TokenError, limits};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, Inquiry, Upstream as _};
+use crate::host::{Clock as _, Host, ProviderRequest, Upstream as _};
 
 /// How long a response may take, in seconds.
 const SECONDS: u32 = 8;
@@ -167,7 +167,7 @@ async fn read_from<P: Host>(
     url: &HttpsUrl,
     limit: usize,
 ) -> Result<Vec<u8>, Failure> {
-    let inquiry = Inquiry {
+    let inquiry = ProviderRequest {
         url: url.to_string(),
         form: None,
         authorization: None,

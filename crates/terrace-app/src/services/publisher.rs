@@ -7,7 +7,7 @@ use terrace_core::index::DescribedVersion;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
-    ExpectedArchive, ObservedState, Plan, Publication, Step, StoredRelease, release_metadata,
+    ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease, release_metadata,
 };
 use terrace_core::storage::key::FactKey;
 
@@ -36,7 +36,7 @@ impl Executed {
 }
 
 /// The outcome of a publish.
-pub(crate) enum Published {
+pub(crate) enum PublishOutcome {
     /// Everything is stored.
     Whole {
         /// Whether this publish created the release.
@@ -54,20 +54,20 @@ pub(crate) async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,
     requires_possession: bool,
-) -> Result<Published, Failure> {
+) -> Result<PublishOutcome, Failure> {
     loop {
         let fence = garbage::fence(ctx).await?;
         let seen = observe(ctx, publication, requires_possession, &fence).await?;
         match publication.plan(seen, ctx.host.clock().now()) {
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
             Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
-            Plan::Upload(missing) => return Ok(Published::Lacks(missing)),
+            Plan::Upload(missing) => return Ok(PublishOutcome::Lacks(missing)),
             Plan::Execute {
                 steps,
                 creates,
                 warnings,
             } => match execute(ctx, steps, &fence).await? {
-                Executed::All => return Ok(Published::Whole { creates, warnings }),
+                Executed::All => return Ok(PublishOutcome::Whole { creates, warnings }),
                 // Each iteration means that another publisher has written the release. It is never removed
                 // and never loses anything, so this ends.
                 Executed::WrittenByAnother => {}
@@ -143,7 +143,7 @@ async fn still_described<P: Host>(
 
 pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
-    steps: Vec<Step>,
+    steps: Vec<PublishStep>,
     fence: &GcFence,
 ) -> Result<Executed, Failure> {
     for step in steps {
@@ -158,12 +158,12 @@ pub(crate) async fn execute<P: Host>(
 
 async fn take<P: Host>(
     ctx: &Context<'_, P>,
-    step: &Step,
+    step: &PublishStep,
     fence: &GcFence,
 ) -> Result<Executed, Failure> {
     let facts = ctx.host.facts();
     match step {
-        Step::StoreArchive(key, bytes) => {
+        PublishStep::StoreArchive(key, bytes) => {
             if !garbage::claim(ctx, *key, fence).await? {
                 return Err(being_removed(*key).into());
             }
@@ -184,7 +184,7 @@ async fn take<P: Host>(
                 Err(error) => return Err(error.into()),
             }
         }
-        Step::CreateRelease(release) => {
+        PublishStep::CreateRelease(release) => {
             garbage::ensure_fresh(ctx, fence)?;
             let key = FactKey::Release(release.package(), release.version().clone());
             let document = release.to_document();
@@ -196,7 +196,7 @@ async fn take<P: Host>(
                 return Ok(Executed::WrittenByAnother);
             }
         }
-        Step::GrowRelease(release, etag) => {
+        PublishStep::GrowRelease(release, etag) => {
             garbage::ensure_fresh(ctx, fence)?;
             let key = FactKey::Release(release.package(), release.version().clone());
             let document = release.to_document();
@@ -207,11 +207,11 @@ async fn take<P: Host>(
                 return Ok(Executed::WrittenByAnother);
             }
         }
-        Step::MarkChanged(package) => {
+        PublishStep::MarkChanged(package) => {
             index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
         }
-        Step::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
-        Step::IndexVersions(package) => index_refresh::refresh_lists(ctx, package).await?,
+        PublishStep::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
+        PublishStep::IndexVersions(package) => index_refresh::refresh_lists(ctx, package).await?,
     }
     Ok(Executed::All)
 }

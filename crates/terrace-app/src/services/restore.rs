@@ -18,7 +18,7 @@ use crate::services::{documents, format, garbage, stored_archives};
 type Metadata = Vec<(&'static str, String)>;
 
 /// The outcome of restoring a document.
-pub(crate) enum Outcome {
+pub(crate) enum RestoreOutcome {
     Created,
     Unchanged,
     Conflict,
@@ -31,17 +31,17 @@ pub(crate) async fn document<P: Host>(
     document: &str,
     fence: &GcFence,
     changed: &mut BTreeMap<String, FactKey>,
-) -> Result<Outcome, Failure> {
+) -> Result<RestoreOutcome, Failure> {
     let Some(key) = FactKey::parse(text) else {
         let reason = "this version of the registry does not know this key";
-        return Ok(Outcome::Refused(reason.to_owned()));
+        return Ok(RestoreOutcome::Refused(reason.to_owned()));
     };
     if key == FactKey::Format {
         return restore_format(ctx, document).await;
     }
     let restored = match Restored::parse(&key, document) {
         Ok(restored) => restored,
-        Err(reason) => return Ok(Outcome::Refused(reason)),
+        Err(reason) => return Ok(RestoreOutcome::Refused(reason)),
     };
     let Restored {
         mut metadata,
@@ -60,28 +60,31 @@ pub(crate) async fn document<P: Host>(
     }
     match lacking(ctx, &key, document, (&bytes, fact), fence).await? {
         Ok(more) => metadata.extend(more),
-        Err(reason) => return Ok(Outcome::Refused(reason)),
+        Err(reason) => return Ok(RestoreOutcome::Refused(reason)),
     }
     garbage::ensure_fresh(ctx, fence)?;
     let absent = Condition::Absent;
     let written = documents::put(ctx, &key, document, &metadata, absent).await?;
     note_change();
     match written {
-        Some(_) => Ok(Outcome::Created),
+        Some(_) => Ok(RestoreOutcome::Created),
         // Another request was faster.
         None => Ok(compare(ctx, &key, document)
             .await?
-            .unwrap_or(Outcome::Conflict)),
+            .unwrap_or(RestoreOutcome::Conflict)),
     }
 }
 
 /// Takes over the oldest writer of a copy, whose documents an older version would damage here as well.
-async fn restore_format<P: Host>(ctx: &Context<'_, P>, document: &str) -> Result<Outcome, Failure> {
+async fn restore_format<P: Host>(
+    ctx: &Context<'_, P>,
+    document: &str,
+) -> Result<RestoreOutcome, Failure> {
     match serde_json::from_str(document) {
         Ok(copied) => format::raise(ctx, &copied)
             .await
-            .map(|()| Outcome::Unchanged),
-        Err(error) => Ok(Outcome::Refused(error.to_string())),
+            .map(|()| RestoreOutcome::Unchanged),
+        Err(error) => Ok(RestoreOutcome::Refused(error.to_string())),
     }
 }
 
@@ -90,21 +93,21 @@ async fn compare<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &str,
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<RestoreOutcome>, Failure> {
     loop {
         let Some(there) = ctx.host.facts().get(key).await? else {
             return Ok(None);
         };
         if there.bytes == document.as_bytes() {
-            return Ok(Some(Outcome::Unchanged));
+            return Ok(Some(RestoreOutcome::Unchanged));
         }
         let Some(merged) = with_revocations(key, &there.bytes, document) else {
-            return Ok(Some(Outcome::Conflict));
+            return Ok(Some(RestoreOutcome::Conflict));
         };
         let unchanged = Condition::Unchanged(there.etag);
         let written = documents::put(ctx, key, &merged, &[], unchanged);
         if written.await?.is_some() {
-            return Ok(Some(Outcome::Conflict));
+            return Ok(Some(RestoreOutcome::Conflict));
         }
     }
 }

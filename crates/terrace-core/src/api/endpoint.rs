@@ -35,9 +35,9 @@ pub struct Action {
     /// The HTTP method.
     pub method: Method,
     /// Who may use it.
-    pub access: Access,
+    pub access: RequiredAccess,
     /// How the body is read.
-    pub body: Body,
+    pub body: BodyHandling,
     /// Whether it writes documents or bytes, which an older version must not ([`crate::storage::format`]).
     pub writes: bool,
     /// Whether accepted requests get an entry in the audit log.
@@ -48,7 +48,7 @@ pub struct Action {
 /// reads, the read machine checks the owner of the package; the access matrix (`tests/it/native/access.rs`)
 /// compares both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RequiredAccess {
     /// Anyone, with any credentials. The handler checks other requirements, such as a signature.
     Anyone,
     /// Callers with valid credentials or none: the handler decides what to show them.
@@ -63,7 +63,7 @@ pub enum Access {
 
 /// How the body of a request is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyHandling {
     /// The body is ignored.
     Ignored,
     /// The body is read before the handler is called. Its length must be declared and must not exceed this
@@ -84,7 +84,7 @@ pub enum Errors {
     OAuth,
 }
 
-use Access::{Admins, Anyone, Known, Publishers, Readers};
+use RequiredAccess::{Admins, Anyone, Known, Publishers, Readers};
 
 /// Defines the endpoints as constants, and the list of all endpoints.
 macro_rules! endpoints {
@@ -163,7 +163,7 @@ endpoints! {
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
 }
 
-const fn action(method: Method, access: Access, body: Body) -> Action {
+const fn action(method: Method, access: RequiredAccess, body: BodyHandling) -> Action {
     Action {
         method,
         access,
@@ -173,17 +173,17 @@ const fn action(method: Method, access: Access, body: Body) -> Action {
     }
 }
 
-const fn get(access: Access) -> Action {
-    action(Method::Get, access, Body::Ignored)
+const fn get(access: RequiredAccess) -> Action {
+    action(Method::Get, access, BodyHandling::Ignored)
 }
 
-const fn head(access: Access) -> Action {
-    action(Method::Head, access, Body::Ignored)
+const fn head(access: RequiredAccess) -> Action {
+    action(Method::Head, access, BodyHandling::Ignored)
 }
 
 /// A request with a body that the handler reads, possibly as a stream.
-const fn handled(method: Method, access: Access) -> Action {
-    action(method, access, Body::Handler)
+const fn handled(method: Method, access: RequiredAccess) -> Action {
+    action(method, access, BodyHandling::Handler)
 }
 
 /// A request of an OCI client for a repository, except indexed reads.
@@ -196,22 +196,36 @@ const fn push(method: Method) -> Action {
 }
 
 /// A change described by a JSON document.
-const fn change(method: Method, access: Access) -> Action {
-    action(method, access, Body::Whole(limits::ADMIN_BODY_BYTES)).audited()
+const fn change(method: Method, access: RequiredAccess) -> Action {
+    action(
+        method,
+        access,
+        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
+    )
+    .audited()
 }
 
 const fn deletion() -> Action {
-    action(Method::Delete, Admins, Body::Ignored).audited()
+    action(Method::Delete, Admins, BodyHandling::Ignored).audited()
 }
 
 /// A POST request that changes nothing.
 const fn question() -> Action {
-    action(Method::Post, Admins, Body::Whole(limits::ADMIN_BODY_BYTES))
+    action(
+        Method::Post,
+        Admins,
+        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
+    )
 }
 
 /// A part of a backup to restore.
 const fn copy() -> Action {
-    action(Method::Put, Admins, Body::Whole(limits::RESTORE_BODY_BYTES)).audited()
+    action(
+        Method::Put,
+        Admins,
+        BodyHandling::Whole(limits::RESTORE_BODY_BYTES),
+    )
+    .audited()
 }
 
 impl Action {
@@ -369,7 +383,7 @@ mod tests {
             for action in endpoint.actions {
                 let reads = matches!(action.method, Method::Get | Method::Head);
                 if !reads && matches!(action.access, Anyone | Known | Readers) {
-                    assert_eq!(action.body, Body::Handler, "{}", endpoint.name);
+                    assert_eq!(action.body, BodyHandling::Handler, "{}", endpoint.name);
                 }
                 assert!(!(reads && action.writes), "{}", endpoint.name);
                 assert!(action.writes || !action.is_audited, "{}", endpoint.name);

@@ -46,7 +46,7 @@ pub use exchange::{LoginToken, RedemptionError, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::consent_page;
 pub use person::Person;
-pub use provider::{Client, Provider, ProviderAnswer, Visit};
+pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
 pub use sealed::{Allowed, Browser, BrowserMark, Code, Consent, SignInState};
 pub use terminal::{
     CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,

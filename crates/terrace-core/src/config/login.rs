@@ -7,7 +7,7 @@ use super::{
     LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, error,
 };
 use crate::auth::access::Seals;
-use crate::auth::login::{Client, GitHub, Login, Provider};
+use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
 use crate::limits;
 use terrace_base::secret::Secret;
 use terrace_jose::IssuerUrl;
@@ -88,7 +88,7 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
             "is not set: GitHub requires one",
         ));
     }
-    let client = Client {
+    let client = OAuthClient {
         id: short(LOGIN_CLIENT_ID, wanted(var, LOGIN_CLIENT_ID)?)?,
         secret,
         scopes: short(LOGIN_SCOPES, scopes)?,

@@ -53,7 +53,7 @@ pub enum IndexState {
 
 /// The program that sent a request, as named in its `User-Agent`: `Terraform/1.11.4`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Client {
+pub struct ClientProduct {
     product: String,
     version: String,
 }
@@ -74,7 +74,7 @@ pub struct RequestLine<'r> {
     /// The outcome of the index lookup, for a read.
     pub index: Option<IndexState>,
     /// The client that sent the request.
-    pub client: &'r Client,
+    pub client: &'r ClientProduct,
 }
 
 impl IndexState {
@@ -125,7 +125,7 @@ impl Usage {
     }
 }
 
-impl Client {
+impl ClientProduct {
     /// Returns the first product in a `User-Agent` header. The client has an empty name if that is not a
     /// product of RFC 9110, section 10.1.5.
     pub fn of_user_agent(header: Option<&str>) -> Self {
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn line(client: &Client) -> RequestLine<'_> {
+    fn line(client: &ClientProduct) -> RequestLine<'_> {
         RequestLine {
             route: "provider_versions",
             method: Some(Method::Get),
@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_line_contains_the_route_the_outcome_and_the_usage() {
-        let client = Client::of_user_agent(Some("Terraform/1.11.4 (+https://www.terraform.io)"));
+        let client =
+            ClientProduct::of_user_agent(Some("Terraform/1.11.4 (+https://www.terraform.io)"));
         assert_eq!(
             line(&client).to_json(),
             r#"{"route":"provider_versions","method":"GET","status":200,"ms":12,"index":"hit","kv":1,"kv_ms":11,"r2":0,"r2_ms":0,"origin":0,"origin_ms":0,"client":"Terraform","client_version":"1.11.4"}"#
@@ -246,7 +247,7 @@ mod tests {
     #[test]
     fn a_client_is_the_first_product_of_its_user_agent() {
         let named = |header| {
-            let client = Client::of_user_agent(header);
+            let client = ClientProduct::of_user_agent(header);
             (client.product().to_owned(), client.version().to_owned())
         };
         let known = |product: &str, version: &str| (product.to_owned(), version.to_owned());
@@ -293,7 +294,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_client_name_never_breaks_the_line(header in "\\PC{0,80}|[ -~]{0,20}/[ -~]{0,20}") {
-            let client = Client::of_user_agent(Some(&header));
+            let client = ClientProduct::of_user_agent(Some(&header));
             let json: serde_json::Value = serde_json::from_str(&line(&client).to_json()).unwrap();
             prop_assert_eq!(json["client"].as_str(), Some(client.product()));
         }

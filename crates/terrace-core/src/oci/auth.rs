@@ -17,14 +17,14 @@ use crate::http::oci_error::{OciCode, OciError};
 
 /// The response of the token endpoint (Docker Registry, "Token Authentication").
 #[derive(Debug, Serialize)]
-pub struct TokenAnswer {
+pub struct OciTokenAnswer {
     token: String,
     /// The same token, under the name that OAuth uses.
     access_token: String,
     expires_in: u64,
 }
 
-impl TokenAnswer {
+impl OciTokenAnswer {
     /// Creates the response for a caller, for any requested scopes: the token has the caller's own rights.
     /// `random` identifies a token made for the admin token. `None` if a token cannot be made.
     pub fn new(
@@ -88,8 +88,8 @@ mod tests {
         Access::new(Some(admin), None, ReadPolicy::default())
     }
 
-    fn given(caller: &Caller) -> TokenAnswer {
-        TokenAnswer::new(caller, access().keys(), [7; 16], NOW).unwrap()
+    fn given(caller: &Caller) -> OciTokenAnswer {
+        OciTokenAnswer::new(caller, access().keys(), [7; 16], NOW).unwrap()
     }
 
     fn bearer(token: &str, now: UnixTime) -> Result<Caller, CredentialsError> {

@@ -4,7 +4,7 @@ use super::provider::{
     check_packages, collect, disagreements_of, expected_archives, parse_packages,
     parse_protocol_list, parse_signature, texts,
 };
-use super::{ExpectedArchive, Step};
+use super::{ExpectedArchive, PublishStep};
 use crate::api::admin::{MirrorBody, SignedBody};
 use crate::model::address::MirroredAddress;
 use crate::model::protocol_version::ProtocolVersion;
@@ -145,14 +145,14 @@ impl MirrorPublication {
         )
     }
 
-    pub(super) fn documents(&self) -> Vec<Step> {
+    pub(super) fn documents(&self) -> Vec<PublishStep> {
         let Some(signed) = &self.signed else {
             return Vec::new();
         };
         let text = signed.shasums.as_str().as_bytes().to_vec();
         vec![
-            Step::StoreArchive(signed.shasums_key(), text),
-            Step::StoreArchive(signed.signature_key(), signed.signature.clone()),
+            PublishStep::StoreArchive(signed.shasums_key(), text),
+            PublishStep::StoreArchive(signed.signature_key(), signed.signature.clone()),
         ]
     }
 

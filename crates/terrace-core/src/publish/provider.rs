@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{ExpectedArchive, ExpectedContents, Step};
+use super::{ExpectedArchive, ExpectedContents, PublishStep};
 use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
@@ -130,11 +130,11 @@ impl ProviderPublication {
         Ok((release, verified.warnings))
     }
 
-    pub(super) fn documents(&self) -> Vec<Step> {
+    pub(super) fn documents(&self) -> Vec<PublishStep> {
         let text = self.shasums.as_str().as_bytes().to_vec();
         vec![
-            Step::StoreArchive(self.shasums_key(), text),
-            Step::StoreArchive(self.signature_key(), self.signature.clone()),
+            PublishStep::StoreArchive(self.shasums_key(), text),
+            PublishStep::StoreArchive(self.signature_key(), self.signature.clone()),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Who gets to see what is read.
 
 use super::oci::is_oci;
-use super::plan::Plan;
+use super::plan::ReadPlan;
 use super::{Decision, Lookup, RequestHead, for_method, is_module_download};
 use crate::api::endpoint::Action;
 use crate::auth::access::{Caller, CredentialsError, Owner, Visibility};
@@ -15,7 +15,7 @@ use terrace_base::time::UnixTime;
 
 /// Lets a plan through, or answers what those get who have no access.
 pub(super) fn decide<S>(
-    plan: Plan<S>,
+    plan: ReadPlan<S>,
     action: &'static Action,
     head: &RequestHead<'_>,
     config: &Config,
@@ -23,10 +23,10 @@ pub(super) fn decide<S>(
 ) -> Decision<S> {
     let method = action.method;
     let owner = match &plan {
-        Plan::Handle(_) | Plan::Answer(_) => None,
+        ReadPlan::Handle(_) | ReadPlan::Answer(_) => None,
         _ if !config.access.guards_reads() => None,
-        Plan::AnswerToReaders(package, _) => Some(Owner::of(package)),
-        Plan::Read(index) => Some(owner_of_index(&index.key, &config.oci_providers)),
+        ReadPlan::AnswerToReaders(package, _) => Some(Owner::of(package)),
+        ReadPlan::Read(index) => Some(owner_of_index(&index.key, &config.oci_providers)),
     };
     let (caller, visibility) = match owner {
         None => (Caller::Anonymous, Visibility::Public),
@@ -41,10 +41,10 @@ pub(super) fn decide<S>(
         },
     };
     match (plan, visibility) {
-        (Plan::Handle(route), _) => Decision::Handle(route, action),
+        (ReadPlan::Handle(route), _) => Decision::Handle(route, action),
         (_, Visibility::Unauthenticated) => Decision::Answer(token_required_reply(head)),
-        (Plan::Answer(reply), _) => Decision::Answer(for_method(reply, method)),
-        (Plan::AnswerToReaders(_, reply), visibility) => {
+        (ReadPlan::Answer(reply), _) => Decision::Answer(for_method(reply, method)),
+        (ReadPlan::AnswerToReaders(_, reply), visibility) => {
             let reply = for_method(reply, method);
             let reply = match visibility {
                 Visibility::Private => reply.private(),
@@ -55,7 +55,7 @@ pub(super) fn decide<S>(
                 None => Decision::Answer(reply),
             }
         }
-        (Plan::Read(index), visibility) => {
+        (ReadPlan::Read(index), visibility) => {
             let (key, others, requested_key) = match visibility {
                 Visibility::Hidden => {
                     let others = index.others.iter().map(IndexKey::hidden).collect();

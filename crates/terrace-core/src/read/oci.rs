@@ -1,7 +1,7 @@
 //! Reads by OCI clients: tags, manifests, and where blobs are.
 
 use super::download::Urls;
-use super::plan::{IndexRequest, Plan};
+use super::plan::{IndexRequest, ReadPlan};
 use super::{FinishError, IndexForm, Lookup, Projection, StoredIndex};
 use crate::api::route::HandledRoute;
 use crate::http::method::Method;
@@ -33,7 +33,7 @@ pub(super) fn plan_generated<S>(
     package: Package,
     path: GeneratedPath,
     page: Option<TagPage>,
-) -> Plan<S> {
+) -> ReadPlan<S> {
     let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
     match path {
         GeneratedPath::Tags => {
@@ -54,13 +54,13 @@ pub(super) fn plan_generated<S>(
             stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
         GeneratedPath::Blob(digest) if digest == oci::empty_config() => {
-            Plan::AnswerToReaders(package, empty_config())
+            ReadPlan::AnswerToReaders(package, empty_config())
         }
         GeneratedPath::Blob(digest) => {
             let key = IndexKey::Content(package, digest);
             stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Blob)
         }
-        GeneratedPath::Referrers(_) => Plan::AnswerToReaders(package, no_referrers()),
+        GeneratedPath::Referrers(_) => ReadPlan::AnswerToReaders(package, no_referrers()),
     }
 }
 
@@ -70,9 +70,9 @@ pub(super) fn plan_pushed<S>(
     request: PushedRequest,
     method: Method,
     page: Option<TagPage>,
-) -> Plan<S> {
+) -> ReadPlan<S> {
     if !matches!(method, Method::Get | Method::Head) {
-        return Plan::Handle(HandledRoute::Pushed(request));
+        return ReadPlan::Handle(HandledRoute::Pushed(request));
     }
     let PushedRequest { repository, path } = request;
     match path {
@@ -93,13 +93,13 @@ pub(super) fn plan_pushed<S>(
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Blob)
         }
         path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
-            Plan::Handle(HandledRoute::Pushed(PushedRequest { repository, path }))
+            ReadPlan::Handle(HandledRoute::Pushed(PushedRequest { repository, path }))
         }
     }
 }
 
-fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
-    Plan::Read(IndexRequest {
+fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> ReadPlan<S> {
+    ReadPlan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: match page {
@@ -111,8 +111,8 @@ fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> Plan<S> {
     })
 }
 
-fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) -> Plan<S> {
-    Plan::Read(IndexRequest {
+fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) -> ReadPlan<S> {
+    ReadPlan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Stream,

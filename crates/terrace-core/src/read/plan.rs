@@ -17,7 +17,7 @@ use crate::oci::TagPage;
 use crate::storage::key::IndexKey;
 
 /// What has to be done for a request.
-pub(super) enum Plan<S> {
+pub(super) enum ReadPlan<S> {
     /// This is the answer to everybody.
     Answer(Reply<S>),
     /// This is the answer to whoever may read from the package's repository.
@@ -44,30 +44,34 @@ pub(super) fn plan<S>(
     head: &RequestHead<'_>,
     own: &OwnHosts<'_>,
     has_login: bool,
-) -> Plan<S> {
+) -> ReadPlan<S> {
     match route {
-        Route::Home => Plan::Answer(home()),
+        Route::Home => ReadPlan::Answer(home()),
         Route::Terraform(route) => plan_terraform(route, head, has_login),
         Route::Mirror(route) => plan_mirror(route, head, own),
-        Route::Oci(OciRoute::Catalog) => Plan::Answer(no_catalog()),
+        Route::Oci(OciRoute::Catalog) => ReadPlan::Answer(no_catalog()),
         Route::Oci(OciRoute::Generated(GeneratedRequest { repository, path })) => {
             plan_generated(repository.package(own), path, TagPage::parse(head.query))
         }
         Route::Oci(OciRoute::Pushed(request)) => {
             plan_pushed(request, method, TagPage::parse(head.query))
         }
-        Route::Health => Plan::Handle(HandledRoute::Health),
-        Route::Oci(OciRoute::Base) => Plan::Handle(HandledRoute::OciBase),
-        Route::Oci(OciRoute::Token) => Plan::Handle(HandledRoute::OciToken),
-        Route::Bytes(route) => Plan::Handle(HandledRoute::Bytes(route)),
-        Route::OAuth(route) => Plan::Handle(HandledRoute::OAuth(route)),
-        Route::Admin(route) => Plan::Handle(HandledRoute::Admin(route)),
+        Route::Health => ReadPlan::Handle(HandledRoute::Health),
+        Route::Oci(OciRoute::Base) => ReadPlan::Handle(HandledRoute::OciBase),
+        Route::Oci(OciRoute::Token) => ReadPlan::Handle(HandledRoute::OciToken),
+        Route::Bytes(route) => ReadPlan::Handle(HandledRoute::Bytes(route)),
+        Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
+        Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
     }
 }
 
-fn plan_terraform<S>(route: TerraformRoute, head: &RequestHead<'_>, has_login: bool) -> Plan<S> {
+fn plan_terraform<S>(
+    route: TerraformRoute,
+    head: &RequestHead<'_>,
+    has_login: bool,
+) -> ReadPlan<S> {
     match route {
-        TerraformRoute::Discovery => Plan::Answer(discovery(has_login)),
+        TerraformRoute::Discovery => ReadPlan::Answer(discovery(has_login)),
         TerraformRoute::ProviderVersions(address) => list(
             IndexKey::Versions(Package::Provider(address)),
             Projection::Versions,
@@ -97,9 +101,9 @@ fn plan_terraform<S>(route: TerraformRoute, head: &RequestHead<'_>, has_login: b
     }
 }
 
-fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>) -> Plan<S> {
+fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>) -> ReadPlan<S> {
     match route {
-        MirrorRoute::Home => Plan::Answer(mirror_home()),
+        MirrorRoute::Home => ReadPlan::Answer(mirror_home()),
         MirrorRoute::Versions(address) => list(
             IndexKey::MirrorVersions(own.package(address)),
             Projection::Versions,
@@ -108,7 +112,7 @@ fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>
             version_document(own.package(address), version, Projection::MirrorPackages)
         }
         MirrorRoute::OriginDiscovery(hostname) => {
-            Plan::Answer(origin_discovery(head.origin, &hostname))
+            ReadPlan::Answer(origin_discovery(head.origin, &hostname))
         }
         MirrorRoute::OriginVersions(address) => parsed_list(
             IndexKey::MirrorVersions(own.package(address)),
@@ -118,8 +122,8 @@ fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>
 }
 
 /// A list, which is passed on as it is stored.
-fn list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
-    Plan::Read(IndexRequest {
+fn list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
+    ReadPlan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Stream,
@@ -129,8 +133,8 @@ fn list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
 }
 
 /// A list that the answer is made of.
-fn parsed_list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
-    Plan::Read(IndexRequest {
+fn parsed_list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
+    ReadPlan::Read(IndexRequest {
         key,
         others: Vec::new(),
         form: IndexForm::Text,
@@ -140,13 +144,13 @@ fn parsed_list<S>(key: IndexKey, projection: Projection) -> Plan<S> {
 }
 
 /// What is known of one version.
-fn version_document<S>(package: Package, version: Version, projection: Projection) -> Plan<S> {
+fn version_document<S>(package: Package, version: Version, projection: Projection) -> ReadPlan<S> {
     let cache_seconds = match package {
         // It may gain platforms.
         Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
         Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
     };
-    Plan::Read(IndexRequest {
+    ReadPlan::Read(IndexRequest {
         key: IndexKey::Version(package, version),
         others: Vec::new(),
         form: IndexForm::Text,

@@ -32,7 +32,7 @@ use terrace_base::untrusted;
 pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
 pub use error::OriginError;
-pub use package::{OriginPackage, PackageInquiry, Signed, Step};
+pub use package::{InquiryStep, OriginPackage, PackageInquiry, SignedDocuments};
 pub use pin::check_pin;
 pub use versions::{OriginVersion, OriginVersions};
 

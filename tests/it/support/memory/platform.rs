@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use terrace_app::cache::Cache;
-use terrace_app::host::{Counted, Host};
-use terrace_app::usage::{Part, UsageMeter};
+use terrace_app::host::{DownloadEvent, Host};
+use terrace_app::usage::{PlatformPart, UsageMeter};
 
 use super::Memory;
 use crate::support::faults::Operation;
@@ -23,9 +23,9 @@ pub struct Journal {
 impl Journal {
     pub fn note(&self, operation: &Operation) {
         let part = match operation.text.split(' ').next() {
-            Some("KV") => Part::Kv,
-            Some("R2") => Part::R2,
-            _ => Part::Origin,
+            Some("KV") => PlatformPart::Kv,
+            Some("R2") => PlatformPart::R2,
+            _ => PlatformPart::Origin,
         };
         drop(self.meter.time(part, || 0));
         self.operations.borrow_mut().push(operation.text.clone());
@@ -94,7 +94,7 @@ impl Host for Memory {
         lines.borrow_mut().push(line.to_owned());
     }
 
-    fn count(&self, download: &Counted<'_>) {
+    fn count(&self, download: &DownloadEvent<'_>) {
         let downloads = &self.world.journal.downloads;
         downloads.borrow_mut().push(counted(download));
     }
@@ -110,8 +110,8 @@ impl Host for Memory {
 }
 
 /// Returns a download as the journal records it.
-pub fn counted(download: &Counted<'_>) -> String {
-    let Counted {
+pub fn counted(download: &DownloadEvent<'_>) -> String {
+    let DownloadEvent {
         package,
         version,
         route,

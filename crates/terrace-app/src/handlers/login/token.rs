@@ -7,7 +7,7 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::handlers::login::shared::{configured, form_body};
-use crate::handlers::outcome::{Entry, Handled, Outcome};
+use crate::handlers::outcome::{AuditDetails, Handled, Outcome};
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::{auth, tokens};
@@ -33,14 +33,14 @@ pub(crate) async fn token<P: Host, R: Request>(
 /// The result of redeeming a code.
 enum Redeemed {
     /// The token, and its audit entry.
-    Token(LoginToken, Entry),
+    Token(LoginToken, AuditDetails),
     /// The error, and the audit entry of the attempt.
-    Refused(RedemptionError, Entry),
+    Refused(RedemptionError, AuditDetails),
 }
 
 impl From<RedemptionError> for Redeemed {
     fn from(fault: RedemptionError) -> Self {
-        Self::Refused(fault, Entry::None)
+        Self::Refused(fault, AuditDetails::None)
     }
 }
 
@@ -51,7 +51,7 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
     };
     let id = token.id;
     // The body contains a code that grants access, so the entry does not even contain its hash.
-    let entry = Entry::SignIn {
+    let entry = AuditDetails::SignIn {
         by: format!("login as {}", token.person.account),
         makes: tokens::path(id),
     };
@@ -64,7 +64,11 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
         Err(failure) => {
             let may_be_made = failure.may_have_changed_state();
             ctx.report(failure);
-            let entry = if may_be_made { entry } else { Entry::None };
+            let entry = if may_be_made {
+                entry
+            } else {
+                AuditDetails::None
+            };
             return Redeemed::Refused(RedemptionError::Unavailable, entry);
         }
     };

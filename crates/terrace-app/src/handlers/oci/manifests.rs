@@ -13,7 +13,7 @@ use terrace_core::read::CONTENT_DIGEST;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
-use crate::handlers::outcome::{Call, Entry, Handled, Outcome};
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{BodyError, Host, Request};
 use crate::services::oci::error::denied;
 use crate::services::oci::manifests::PushedDocument;
@@ -50,7 +50,10 @@ where
         let tags: Vec<&str> = sent.tags.iter().map(Tag::as_str).collect();
         reply = reply.with("oci-tag", tags.join(", "));
     }
-    Ok(Outcome::new(reply, Entry::Content(sent.digest, sent.tags)))
+    Ok(Outcome::new(
+        reply,
+        AuditDetails::Content(sent.digest, sent.tags),
+    ))
 }
 
 pub(crate) async fn delete<P: Host>(

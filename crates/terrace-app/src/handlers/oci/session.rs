@@ -4,7 +4,7 @@ use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::token_id::TokenId;
-use terrace_core::oci::{TokenAnswer, challenge};
+use terrace_core::oci::{OciTokenAnswer, challenge};
 use terrace_core::read::oci_base;
 
 use crate::context::Context;
@@ -44,7 +44,7 @@ pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     }
     let now = ctx.host.clock().now();
     let random = ctx.host.random();
-    let answer = TokenAnswer::new(&caller, access.keys(), random, now);
+    let answer = OciTokenAnswer::new(&caller, access.keys(), random, now);
     let answer = answer.ok_or_else(Problem::no_token)?;
     if caller == Caller::Root {
         let id = TokenId::new(random);

@@ -14,7 +14,7 @@ use crate::handlers::body::content_length;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Condition, Host, Request};
 use crate::services::oci::error::denied;
-use crate::services::oci::uploads::{UploadBody, names};
+use crate::services::oci::uploads::{UploadPayload, names};
 use crate::services::oci::{blobs, mounts, uploads};
 
 pub(crate) async fn begin<P: Host, R>(
@@ -120,7 +120,7 @@ fn chunk_of<R: Request>(
     id: UploadId,
     session: &UploadSession,
     request: &mut R,
-) -> Result<UploadBody<R::Stream>, Failure> {
+) -> Result<UploadPayload<R::Stream>, Failure> {
     let range = request.header("content-range");
     let body = body_of(request)?;
     let accepted = session.accepts(range.as_deref(), body.length());
@@ -130,7 +130,7 @@ fn chunk_of<R: Request>(
         denied(error.with_header("range", session.range()))
     })?;
     Ok(match body {
-        UploadBody::Unsized(stream, _) => UploadBody::Unsized(stream, said),
+        UploadPayload::Unsized(stream, _) => UploadPayload::Unsized(stream, said),
         body => body,
     })
 }
@@ -154,7 +154,7 @@ pub(crate) async fn cancel<P: Host>(
     Ok(Reply::new(204, CachePolicy::NoStore).into())
 }
 
-fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure> {
+fn body_of<R: Request>(request: &mut R) -> Result<UploadPayload<R::Stream>, Failure> {
     let length = match request.header("content-length") {
         Some(_) => Some(content_length(request)?),
         None => None,
@@ -164,9 +164,9 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadBody<R::Stream>, Failure
         return Err(denied(too_large(max)));
     }
     Ok(match (length, request.stream()) {
-        (Some(0), _) | (None, None) => UploadBody::Nothing,
-        (Some(length), Some(stream)) => UploadBody::Sized(stream, length),
-        (None, Some(stream)) => UploadBody::Unsized(stream, None),
+        (Some(0), _) | (None, None) => UploadPayload::Nothing,
+        (Some(length), Some(stream)) => UploadPayload::Sized(stream, length),
+        (None, Some(stream)) => UploadPayload::Unsized(stream, None),
         (Some(_), None) => {
             return Err(Problem::BadRequest("the body is missing".to_owned()).into());
         }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, StoreError, Stored, Uploads as _};
 use crate::json;
 use crate::services::oci::error::denied;
-use crate::services::oci::uploads::{UploadBody, names};
+use crate::services::oci::uploads::{UploadPayload, names};
 use crate::services::oci::{pushed_contents, uploads};
 
 /// Completes a blob from the uploaded chunks and the rest in the request's body.
@@ -25,10 +25,10 @@ pub(crate) async fn receive<P: Host>(
     repository: &RepositoryName,
     (id, mut session): (UploadId, UploadSession),
     digest: Digest,
-    body: UploadBody<P::Stream>,
+    body: UploadPayload<P::Stream>,
 ) -> Result<Reply<P::Stream>, Failure> {
     let (stored, size) = match body {
-        UploadBody::Sized(stream, length) if session.is_empty() => {
+        UploadPayload::Sized(stream, length) if session.is_empty() => {
             let key = BytesKey::Blob(digest);
             let stored = ctx.host.archives().store(key, Payload::Stream(stream));
             (stored.await.map(Some), length)

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::oci::error::denied;
 use crate::services::oci::pushed_contents;
-use crate::services::publisher::Published;
+use crate::services::publisher::PublishOutcome;
 use crate::services::pull::puller;
 use crate::services::{publisher, releases, status, stored_archives};
 
@@ -68,8 +68,8 @@ pub(crate) async fn mirror<P: Host>(
     let copy = |archive| -> Boxed<'_> { Box::pin(copy_blob(ctx, repository, archive)) };
     all(archives.iter().map(copy).collect()).await?;
     match publisher::publish(ctx, &publication, false).await {
-        Ok(Published::Whole { .. }) => Ok(()),
-        Ok(Published::Lacks(missing)) => {
+        Ok(PublishOutcome::Whole { .. }) => Ok(()),
+        Ok(PublishOutcome::Lacks(missing)) => {
             let missing = missing.first().map(|archive| archive.filename.as_str());
             let message = format!("{} is not stored", missing.unwrap_or_default());
             Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))

@@ -15,7 +15,7 @@ use crate::host::{Facts as _, Host};
 
 /// A part of a list of referrers.
 #[derive(Default)]
-pub(crate) struct Part {
+pub(crate) struct ReferrerPage {
     pub(crate) descriptors: Vec<String>,
     /// The length of the descriptors, in bytes.
     bytes: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Part {
     pub(crate) next: Option<Digest>,
 }
 
-impl Part {
+impl ReferrerPage {
     /// Adds a descriptor, unless the list would become too long. Returns whether it did.
     fn takes(&mut self, descriptor: String) -> bool {
         // Includes the comma.
@@ -51,7 +51,7 @@ pub(crate) async fn part<P: Host>(
     subject: Digest,
     last: Option<Digest>,
     filter: Option<&str>,
-) -> Result<Part, Failure> {
+) -> Result<ReferrerPage, Failure> {
     let prefix = PushedFact::referrers_of(repository, &subject);
     let last = last.map(|digest| digest.to_string());
     let limit = limits::REFERRERS_AT_ONCE;
@@ -64,7 +64,7 @@ pub(crate) async fn part<P: Host>(
             wanted.extend(listed);
         }
     }
-    let mut part = Part::default();
+    let mut part = ReferrerPage::default();
     for some in wanted.chunks(CONCURRENT_ACTIONS) {
         let texts = descriptors(ctx, repository, subject, some).await?;
         for (digest, text) in some.iter().zip(texts) {

@@ -15,7 +15,7 @@ use crate::services::documents;
 use crate::services::oci::error::denied;
 
 /// The body of an upload request.
-pub(crate) enum UploadBody<S> {
+pub(crate) enum UploadPayload<S> {
     /// No body.
     Nothing,
     /// A body of known length, in bytes.
@@ -24,7 +24,7 @@ pub(crate) enum UploadBody<S> {
     Unsized(S, Option<u64>),
 }
 
-impl<S> UploadBody<S> {
+impl<S> UploadPayload<S> {
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Nothing => Some(0),
@@ -39,7 +39,7 @@ pub(crate) async fn store_body<P: Host>(
     ctx: &Context<'_, P>,
     id: UploadId,
     session: &mut UploadSession,
-    body: UploadBody<P::Stream>,
+    body: UploadPayload<P::Stream>,
 ) -> Result<bool, Failure> {
     let uploads = ctx.host.uploads();
     let first = ChunkKey {
@@ -48,13 +48,13 @@ pub(crate) async fn store_body<P: Host>(
         writer: ctx.unique_number(),
     };
     match body {
-        UploadBody::Nothing => Ok(false),
-        UploadBody::Sized(stream, length) => {
+        UploadPayload::Nothing => Ok(false),
+        UploadPayload::Sized(stream, length) => {
             session.add(first.writer, &[length]).map_err(denied)?;
             uploads.store_chunk(first, Payload::Stream(stream)).await?;
             Ok(true)
         }
-        UploadBody::Unsized(stream, said) => {
+        UploadPayload::Unsized(stream, said) => {
             let lengths = uploads.store_pieces(first, stream).await?;
             let come: u64 = lengths.iter().sum();
             if said.is_some_and(|said| said != come) {

@@ -6,7 +6,7 @@ use futures_util::future::{Either, select};
 use terrace_archive::ArchiveFormat;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PulledPackage;
-use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, Step};
+use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, PublishStep};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
 
@@ -95,13 +95,13 @@ pub(crate) async fn commit_stored<P: Host>(
         let is_first = release.packages.is_empty();
         let grown = Box::new(Release::Mirrored(grown));
         let mut steps = vec![
-            Step::GrowRelease(grown.clone(), etag),
-            Step::MarkChanged(grown.package()),
-            Step::IndexVersion(grown.clone()),
+            PublishStep::GrowRelease(grown.clone(), etag),
+            PublishStep::MarkChanged(grown.package()),
+            PublishStep::IndexVersion(grown.clone()),
         ];
         if is_first {
             // A version without packages has no tag.
-            steps.push(Step::IndexVersions(grown.package()));
+            steps.push(PublishStep::IndexVersions(grown.package()));
         }
         // Each iteration means that the release has grown. It never loses anything, so this ends.
         if publisher::execute(ctx, steps, &fence).await?.is_all() {

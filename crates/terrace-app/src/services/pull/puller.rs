@@ -9,7 +9,7 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
-use terrace_core::publish::Step;
+use terrace_core::publish::PublishStep;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::Release;
 use terrace_core::upstream::origin::OriginPackage;
@@ -202,7 +202,7 @@ async fn take<P: Host>(
     let release = package.offered(address.clone(), version.clone(), now);
     let release = Release::Mirrored(release);
     let mut steps = signed_documents(&package);
-    steps.push(Step::CreateRelease(Box::new(release.clone())));
+    steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
     publisher::execute(ctx, steps, &fence).await?;
@@ -250,12 +250,12 @@ async fn pin<P: Host>(
 }
 
 /// Returns the steps that store the document that an origin signed, and its signature.
-fn signed_documents(package: &OriginPackage) -> Vec<Step> {
+fn signed_documents(package: &OriginPackage) -> Vec<PublishStep> {
     let Some(signed) = &package.signed else {
         return Vec::new();
     };
     let document =
-        |bytes: &[u8], kind| Step::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
+        |bytes: &[u8], kind| PublishStep::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
     vec![
         document(package.shasums.as_str().as_bytes(), ArchiveKind::Shasums),
         document(&signed.signature, ArchiveKind::Signature),

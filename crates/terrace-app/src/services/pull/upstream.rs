@@ -5,7 +5,7 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, OriginPackage, OriginVersions, PackageInquiry, Service, Step,
+    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry, Service,
 };
 
 use crate::context::Context;
@@ -43,7 +43,7 @@ pub(crate) async fn package<P: Host>(
         platform.clone(),
         ctx.host.clock().now(),
     );
-    while let Step::Fetch(fetch) = inquiry.next() {
+    while let InquiryStep::Fetch(fetch) = inquiry.next() {
         let fetched = read(ctx, address, &fetch).await?;
         if fetched.status == 404 && fetch.what == PackageInquiry::DESCRIPTION {
             return Ok(None);

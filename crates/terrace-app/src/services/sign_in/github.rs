@@ -1,21 +1,21 @@
 //! Sign-in with GitHub.
 
 use terrace_core::auth::login::{
-    Client, GitHub, GitHubList, GitHubMembers, SignInError, Verifier, Visit,
+    GitHub, GitHubList, GitHubMembers, OAuthClient, SignInError, Verifier, Visit,
 };
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Host, Inquiry, Upstream as _};
+use crate::host::{Host, ProviderRequest, Upstream as _};
 use crate::services::sign_in::openid::SECONDS;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{log, openid};
 
 /// Returns the URL to redirect the browser to.
 pub(crate) fn visit(
-    client: &Client,
+    client: &OAuthClient,
     callback: &str,
     state: &str,
     verifier: Option<Verifier>,
@@ -33,7 +33,7 @@ pub(crate) fn visit(
 /// Identifies the person who returned, with their organisations and teams.
 pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
-    client: &Client,
+    client: &OAuthClient,
     back: &Return<'_>,
 ) -> Result<People, SignInError> {
     let methods = [GitHub::AUTH_METHOD.to_owned()];
@@ -69,7 +69,7 @@ async fn ask<P: Host>(
     token: &str,
     url: String,
 ) -> Result<Vec<u8>, SignInError> {
-    let inquiry = Inquiry {
+    let inquiry = ProviderRequest {
         url,
         form: None,
         authorization: Some(format!("Bearer {token}")),

@@ -1,7 +1,7 @@
 //! Sign-in with an OpenID Connect provider.
 
 use terrace_base::url::HttpsUrl;
-use terrace_core::auth::login::{Client, ProviderAnswer, SignInError, Verifier, Visit};
+use terrace_core::auth::login::{OAuthClient, ProviderAnswer, SignInError, Verifier, Visit};
 use terrace_core::auth::oidc::issuer_guard;
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
@@ -9,7 +9,7 @@ use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, Inquiry, Upstream as _};
+use crate::host::{Clock as _, Host, ProviderRequest, Upstream as _};
 use crate::services::issuer;
 use crate::services::issuer::KeysAt;
 use crate::services::sign_in::log;
@@ -23,7 +23,7 @@ pub(crate) const SECONDS: u32 = 8;
 pub(crate) async fn visit<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-    client: &Client,
+    client: &OAuthClient,
     callback: &str,
     (nonce, state): (String, String),
     verifier: Option<Verifier>,
@@ -52,7 +52,7 @@ pub(crate) async fn visit<P: Host>(
 pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-    client: &Client,
+    client: &OAuthClient,
     back: &Return<'_>,
 ) -> Result<People, SignInError> {
     let discovery = issuer::provider(ctx, issuer).await;
@@ -104,7 +104,7 @@ pub(crate) async fn redeem_code<P: Host>(
     guard: &Guard,
     (form, authorization): (String, Option<String>),
 ) -> Result<ProviderAnswer, SignInError> {
-    let inquiry = Inquiry {
+    let inquiry = ProviderRequest {
         url: endpoint.to_string(),
         form: Some(form),
         authorization,

@@ -14,9 +14,9 @@ use terrace_jose::{Discovery, IssuerUrl};
 #[derive(Debug, Clone)]
 pub enum Provider {
     /// An OpenID Connect provider.
-    OpenId(IssuerUrl, Client),
+    OpenId(IssuerUrl, OAuthClient),
     /// GitHub, which supports only OAuth.
-    GitHub(Client),
+    GitHub(OAuthClient),
     /// Cloudflare Access, which passes on only the requests of people that it has signed in.
     CloudflareAccess {
         /// The team's domain, which is the issuer of its tokens.
@@ -28,7 +28,7 @@ pub enum Provider {
 
 /// The registry's client at its provider.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct OAuthClient {
     /// The client ID.
     pub id: String,
     /// The client secret; `None` for a public client.
@@ -65,7 +65,7 @@ pub struct ProviderAnswer {
     pub error_description: Option<String>,
 }
 
-impl Client {
+impl OAuthClient {
     /// Returns whether sign-ins use PKCE: if the provider advertises support for it, and if nothing else
     /// binds a sign-in to this registry (RFC 9700, section 2.1.1).
     pub fn uses_pkce(&self, discovery: &Discovery) -> bool {
@@ -139,8 +139,8 @@ impl ProviderAnswer {
 mod tests {
     use super::*;
 
-    fn client(secret: Option<&str>) -> Client {
-        Client {
+    fn client(secret: Option<&str>) -> OAuthClient {
+        OAuthClient {
             id: "terrace & co".to_owned(),
             secret: secret.map(Secret::new),
             scopes: "openid email".to_owned(),

@@ -38,14 +38,14 @@ pub struct OriginPackage {
     /// The exact text of SHA256SUMS, which lists the zip.
     pub shasums: Shasums,
     /// The signature of SHA256SUMS; `None` for some providers of registry.opentofu.org.
-    pub signed: Option<Signed>,
+    pub signed: Option<SignedDocuments>,
     /// Warnings about properties that clients accept, but that they or their users may object to later.
     pub warnings: Vec<String>,
 }
 
 /// A signature that clients accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
+pub struct SignedDocuments {
     /// The signature in its binary form.
     pub signature: Vec<u8>,
     /// The key that made the signature.
@@ -54,7 +54,7 @@ pub struct Signed {
 
 /// The next step of a [`PackageInquiry`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum InquiryStep {
     /// Make this request and feed its response.
     Fetch(Fetch),
     /// All steps are done: call [`PackageInquiry::finish`].
@@ -150,12 +150,12 @@ impl PackageInquiry {
     }
 
     /// Returns the next step.
-    pub fn next(&self) -> Step {
+    pub fn next(&self) -> InquiryStep {
         match &self.state {
-            State::Description(fetch) => Step::Fetch(fetch.clone()),
-            State::Shasums(description) => Step::Fetch(description.fetch_shasums()),
-            State::Signature(description, _) => Step::Fetch(description.fetch_signature()),
-            State::Finished(_) | State::Failed(_) => Step::Done,
+            State::Description(fetch) => InquiryStep::Fetch(fetch.clone()),
+            State::Shasums(description) => InquiryStep::Fetch(description.fetch_shasums()),
+            State::Signature(description, _) => InquiryStep::Fetch(description.fetch_signature()),
+            State::Finished(_) | State::Failed(_) => InquiryStep::Done,
         }
     }
 
@@ -258,7 +258,7 @@ impl PackageInquiry {
         &self,
         description: &Description,
         shasums: Shasums,
-        verified: Option<(Signed, Vec<String>)>,
+        verified: Option<(SignedDocuments, Vec<String>)>,
     ) -> State {
         let (signed, warnings) = match verified {
             Some((signed, warnings)) => (Some(signed), warnings),
@@ -329,7 +329,7 @@ fn verify(
     signed: &[u8],
     signature: &[u8],
     now: UnixTime,
-) -> Result<(Signed, Vec<String>), OriginError> {
+) -> Result<(SignedDocuments, Vec<String>), OriginError> {
     let mut issuers = Vec::new();
     let mut named = Vec::new();
     for (index, text) in keys.iter().enumerate() {
@@ -349,7 +349,7 @@ fn verify(
         };
         match openpgp::verify_detached(&key, signed, signature, now.0) {
             Ok(verified) => {
-                let signed = Signed {
+                let signed = SignedDocuments {
                     signature: signature.to_vec(),
                     key: verified.key.into(),
                 };

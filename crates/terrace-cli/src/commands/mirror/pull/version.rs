@@ -12,7 +12,7 @@ use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::MirrorPublication;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, OriginPackage, OriginVersion, PackageInquiry, Service, Step,
+    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service,
 };
 
 use super::Mirror;
@@ -152,7 +152,7 @@ impl Mirror<'_> {
                 platform.clone(),
                 clock::now(),
             );
-            while let Step::Fetch(fetch) = inquiry.next() {
+            while let InquiryStep::Fetch(fetch) = inquiry.next() {
                 let fetched =
                     memory.or_else(&fetch, || self.upstream.fetch(&fetch, &address.hostname))?;
                 inquiry.feed(&fetched).map_err(refused)?;

@@ -73,7 +73,7 @@ impl Origin {
     fn ask(&self) -> (Vec<Fetch>, Result<OriginPackage, OriginError>) {
         let mut inquiry = self.inquiry();
         let mut asked = Vec::new();
-        while let Step::Fetch(fetch) = inquiry.next() {
+        while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let body = match fetch.what {
                 "package description" => self.description.as_bytes(),
                 "SHA256SUMS" => &self.shasums,
@@ -82,7 +82,7 @@ impl Origin {
             let fed = inquiry.feed(&answer(body));
             asked.push(fetch);
             if let Err(error) = fed {
-                assert_eq!(inquiry.next(), Step::Done, "an error is the end");
+                assert_eq!(inquiry.next(), InquiryStep::Done, "an error is the end");
                 assert_eq!(inquiry.feed(&answer("{}")), Err(error));
             }
         }
@@ -474,7 +474,7 @@ fn every_status_but_200_ends_the_inquiry() {
             ..answer("{}")
         };
         assert!(inquiry.feed(&fetched).is_err(), "{status}");
-        assert_eq!(inquiry.next(), Step::Done);
+        assert_eq!(inquiry.next(), InquiryStep::Done);
     }
 }
 
