@@ -9,7 +9,7 @@ const SLOTS: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct Tickets<T> {
     /// A value is at the remainder of its ticket. One whose client has gone stays until it is overwritten. In a
-    /// box, so that all places together take few KiB.
+    /// box, so that all slots together take few KiB.
     slots: RefCell<Vec<Option<Box<Slot<T>>>>>,
     next: Cell<u32>,
 }

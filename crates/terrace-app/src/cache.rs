@@ -131,19 +131,19 @@ impl Cache {
     /// `true`, the caller must call [`end_flight`](Self::end_flight) afterwards. A request that was aborted
     /// stops counting after 20 seconds.
     pub fn begin_flight(&self, issuer: &IssuerUrl, now: UnixTime) -> bool {
-        let mut asked = self.flights.borrow_mut();
-        asked.retain(|(_, since)| now.0.saturating_sub(since.0) < FLIGHT_SECONDS);
-        if asked.iter().any(|(other, _)| other == issuer) {
+        let mut flights = self.flights.borrow_mut();
+        flights.retain(|(_, since)| now.0.saturating_sub(since.0) < FLIGHT_SECONDS);
+        if flights.iter().any(|(other, _)| other == issuer) {
             return false;
         }
-        asked.push((issuer.clone(), now));
+        flights.push((issuer.clone(), now));
         true
     }
 
     /// Marks the fetch from an issuer as finished.
     pub fn end_flight(&self, issuer: &IssuerUrl) {
-        let mut asked = self.flights.borrow_mut();
-        asked.retain(|(other, _)| other != issuer);
+        let mut flights = self.flights.borrow_mut();
+        flights.retain(|(other, _)| other != issuer);
     }
 
     /// Records that an issuer could not be reached.

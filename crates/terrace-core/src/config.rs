@@ -85,7 +85,7 @@ impl Config {
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
         let trusted_publishers = trusted_publishers(var(TRUSTED_PUBLISHERS), &access)?;
-        let login = login::login(&var, access.seals())?;
+        let login = login::login(&var, access.seal_keys())?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
         let secret = url_secret.or(admin_token);

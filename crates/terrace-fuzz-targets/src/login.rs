@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 use terrace_base::secret::Secret;
-use terrace_core::auth::access::{Sealable, Seals};
+use terrace_core::auth::access::{SealKeys, Sealable};
 use terrace_core::auth::login::{
-    Allowed, Browser, Code, Consent, GitHubList, GitHubMembers, Person, ProviderAnswer, Terminal,
-    TokenRequest,
+    BrowserSession, Code, Consent, GitHubList, GitHubMembers, PendingToken, Person, ProviderAnswer,
+    Terminal, TokenRequest,
 };
 use terrace_core::http::form::Form;
 
@@ -26,8 +26,8 @@ pub fn login(data: &[u8]) {
     for name in [&person.name, &person.account] {
         assert_eq!(name.to_string().parse().as_ref(), Ok(name));
     }
-    let seals = Seals::new(&Secret::new("0123456789abcdef"), None);
-    let token = Allowed {
+    let seals = SealKeys::new(&Secret::new("0123456789abcdef"), None);
+    let token = PendingToken {
         id: "0123456789abcdef".parse().expect("an id"),
         person,
         scopes: "read publish:acme".parse().expect("scopes"),
@@ -46,14 +46,14 @@ pub fn login(data: &[u8]) {
     for name in ["state", "code", "error", "answer"] {
         let _ = Form(sent).value(name);
     }
-    if let Some(browser) = Browser::of_cookies(sent) {
-        assert!(browser.mark().is_of(&browser));
+    if let Some(browser) = BrowserSession::of_cookies(sent) {
+        assert!(browser.binding().is_of(&browser));
     }
     if let Ok(terminal) = Terminal::parse(sent) {
         let url = terminal.redirect_to("a.b");
         assert!(url.starts_with(&format!("{}/login?", terminal.port.origin())));
         assert!(!url.chars().any(|c| c.is_control() || c == ' '), "{url:?}");
-        let browser = Browser::new([7; 16]).mark();
+        let browser = BrowserSession::new([7; 16]).binding();
         let consent = Consent {
             terminal,
             browser,
@@ -64,6 +64,6 @@ pub fn login(data: &[u8]) {
 }
 
 /// Seals a value and opens it again.
-fn again<T: Sealable>(seals: &Seals, what: &T) -> T {
+fn again<T: Sealable>(seals: &SealKeys, what: &T) -> T {
     seals.open(&seals.seal(what, NOW), NOW).expect("ours").0
 }

@@ -57,8 +57,8 @@ async fn exchanged<P: Host, R: Request>(
     let keys = ctx.config.access.keys();
     let keys = keys.filter(|_| !ctx.config.trusted_publishers.is_empty());
     let keys = keys.ok_or(ExchangeError::Off)?;
-    let asked = asked(request).await?;
-    let unverified = UnverifiedToken::parse(asked.subject_token());
+    let request_form = exchange_request(request).await?;
+    let unverified = UnverifiedToken::parse(request_form.subject_token());
     let issuer = Quoted::text(match &unverified {
         Ok(token) => token.claimed_issuer(),
         Err(_) => "",
@@ -72,7 +72,7 @@ async fn exchanged<P: Host, R: Request>(
         Err(error) => return Err(deny(ctx, error, &issuer, request).await),
     };
     let job = Quoted::text(claims.subject());
-    let scopes = asked.narrow(&scopes).inspect_err(|_| {
+    let scopes = request_form.narrow(&scopes).inspect_err(|_| {
         let line = format!("access: {job} of {issuer} requested more than {scopes}");
         ctx.host.log(&line);
     })?;
@@ -88,7 +88,7 @@ async fn exchanged<P: Host, R: Request>(
     Ok(answer(&token, &keys.write(&token), now))
 }
 
-async fn asked<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
+async fn exchange_request<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
     let body = request.bytes_up_to(limits::EXCHANGE_BYTES).await;
     let body = body.map_err(|_| {
         let message = "the body could not be read completely";
@@ -125,17 +125,18 @@ async fn deny<P: Host, R: Request>(
 ) -> ExchangeError {
     let address = &ctx.client_address;
     let (method, path) = (request.method(), request.path());
-    let asked = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
+    let context = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
     match error {
         JobTokenError::Rejected(refusal) => {
             if auth::is_one_guess_too_many(ctx).await {
                 return ExchangeError::TooMany;
             }
-            ctx.host.log(&format!("{asked} is denied: {refusal}"));
+            ctx.host.log(&format!("{context} is denied: {refusal}"));
             ExchangeError::Untrusted
         }
         JobTokenError::Unverifiable(Failure::Origin(what)) => {
-            ctx.host.log(&format!("{asked} cannot be verified: {what}"));
+            ctx.host
+                .log(&format!("{context} cannot be verified: {what}"));
             ExchangeError::Unavailable
         }
         JobTokenError::Unverifiable(failure) => {

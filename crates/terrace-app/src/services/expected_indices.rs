@@ -245,7 +245,7 @@ pub(crate) async fn package_status<P: Host>(
     }
     Ok(PackageStatus {
         statuses,
-        key_statuses: key_statuses,
+        key_statuses,
         listed,
     })
 }

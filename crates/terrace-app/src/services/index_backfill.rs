@@ -48,9 +48,9 @@ async fn version_indices<P: Host>(
     // there may be nothing to write.
     let seconds = limits::LIST_CACHE_SECONDS;
     let found = ctx.host.indices().get(key, IndexForm::Stream, seconds);
-    let wanted = pick(key, expected_indices::version_indices(ctx, release).await?)
-        .map(|wanted| wanted.metadata);
-    if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == wanted.as_ref()) {
+    let expected = pick(key, expected_indices::version_indices(ctx, release).await?)
+        .map(|expected| expected.metadata);
+    if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == expected.as_ref()) {
         return Ok(());
     }
     index_refresh::refresh_version(ctx, release).await

@@ -83,8 +83,8 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         | IndexKey::Tags(package) => {
             let at_origin = puller::refresh_if_due(ctx, package).await;
             let lists = expected_indices::version_lists(ctx, package).await?;
-            let wanted = lists.into_iter().find(|(listed, _)| listed == key);
-            match (wanted, at_origin) {
+            let expected = lists.into_iter().find(|(listed, _)| listed == key);
+            match (expected, at_origin) {
                 (None, Err(failure)) => return Err(failure),
                 (Some((_, document)), Err(failure)) => {
                     // Nothing is stored, and the origin's list is unknown.
@@ -100,7 +100,7 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
                     return Ok(MadeIndex::outdated(document));
                 }
                 (Some((_, document)), Ok(false)) => return Ok(MadeIndex::outdated(document)),
-                (wanted, Ok(_)) => wanted.map(|(_, document)| document),
+                (expected, Ok(_)) => expected.map(|(_, document)| document),
             }
         }
         IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {

@@ -2,7 +2,7 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument};
-use terrace_core::auth::login::Allowed;
+use terrace_core::auth::login::PendingToken;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::key::FactKey;
@@ -17,10 +17,10 @@ use crate::services::{documents, index_refresh};
 /// may not be the right one: the token is revoked, and none is returned (RFC 6749, section 4.1.2).
 pub(crate) async fn make_for_login<P: Host>(
     ctx: &Context<'_, P>,
-    token: Allowed,
+    token: PendingToken,
     lifetime: u64,
 ) -> Result<Option<String>, Failure> {
-    let Allowed { id, person, scopes } = token;
+    let PendingToken { id, person, scopes } = token;
     let now = ctx.host.clock().now();
     let document = TokenDocument {
         name: person.name,
@@ -44,8 +44,8 @@ pub(crate) async fn make<P: Host>(
     id: TokenId,
     document: &TokenDocument,
 ) -> Result<Option<String>, Failure> {
-    let (key, said) = (FactKey::Token(id), json::text(document)?);
-    let written = documents::put(ctx, &key, &said, &[], Condition::Absent);
+    let (key, text) = (FactKey::Token(id), json::text(document)?);
+    let written = documents::put(ctx, &key, &text, &[], Condition::Absent);
     if written.await?.is_none() {
         return Ok(None);
     }
@@ -89,8 +89,8 @@ pub(crate) async fn revoke<P: Host>(
         // A revocation is never postponed, even if a later request asks for an overlap.
         let from = known.map_or(from, |known| known.from.min(from));
         let revocation = RevocationDocument { from, expires };
-        let (said, metadata) = (json::text(&revocation)?, revocation.to_metadata());
-        let written = documents::put(ctx, &key, &said, &metadata, unchanged);
+        let (text, metadata) = (json::text(&revocation)?, revocation.to_metadata());
+        let written = documents::put(ctx, &key, &text, &metadata, unchanged);
         if written.await?.is_some() {
             break from;
         }
@@ -116,8 +116,8 @@ async fn write_revoked<P: Host>(
             revoked: Some(from),
             ..known
         };
-        let said = json::text(&revoked)?;
-        let written = documents::put(ctx, &key, &said, &[], unchanged);
+        let text = json::text(&revoked)?;
+        let written = documents::put(ctx, &key, &text, &[], unchanged);
         if written.await?.is_some() {
             return Ok(());
         }

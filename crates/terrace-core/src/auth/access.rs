@@ -16,7 +16,7 @@ pub use document::TokenDocument;
 pub use owner::{Owner, OwnerError, OwnerPattern};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
-pub use seal::{SealError, SealKey, Sealable, Seals};
+pub use seal::{SealError, SealKey, SealKeys, Sealable};
 pub use throttle::{Throttle, network};
 pub use token::{AccessTokenError, TOKEN_PREFIX, Token, TokenKeys, TokenName, TokenNameError};
 
@@ -139,10 +139,10 @@ impl Access {
         self.roots.as_ref().map(|roots| &roots.keys)
     }
 
-    /// Returns the seals for the state of sign-ins; `None` without an admin token.
-    pub fn seals(&self) -> Option<Seals> {
+    /// Returns the seal keys for the state of sign-ins; `None` without an admin token.
+    pub fn seal_keys(&self) -> Option<SealKeys> {
         let roots = self.roots.as_ref()?;
-        Some(Seals::new(&roots.newest, roots.previous.as_ref()))
+        Some(SealKeys::new(&roots.newest, roots.previous.as_ref()))
     }
 
     /// Identifies the caller from the `Authorization` header. Without an admin token, the header is ignored.

@@ -47,12 +47,12 @@ pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::consent_page;
 pub use person::Person;
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
-pub use sealed::{Allowed, Browser, BrowserMark, Code, Consent, SignInState};
+pub use sealed::{BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInState};
 pub use terminal::{
     CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,
 };
 
-use crate::auth::access::Seals;
+use crate::auth::access::SealKeys;
 use crate::auth::oidc::LoginRules;
 
 /// The path to which a provider redirects the browser.
@@ -68,5 +68,5 @@ pub struct Login {
     /// The lifetime of people's tokens, in seconds.
     pub lifetime: u64,
     /// Seals the state between requests.
-    pub seals: Seals,
+    pub seal_keys: SealKeys,
 }

@@ -34,7 +34,7 @@ async fn end_sign_in<P: Host, R: Request>(
 ) -> Result<Reply<P::Stream>, SignInError> {
     let form = Form(request.query());
     let sealed = form.value("state").ok().flatten().unwrap_or_default();
-    let opened = login.seals.open(&sealed, ctx.host.clock().now());
+    let opened = login.seal_keys.open(&sealed, ctx.host.clock().now());
     let (SignInState { terminal, browser }, key) =
         opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
     let sender = check_browser(ctx, request, &browser)?;
@@ -52,11 +52,11 @@ async fn end_sign_in<P: Host, R: Request>(
     if !matches!(known, Err(SignInError::Distrusted)) {
         sign_ins.borrow_mut().forgive(address);
     }
-    let asked = known.and_then(|claims| {
+    let consent_page = known.and_then(|claims| {
         let waiting = (terminal.clone(), browser);
         ask_consent(ctx, login, request, waiting, &claims)
     });
-    Ok(or_page(asked, request, &terminal))
+    Ok(or_page(consent_page, request, &terminal))
 }
 
 /// Identifies the person who returned from the provider.

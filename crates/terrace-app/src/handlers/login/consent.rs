@@ -37,13 +37,13 @@ async fn take_consent<P: Host, R: Request>(
     let form = Form(&body);
     let sealed = form.value("consent").ok().flatten().unwrap_or_default();
     let now = ctx.host.clock().now();
-    let opened = login.seals.open::<Consent>(&sealed, now);
+    let opened = login.seal_keys.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;
     let allow = |consent: Consent| {
         let (terminal, code) = consent.into_code();
         let expires = now.plus(limits::LOGIN_CODE_SECONDS);
-        let code = login.seals.seal(&code, expires);
+        let code = login.seal_keys.seal(&code, expires);
         Ok(Reply::redirect(terminal.redirect_to(&code)))
     };
     match form.value("answer").ok().flatten().as_deref() {

@@ -1,8 +1,8 @@
 //! Parts shared by the steps of signing in.
 
 use terrace_core::auth::login::{
-    Allowed, Browser, BrowserMark, CALLBACK_PATH, Consent, Login, Person, RedemptionError,
-    SignInError, Terminal, consent_page,
+    BrowserSession, CALLBACK_PATH, Consent, Login, PendingToken, Person, RedemptionError,
+    SessionBinding, SignInError, Terminal, consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -49,7 +49,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
-    (terminal, browser): (Terminal, BrowserMark),
+    (terminal, browser): (Terminal, SessionBinding),
     claims: &People,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let person = Person::of(claims);
@@ -62,7 +62,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
         SignInError::NothingGranted(Box::new(person.clone()))
     })?;
     let id = TokenId::new(ctx.host.random());
-    let token = Allowed { id, person, scopes };
+    let token = PendingToken { id, person, scopes };
     let consent = Consent {
         terminal,
         browser,
@@ -70,7 +70,7 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
     };
     let now = ctx.host.clock().now();
     let sealed = login
-        .seals
+        .seal_keys
         .seal(&consent, now.plus(limits::SIGN_IN_SECONDS));
     let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
     let host = host_of(request.origin());
@@ -81,10 +81,10 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
 pub(crate) fn check_browser<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
-    begun_in: &BrowserMark,
-) -> Result<Browser, SignInError> {
+    begun_in: &SessionBinding,
+) -> Result<BrowserSession, SignInError> {
     let cookies = request.header("cookie").unwrap_or_default();
-    let browser = Browser::of_cookies(&cookies);
+    let browser = BrowserSession::of_cookies(&cookies);
     browser.filter(|it| begun_in.is_of(it)).ok_or_else(|| {
         log::write(
             ctx,

@@ -1,6 +1,8 @@
 //! `/oauth/authorize`: the URL that a terminal opens in a browser to sign in.
 
-use terrace_core::auth::login::{Browser, Login, Provider, SignInError, SignInState, Terminal};
+use terrace_core::auth::login::{
+    BrowserSession, Login, Provider, SignInError, SignInState, Terminal,
+};
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
@@ -39,24 +41,24 @@ async fn send_to_provider<P: Host, R: Request>(
     request: &R,
     terminal: Terminal,
 ) -> Result<Reply<P::Stream>, SignInError> {
-    let browser = Browser::new(ctx.host.random());
+    let browser = BrowserSession::new(ctx.host.random());
     let expires = ctx.host.clock().now().plus(limits::SIGN_IN_SECONDS);
-    let mark = browser.mark();
+    let mark = browser.binding();
     let state = |terminal| {
         let browser = mark.clone();
         let state = SignInState { terminal, browser };
-        login.seals.seal(&state, expires)
+        login.seal_keys.seal(&state, expires)
     };
     let callback = callback_of(request);
     let reply = match &login.provider {
         Provider::OpenId(issuer, client) => {
-            let begun = (browser.nonce(login.seals.newest()), state(terminal));
-            let verifier = browser.verifier(login.seals.newest());
+            let begun = (browser.nonce(login.seal_keys.newest()), state(terminal));
+            let verifier = browser.verifier(login.seal_keys.newest());
             let url = openid::visit(ctx, issuer, client, &callback, begun, verifier);
             Reply::redirect(url.await?)
         }
         Provider::GitHub(client) => {
-            let verifier = browser.verifier(login.seals.newest());
+            let verifier = browser.verifier(login.seal_keys.newest());
             let url = github::visit(client, &callback, &state(terminal), verifier);
             Reply::redirect(url)
         }

@@ -1,6 +1,8 @@
 //! `/oauth/token`: redeems the authorization code of a terminal.
 
-use terrace_core::auth::login::{Allowed, Code, Login, LoginToken, RedemptionError, TokenRequest};
+use terrace_core::auth::login::{
+    Code, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
+};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -87,11 +89,11 @@ fn allowed<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
     body: &[u8],
-) -> Result<Allowed, RedemptionError> {
-    let asked = TokenRequest::parse(body)?;
+) -> Result<PendingToken, RedemptionError> {
+    let token_request = TokenRequest::parse(body)?;
     let now = ctx.host.clock().now();
-    let (code, _) = login.seals.open::<Code>(&asked.code, now)?;
-    code.redeem(&asked)
+    let (code, _) = login.seal_keys.open::<Code>(&token_request.code, now)?;
+    code.redeem(&token_request)
 }
 
 async fn refuse<P: Host>(ctx: &Context<'_, P>, fault: RedemptionError) -> Reply<P::Stream> {

@@ -124,13 +124,13 @@ fn chunk_of<R: Request>(
     let range = request.header("content-range");
     let body = body_of(request)?;
     let accepted = session.accepts(range.as_deref(), body.length());
-    let said = accepted.map_err(|error| {
+    let declared_length = accepted.map_err(|error| {
         let location = PushedPath::Upload(id).location(repository);
         let error = error.with_header("location", location);
         denied(error.with_header("range", session.range()))
     })?;
     Ok(match body {
-        UploadPayload::Unsized(stream, _) => UploadPayload::Unsized(stream, said),
+        UploadPayload::Unsized(stream, _) => UploadPayload::Unsized(stream, declared_length),
         body => body,
     })
 }

@@ -54,11 +54,11 @@ pub(crate) async fn store_body<P: Host>(
             uploads.store_chunk(first, Payload::Stream(stream)).await?;
             Ok(true)
         }
-        UploadPayload::Unsized(stream, said) => {
+        UploadPayload::Unsized(stream, declared_length) => {
             let lengths = uploads.store_pieces(first, stream).await?;
-            let come: u64 = lengths.iter().sum();
-            if said.is_some_and(|said| said != come) {
-                let message = format!("Content-Range does not match the {come} bytes received");
+            let received: u64 = lengths.iter().sum();
+            if declared_length.is_some_and(|declared_length| declared_length != received) {
+                let message = format!("Content-Range does not match the {received} bytes received");
                 return Err(denied(OciError::new(OciCode::SizeInvalid, message)));
             }
             session.add(first.writer, &lengths).map_err(denied)?;

@@ -128,13 +128,13 @@ async fn repair_versions<P: Host>(
     package: &Package,
 ) -> Result<bool, Failure> {
     let began = ctx.operations();
-    let wanted = expected_indices::version_lists(ctx, package).await;
+    let expected = expected_indices::version_lists(ctx, package).await;
     spend_since(ctx, step, began);
-    let mut wanted = wanted?;
+    let mut expected = expected?;
     // A list that only states that there is nothing is created for the reader, and not stored.
     let is_empty = |it: &IndexDocument| it.metadata.pull.as_ref().is_some_and(|it| it.is_empty);
-    wanted.retain(|(_, document)| !is_empty(document));
-    if differing(ctx, step, &wanted).await.is_empty() {
+    expected.retain(|(_, document)| !is_empty(document));
+    if differing(ctx, step, &expected).await.is_empty() {
         return Ok(false);
     }
     let began = ctx.operations();
@@ -150,12 +150,12 @@ async fn repair_version<P: Host>(
     version: &Version,
 ) -> Result<bool, Failure> {
     let began = ctx.operations();
-    let wanted = version_wanted(ctx, step, package, version).await;
+    let expected = expected_version_indices(ctx, step, package, version).await;
     spend_since(ctx, step, began);
-    let Some((release, wanted)) = wanted? else {
+    let Some((release, expected)) = expected? else {
         return Ok(false);
     };
-    if differing(ctx, step, &wanted).await.is_empty() {
+    if differing(ctx, step, &expected).await.is_empty() {
         return Ok(false);
     }
     let began = ctx.operations();
@@ -170,7 +170,7 @@ fn spend_since<P: Host>(ctx: &Context<'_, P>, step: &mut RepairStep, began: u32)
 }
 
 /// Returns a release, and its expected indices.
-async fn version_wanted<P: Host>(
+async fn expected_version_indices<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
     package: &Package,
@@ -180,8 +180,8 @@ async fn version_wanted<P: Host>(
         return Ok(None);
     };
     let status = package_status(ctx, step, package).await?;
-    let wanted = expected_indices::version_indices_with(ctx, status, &release).await?;
-    Ok(Some((release, wanted)))
+    let expected = expected_indices::version_indices_with(ctx, status, &release).await?;
+    Ok(Some((release, expected)))
 }
 
 /// Returns the status of a package, read once in a step. A concurrent change of the status refreshes the
@@ -208,15 +208,15 @@ async fn repair_pushed<P: Host>(
     index: &PushedIndex,
 ) -> Result<bool, Failure> {
     let began = ctx.operations();
-    let wanted = pushed_contents::index(ctx, index).await?;
+    let expected = pushed_contents::index(ctx, index).await?;
     let operations = ctx.operations() - began;
     step.spend(operations as usize);
     // An index without a fact is found by the walk over the indices.
-    let Some(document) = wanted else {
+    let Some(document) = expected else {
         return Ok(false);
     };
-    let wanted = vec![(IndexKey::Pushed(index.clone()), document)];
-    if differing(ctx, step, &wanted).await.is_empty() {
+    let expected = vec![(IndexKey::Pushed(index.clone()), document)];
+    if differing(ctx, step, &expected).await.is_empty() {
         return Ok(false);
     }
     step.spend(3 + operations as usize);
@@ -242,9 +242,9 @@ async fn repair_revoked<P: Host>(
 ) -> Result<bool, Failure> {
     step.spend(1);
     let revocations = auth::revocations(ctx).await?;
-    let wanted = revocations.index();
-    let wanted = vec![(IndexKey::Revocations, wanted)];
-    if differing(ctx, step, &wanted).await.is_empty() {
+    let expected = revocations.index();
+    let expected = vec![(IndexKey::Revocations, expected)];
+    if differing(ctx, step, &expected).await.is_empty() {
         return Ok(false);
     }
     step.spend(4);
@@ -257,17 +257,17 @@ async fn repair_revoked<P: Host>(
 async fn differing<'w, P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
-    wanted: &'w Indexed,
+    expected: &'w Indexed,
 ) -> Vec<&'w IndexKey> {
     let mut differing = Vec::new();
-    for some in wanted.chunks(limits::INDICES_AT_ONCE) {
+    for some in expected.chunks(limits::INDICES_AT_ONCE) {
         step.spend(1);
         let keys: Vec<&IndexKey> = some.iter().map(|(key, _)| key).collect();
         let indices = ctx.host.indices();
         match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
             Ok(found) => {
-                let differs = some.iter().zip(found).filter(|((_, wanted), found)| {
-                    !found.as_ref().is_some_and(|found| is_same(found, wanted))
+                let differs = some.iter().zip(found).filter(|((_, expected), found)| {
+                    !found.as_ref().is_some_and(|found| is_same(found, expected))
                 });
                 differing.extend(differs.map(|((key, _), _)| key));
             }
@@ -281,9 +281,9 @@ async fn differing<'w, P: Host>(
 }
 
 /// Whether KV has this index, byte for byte.
-fn is_same<S>(found: &StoredIndex<S>, wanted: &IndexDocument) -> bool {
-    let is_text = matches!(&found.body, Body::Text(text) if *text == wanted.text);
-    is_text && found.metadata == wanted.metadata
+fn is_same<S>(found: &StoredIndex<S>, expected: &IndexDocument) -> bool {
+    let is_text = matches!(&found.body, Body::Text(text) if *text == expected.text);
+    is_text && found.metadata == expected.metadata
 }
 
 /// Returns the part after the last separator; everything if there is none.

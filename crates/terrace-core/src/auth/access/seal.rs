@@ -35,7 +35,7 @@ pub trait Sealable: Sized {
 
 /// The keys that seal texts and verify them.
 #[derive(Clone)]
-pub struct Seals {
+pub struct SealKeys {
     newest: SealKey,
     previous: Option<SealKey>,
 }
@@ -55,7 +55,7 @@ pub enum SealError {
     Stale(UnixTime),
 }
 
-impl Seals {
+impl SealKeys {
     /// Derives the keys from these admin tokens. The previous one only verifies.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
         let derived = |secret: &Secret| {
@@ -128,7 +128,7 @@ fn parse<T: Sealable>(fields: &str) -> Option<(UnixTime, T)> {
     Some((expires, T::parse(lines)?))
 }
 
-impl fmt::Debug for Seals {
+impl fmt::Debug for SealKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Seals(…)")
     }
@@ -177,11 +177,11 @@ mod tests {
         }
     }
 
-    fn seals(newest: &str, previous: Option<&str>) -> Seals {
-        Seals::new(&Secret::new(newest), previous.map(Secret::new).as_ref())
+    fn seals(newest: &str, previous: Option<&str>) -> SealKeys {
+        SealKeys::new(&Secret::new(newest), previous.map(Secret::new).as_ref())
     }
 
-    fn opened(seals: &Seals, text: &str, now: UnixTime) -> Result<String, SealError> {
+    fn opened(seals: &SealKeys, text: &str, now: UnixTime) -> Result<String, SealError> {
         seals.open(text, now).map(|(Note(text), _)| text)
     }
 

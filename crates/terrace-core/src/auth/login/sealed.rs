@@ -15,11 +15,11 @@ use terrace_base::digest::Sha256;
 
 /// The browser of a sign-in, identified by a secret in its cookie.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Browser(String);
+pub struct BrowserSession(String);
 
-/// The public mark of a [`Browser`]: it suffices to recognise the browser, but not to impersonate it.
+/// The public binding of a [`BrowserSession`]: it suffices to recognise the browser, but not to impersonate it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrowserMark(String);
+pub struct SessionBinding(String);
 
 /// The `state` sent to the provider: it proves that the sign-in was started here, by this browser and for
 /// this terminal.
@@ -28,7 +28,7 @@ pub struct SignInState {
     /// The waiting terminal.
     pub terminal: Terminal,
     /// The browser in which the sign-in was started.
-    pub browser: BrowserMark,
+    pub browser: SessionBinding,
 }
 
 /// A request for a person's consent. It is part of the form that they submit, so that an attacker cannot make
@@ -38,9 +38,9 @@ pub struct Consent {
     /// The waiting terminal.
     pub terminal: Terminal,
     /// The browser that shows the form.
-    pub browser: BrowserMark,
+    pub browser: SessionBinding,
     /// The token to allow; at most one is created.
-    pub token: Allowed,
+    pub token: PendingToken,
 }
 
 /// The code that a terminal redeems for its token.
@@ -51,12 +51,12 @@ pub struct Code {
     /// The challenge that the terminal's verifier must match.
     pub challenge: Challenge,
     /// The token to create.
-    pub token: Allowed,
+    pub token: PendingToken,
 }
 
 /// A token that has not been created yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowed {
+pub struct PendingToken {
     /// The ID of the future token. Its document is created once, so that each code and consent works once,
     /// and a second use reveals which token to revoke.
     pub id: TokenId,
@@ -70,7 +70,7 @@ pub struct Allowed {
 /// (<https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie>).
 const COOKIE: &str = "__Host-terrace-sign-in";
 
-impl Browser {
+impl BrowserSession {
     /// Creates a new identity for a browser.
     pub fn new(random: [u8; 16]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(random))
@@ -93,9 +93,9 @@ impl Browser {
         format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Lax")
     }
 
-    /// Returns the public mark of the browser.
-    pub fn mark(&self) -> BrowserMark {
-        BrowserMark(Sha256::of(self.0.as_bytes()).to_string())
+    /// Returns the public binding of the browser.
+    pub fn binding(&self) -> SessionBinding {
+        SessionBinding(Sha256::of(self.0.as_bytes()).to_string())
     }
 
     /// Returns the nonce that the provider must put into its token for this sign-in, so that no other token
@@ -110,10 +110,13 @@ impl Browser {
     }
 }
 
-impl BrowserMark {
-    /// Returns whether this is the mark of `browser`.
-    pub fn is_of(&self, browser: &Browser) -> bool {
-        self.0.as_bytes().ct_eq(browser.mark().0.as_bytes()).into()
+impl SessionBinding {
+    /// Returns whether this is the binding of `browser`.
+    pub fn is_of(&self, browser: &BrowserSession) -> bool {
+        self.0
+            .as_bytes()
+            .ct_eq(browser.binding().0.as_bytes())
+            .into()
     }
 }
 
@@ -141,7 +144,7 @@ impl Code {
     ///
     /// # Errors
     /// If the code belongs to another client.
-    pub fn redeem(self, request: &TokenRequest) -> Result<Allowed, RedemptionError> {
+    pub fn redeem(self, request: &TokenRequest) -> Result<PendingToken, RedemptionError> {
         if self.port != request.port {
             return Err(RedemptionError::OtherPort);
         }
@@ -163,7 +166,7 @@ impl Sealable for SignInState {
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         Some(Self {
-            browser: BrowserMark(lines.next()?.to_owned()),
+            browser: SessionBinding(lines.next()?.to_owned()),
             terminal: read_terminal(&mut lines)?,
         })
     }
@@ -181,7 +184,7 @@ impl Sealable for Consent {
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         Some(Self {
-            browser: BrowserMark(lines.next()?.to_owned()),
+            browser: SessionBinding(lines.next()?.to_owned()),
             terminal: read_terminal(&mut lines)?,
             token: read_token(&mut lines)?,
         })
@@ -223,7 +226,7 @@ fn read_terminal<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<Termin
     })
 }
 
-fn token_lines(token: &Allowed) -> [String; 4] {
+fn token_lines(token: &PendingToken) -> [String; 4] {
     let Person { name, account } = &token.person;
     let (id, scopes) = (token.id, &token.scopes);
     [
@@ -234,8 +237,8 @@ fn token_lines(token: &Allowed) -> [String; 4] {
     ]
 }
 
-fn read_token<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<Allowed> {
-    Some(Allowed {
+fn read_token<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<PendingToken> {
+    Some(PendingToken {
         id: next(lines)?,
         scopes: next(lines)?,
         person: Person {
@@ -249,27 +252,27 @@ fn next<'l, T: FromStr>(lines: &mut impl Iterator<Item = &'l str>) -> Option<T> 
     lines.next()?.parse().ok()
 }
 
-impl std::fmt::Debug for Browser {
+impl std::fmt::Debug for BrowserSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Browser(…)")
+        f.write_str("BrowserSession(…)")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{SealError, Seals};
+    use crate::auth::access::{SealError, SealKeys};
     use terrace_base::secret::Secret;
     use terrace_base::time::UnixTime;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
-    fn seals() -> Seals {
-        Seals::new(&Secret::new("0123456789abcdef"), None)
+    fn seals() -> SealKeys {
+        SealKeys::new(&Secret::new("0123456789abcdef"), None)
     }
 
-    fn browser() -> Browser {
-        Browser::new([7; 16])
+    fn browser() -> BrowserSession {
+        BrowserSession::new([7; 16])
     }
 
     fn terminal() -> Terminal {
@@ -282,8 +285,8 @@ mod tests {
     fn consent() -> Consent {
         Consent {
             terminal: terminal(),
-            browser: browser().mark(),
-            token: Allowed {
+            browser: browser().binding(),
+            token: PendingToken {
                 id: "0123456789abcdef".parse().unwrap(),
                 person: Person {
                     name: "ann@acme.example".parse().unwrap(),
@@ -307,7 +310,7 @@ mod tests {
         let (seals, consent) = (seals(), consent());
         let state = SignInState {
             terminal: terminal(),
-            browser: browser().mark(),
+            browser: browser().binding(),
         };
         let (_, code) = consent.clone().into_code();
         let texts = [
@@ -337,13 +340,13 @@ mod tests {
     #[test]
     fn the_sealed_texts_are_pinned() {
         let said = |lines: Vec<String>| lines.join("\n");
-        let mark = browser().mark().0;
+        let mark = browser().binding().0;
         let terminal =
             "http://localhost:10003/login\nE9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\na state";
         let token = "0123456789abcdef\nread publish:acme\nann@acme.example\n248289761001";
         let state = SignInState {
             terminal: self::terminal(),
-            browser: browser().mark(),
+            browser: browser().binding(),
         };
         assert_eq!(said(state.lines()), format!("{mark}\n{terminal}"));
         assert_eq!(
@@ -384,22 +387,22 @@ mod tests {
             format!("a=b; {pair}"),
             format!("{pair}; c=d"),
         ] {
-            let sent = Browser::of_cookies(&header).unwrap();
-            assert!(browser.mark().is_of(&sent), "{header}");
+            let sent = BrowserSession::of_cookies(&header).unwrap();
+            assert!(browser.binding().is_of(&sent), "{header}");
         }
         for header in ["", "a", "terrace-sign-in=BwcHBwcHBwcHBwcHBwcHBw"] {
-            assert!(Browser::of_cookies(header).is_none(), "{header}");
+            assert!(BrowserSession::of_cookies(header).is_none(), "{header}");
         }
         for header in ["__Host-terrace-sign-in=", "__Host-terrace-sign-in=x"] {
-            let other = Browser::of_cookies(header).unwrap();
-            assert!(!browser.mark().is_of(&other), "{header}");
+            let other = BrowserSession::of_cookies(header).unwrap();
+            assert!(!browser.binding().is_of(&other), "{header}");
         }
         assert!(!format!("{browser:?}").contains("Bw"));
     }
 
     #[test]
     fn nonce_and_verifier_are_bound_to_one_browser() {
-        let (seals, other) = (seals(), Browser::new([8; 16]));
+        let (seals, other) = (seals(), BrowserSession::new([8; 16]));
         let key = seals.newest();
         assert_ne!(browser().nonce(key), other.nonce(key));
         let verifier = browser().verifier(key).unwrap();
