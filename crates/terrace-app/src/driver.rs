@@ -1,9 +1,9 @@
 //! The driver of the read machine: it begins each request, and finishes the reads that one index answers.
 //!
-//! Nothing here waits or writes: between [`begin`] and [`PendingRead::finish`] the host reads the index, natively in
-//! the [pipeline](crate::pipeline), on Workers in JavaScript. A request that takes more than that is [`Unfinished`],
-//! and the pipeline [resumes](crate::pipeline::resume) it. The line of the log and the download that is counted are
-//! made here, and nowhere else.
+//! No code here waits or writes. Between [`begin`] and [`PendingRead::finish`] the host reads the index:
+//! natively in the [pipeline](crate::pipeline), on Workers in JavaScript. A request that takes more than that
+//! is [`Unfinished`], and the pipeline [resumes](crate::pipeline::resume) it. The log line and the download
+//! to count are created here, and nowhere else.
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
@@ -47,17 +47,17 @@ pub struct Answer<S> {
     lookup: Option<Box<Lookup>>,
 }
 
-/// A read that waits for its index, or for a few.
+/// A read that waits for its index, or for several.
 #[derive(Debug)]
 pub struct PendingRead {
     record: Record,
     lookup: Box<Lookup>,
     origin: String,
-    /// When the read of the index began, in milliseconds since 1970.
+    /// The time at which the read of the index began, in milliseconds since 1970.
     read_at: u64,
 }
 
-/// The values that KV has for a read; `None` where it has none.
+/// The values that KV has for a read; `None` if it has none for a key.
 #[derive(Debug)]
 pub struct ReadIndices<S> {
     /// The index of [`PendingRead::key`].
@@ -66,7 +66,7 @@ pub struct ReadIndices<S> {
     pub others: Vec<Option<StoredIndex<S>>>,
 }
 
-/// A request that takes more than its indices, with everything that is known about it.
+/// A request that takes more than its indices, with its state so far.
 #[derive(Debug)]
 pub struct Unfinished<S> {
     pub(crate) record: Record,
@@ -78,7 +78,7 @@ pub struct Unfinished<S> {
 pub(crate) enum RemainingWork<S> {
     /// A read that needs more than its index.
     Read(Suspension<S>),
-    /// All of it, by a handler: the request is no read.
+    /// The whole request, by a handler: it is not a read.
     Handle(HandledRoute, &'static Action),
 }
 
@@ -91,20 +91,20 @@ pub(crate) enum Suspension<S> {
     AnswerUnlessRevoked(TokenId, Reply<S>),
     /// The index may be read, unless the token has been revoked.
     ReadUnlessRevoked(TokenId, Box<Lookup>),
-    /// The index was read, and answers nothing.
+    /// The index was read, and does not give an answer.
     IndexMiss(Box<Lookup>, MissReason),
-    /// This is the answer, and after it the origin of the provider should be asked for more.
+    /// This is the answer. After it, the origin of the provider should be asked for newer versions.
     Stale(Box<Lookup>, Reply<S>, MirroredAddress),
 }
 
-/// The reason why an index answers nothing.
+/// The reason why an index does not give an answer.
 #[derive(Debug)]
 pub(crate) enum MissReason {
-    /// These keys, of which there may be several, have none.
+    /// KV has no index under these keys, of which there may be several.
     Absent(Vec<IndexKey>),
     /// It could not be read.
     Failed(StoreError),
-    /// It is too old, or was made by other rules than those of this deployment.
+    /// It is too old, or was made under other rules than those of this deployment.
     Unfit,
     /// It is not the output of an index function.
     Corrupt,
@@ -116,7 +116,7 @@ pub(crate) struct Record {
     route: &'static str,
     method: Option<Method>,
     client: ClientProduct,
-    /// When the request came, in milliseconds since 1970.
+    /// The time at which the request arrived, in milliseconds since 1970.
     began: u64,
     usage: Usage,
     index: Option<IndexState>,
@@ -124,7 +124,7 @@ pub(crate) struct Record {
     needs_security_headers: bool,
 }
 
-/// Begins to answer a request that came `now`, in milliseconds since 1970.
+/// Begins to answer a request that arrived at `now`, in milliseconds since 1970.
 pub fn begin<S>(
     head: &RequestHead<'_>,
     config: &Config,
@@ -157,7 +157,7 @@ pub fn begin<S>(
     RequestStep::Continue(Box::new(Unfinished { record, remaining }))
 }
 
-/// Returns the next step of a read whose caller may do it.
+/// Returns the next step of a read by an authorised caller.
 pub(crate) fn look_up<S>(
     record: Record,
     lookup: Box<Lookup>,
@@ -182,28 +182,28 @@ impl PendingRead {
         &self.lookup.key
     }
 
-    /// The keys of the other indices, which the same operation reads, all as text.
+    /// The keys of the other indices, which the same operation reads. All of them are read as text.
     pub fn others(&self) -> &[IndexKey] {
         &self.lookup.others
     }
 
-    /// The form that its value is wanted in.
+    /// The form in which the value is needed.
     pub fn form(&self) -> IndexForm {
         self.lookup.form
     }
 
-    /// How long the edge may keep it, in seconds.
+    /// How long the edge may cache the value, in seconds.
     pub fn cache_seconds(&self) -> u32 {
         self.lookup.cache_seconds
     }
 
-    /// Whether the header `Range` counts.
+    /// Whether the header `Range` is honoured.
     pub fn takes_range(&self) -> bool {
         self.lookup.leads_to_bytes()
     }
 
-    /// Finishes with the index that was found, or with those of [`PendingRead::key`] and [`PendingRead::others`], in this
-    /// order; `range` is the header of this name where it counts.
+    /// Completes the read with the index that was found, or with those of [`PendingRead::key`] and
+    /// [`PendingRead::others`], in this order. `range` is the header of this name, if it is honoured.
     ///
     /// # Errors
     /// The request, if the index does not answer it.
@@ -262,7 +262,7 @@ impl<S> From<Option<StoredIndex<S>>> for ReadIndices<S> {
 }
 
 impl<S> ReadIndices<S> {
-    /// Returns all indices of a read, or the keys of those that are absent.
+    /// Returns all indices of a read, or the keys of the absent ones.
     fn into_stored(self, lookup: &Lookup) -> Result<StoredIndices<S>, Vec<IndexKey>> {
         let Self { first, mut others } = self;
         others.resize_with(lookup.others.len(), || None);
@@ -280,12 +280,12 @@ impl<S> ReadIndices<S> {
 }
 
 impl<S> Answer<S> {
-    /// The line for the log.
+    /// The log line.
     pub fn line(&self) -> RequestLine<'_> {
         self.record.line(self.reply.status, self.millis)
     }
 
-    /// The download that the answer is, if it is one.
+    /// The download to count, if the answer is one.
     pub fn download(&self) -> Option<DownloadEvent<'_>> {
         let (package, version) = self.lookup.as_ref()?.download(self.reply.status)?;
         Some(DownloadEvent {
@@ -356,7 +356,7 @@ impl MissReason {
 }
 
 impl Record {
-    /// The record of a request for this route that came `now`, in milliseconds since 1970.
+    /// Creates the record of a request for this route that arrived at `now`, in milliseconds since 1970.
     pub(crate) fn new(head: &RequestHead<'_>, route: &'static str, now: u64) -> Self {
         Self {
             route,
@@ -370,7 +370,7 @@ impl Record {
         }
     }
 
-    /// Adds operations that the request took.
+    /// Adds operations of the request.
     pub(crate) fn add(&mut self, usage: Usage) {
         let add = |sum: &mut OperationStats, took: OperationStats| {
             sum.operations = sum.operations.saturating_add(took.operations);
@@ -381,7 +381,7 @@ impl Record {
         add(&mut self.usage.origin, usage.origin);
     }
 
-    /// Makes the answer, `now` in milliseconds since 1970. A read has a lookup.
+    /// Creates the answer at `now`, in milliseconds since 1970. A read has a lookup.
     pub(crate) fn answer<S>(
         self,
         reply: Reply<S>,

@@ -1,14 +1,16 @@
-//! The read machine, through whose [`begin`] every request goes: a synchronous machine, driven by code that has the IO.
+//! The read machine. It is synchronous: the code that drives it does the IO.
 //!
-//! [`begin`] finds the route of a request and either answers it, or names the one index to read, or leaves it, with its
-//! route, to a handler. [`Lookup::answer`] turns what was found into the answer. Native tests
-//! drive it over a map, the Worker from its entry, and from its fetch event where a read needs more than that.
+//! Every request starts in [`begin`], which finds its route. It answers the request, or names the index to read, or
+//! leaves the request and its route to a handler. [`Lookup::answer`] turns the index that was read into the answer.
+//! Native tests drive the machine over a map. The Worker drives it from its entry, and from its fetch event if a read
+//! needs more than its index.
 //!
-//! # What a read costs
-//! Answers that are known without storage, such as discovery: nothing. Every other read: one KV read. A version list is streamed through; the
-//! document of one version is parsed, because URLs are signed into the answer: three for a package
-//! download, one for each platform in the mirror. Two lists that only other tools ask for are parsed as well. A read may
-//! name up to three keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names one.
+//! # Cost of a read
+//! Answers that are known without storage, such as discovery, cost nothing. Every other read costs one KV read. A
+//! version list is streamed. The document of one version is parsed, because URLs are signed into the answer: three for a
+//! package download, one for each platform in the mirror. Two lists that only other tools request are parsed as well. A
+//! read may name up to three keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names
+//! one.
 
 mod details;
 mod download;
@@ -50,14 +52,14 @@ use oci::{is_oci, tags};
 use plan::plan;
 use terrace_base::time::UnixTime;
 
-/// What [`begin`] makes of a request.
+/// The result of [`begin`].
 #[derive(Debug)]
 pub enum Decision<S> {
     /// The answer is known.
     Answer(Reply<S>),
     /// The answer is known, unless this token has been revoked.
     AnswerUnlessRevoked(TokenId, Reply<S>),
-    /// The credentials are of no use, and this is the answer.
+    /// The credentials are invalid, and this is the answer.
     InvalidCredentials(CredentialsError, Reply<S>),
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
@@ -70,16 +72,17 @@ pub enum Decision<S> {
 pub struct Lookup {
     /// The key of the index that decides whether there is anything to answer.
     pub key: IndexKey,
-    /// The keys of other indices that the answer is made of; empty for each route of a protocol. With the first, they are
-    /// at most [`limits::KEYS_OF_READ`], and all values are read as text.
+    /// The keys of other indices that the answer is built from; empty for each route of a protocol. Together
+    /// with the first there are at most [`limits::KEYS_OF_READ`], and all values are read as text.
     pub others: Vec<IndexKey>,
     /// The form of the value.
     pub form: IndexForm,
-    /// How long the edge may keep it, in seconds.
+    /// How long the edge may cache the value, in seconds.
     pub cache_seconds: u32,
-    /// Which token must not have been revoked.
+    /// The token that must not have been revoked.
     pub token: Option<TokenId>,
-    /// What was asked for, where that is hidden from the caller, and [`Lookup::key`] leads to nothing.
+    /// The requested key, if it is hidden from the caller; [`Lookup::key`] is then a key under which nothing
+    /// is stored.
     requested_key: Option<IndexKey>,
     is_private: bool,
     projection: Projection,
@@ -88,12 +91,12 @@ pub struct Lookup {
     range: Option<String>,
 }
 
-/// How an index is wanted.
+/// How a read needs the value of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexForm {
-    /// To be passed on unread.
+    /// It is passed on unparsed.
     Stream,
-    /// To be looked into.
+    /// It is parsed.
     Text,
 }
 
@@ -117,18 +120,18 @@ enum Projection {
 /// Whether the location of a module's archive carries `checksum=` after a signed query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Checksum {
-    /// The client verifies it and takes it off before the request (clients.md 4.7).
+    /// The client verifies the parameter and removes it before the request (clients.md 4.7).
     Appended,
-    /// The client may request the location as it stands, and the bucket refuses a parameter that is not signed.
+    /// The client may request the location unchanged, and the bucket rejects a parameter that is not signed.
     Omitted,
 }
 
-/// What was read.
+/// An index that was read.
 #[derive(Debug)]
 pub struct StoredIndex<S> {
     /// The key's metadata.
     pub metadata: IndexMetadata,
-    /// The value, in the form that was wanted.
+    /// The value, in the form of the lookup.
     pub body: Body<S>,
 }
 
@@ -148,40 +151,41 @@ impl<S> From<StoredIndex<S>> for StoredIndices<S> {
     }
 }
 
-/// Whether a list may be answered.
+/// Whether a list may be served.
 #[derive(Debug, PartialEq, Eq)]
 enum Freshness {
     /// It may.
     Fresh,
-    /// It may, and its origin should be asked after the answer whether there is more.
+    /// It may. After the answer, its origin should be asked for newer versions.
     Stale(MirroredAddress),
-    /// It may not: it is too old, or was made by other rules than those of this deployment.
+    /// It may not: it is too old, or was made under other rules than those of this deployment.
     Unfit,
 }
 
-/// Why no answer can be made of what was read.
+/// The reason why an index does not give an answer.
 #[derive(Debug)]
 pub enum FinishError {
-    /// It is not what an index function writes: make it anew from the facts.
+    /// The index is not the output of an index function; rebuild it from the facts.
     Corrupt,
     /// The answer is this problem.
     Problem(Problem),
 }
 
-/// What a read makes of the index that it has found.
+/// The result of answering from an index.
 #[derive(Debug)]
 pub enum ReadOutcome<S> {
     /// The answer.
     Fresh(Reply<S>),
-    /// The answer, and after it the origin should be asked whether there is more.
+    /// The answer. After it, the origin should be asked for newer versions.
     Stale(Reply<S>, MirroredAddress),
-    /// It may not be answered: it is too old, or was made by other rules than those of this deployment.
+    /// The index may not be served: it is too old, or was made under other rules than those of this
+    /// deployment.
     Unfit,
-    /// It is not what an index function writes: make it anew from the facts.
+    /// The index is not the output of an index function; rebuild it from the facts.
     Corrupt,
 }
 
-/// A request, as far as a read depends on it.
+/// The parts of a request that a read depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     /// The method as sent.
@@ -194,17 +198,17 @@ pub struct RequestHead<'a> {
     pub query: &'a str,
     /// The header `If-None-Match`.
     pub if_none_match: Option<&'a str>,
-    /// The header `Authorization`, where [`Access::guards_reads`].
+    /// The header `Authorization`, if [`Access::guards_reads`].
     pub authorization: Option<&'a str>,
     /// The header `User-Agent`.
     pub user_agent: Option<&'a str>,
 }
 
-/// What [`begin`] calls the route of a path that is none.
+/// The name that [`begin`] returns for a path without a route.
 pub const NO_ROUTE: &str = "none";
 
-/// Begins to answer a request; tells the [name](Endpoint::name) of its route, too. `now` is asked only for
-/// one with a token.
+/// Begins to answer a request. Also returns the [name](Endpoint::name) of its route. `now` is called only for
+/// a request with a token.
 pub fn begin<S>(
     head: &RequestHead<'_>,
     config: &Config,
@@ -251,25 +255,25 @@ fn begin_at<S>(
     )
 }
 
-/// Whether the error of this path is read by a person (clients.md 3.7), although the path is no
-/// route.
+/// Whether people read the errors of this path (clients.md 3.7), even if it is not a route.
 fn is_module_download(path: &str) -> bool {
     path.starts_with("/v1/modules/") && path.ends_with("/download")
 }
 
 impl Lookup {
-    /// All keys of the read, at most [`limits::KEYS_OF_READ`].
+    /// Returns all keys of the read, at most [`limits::KEYS_OF_READ`].
     pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
         std::iter::once(&self.key).chain(&self.others)
     }
 
-    /// Whether the answer leads to bytes, of which a part may be asked for.
+    /// Whether the answer redirects to bytes, of which a client may request a range.
     pub fn leads_to_bytes(&self) -> bool {
         matches!(self.projection, Projection::Blob)
     }
 
-    /// Which version of what is downloaded by an answer with this status, where this is the request that tells
-    /// so: of a provider, of a module, of what the network mirror has, or of an artifact by its tag.
+    /// Returns the version that counts as downloaded by an answer with this status: of a provider, in the
+    /// registry or in the network mirror, of a module, or of an artifact by its tag. `None` if this request
+    /// does not count as a download.
     pub fn download(&self, status: u16) -> Option<(&Package, &Version)> {
         match (&self.projection, &self.key, self.method) {
             _ if status != 200 => None,
@@ -288,13 +292,13 @@ impl Lookup {
         }
     }
 
-    /// From now on the request has this header `Range`.
+    /// Sets the header `Range` of the request.
     pub fn set_range(&mut self, range: Option<String>) {
         self.range = range;
     }
 
-    /// Returns the answer from the indices that were found, if it may be answered. The registry's own `origin` is
-    /// as the client reached it: `https://host`.
+    /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
+    /// own, as the client reached it: `https://host`.
     pub fn answer<S>(
         &self,
         found: StoredIndices<S>,
@@ -328,11 +332,11 @@ impl Lookup {
 
     /// Returns the answer from the indices that were read.
     ///
-    /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` says whose
-    /// offers may be pulled.
+    /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` names the providers
+    /// that may be pulled.
     ///
     /// # Errors
-    /// When the index cannot be used, or the answer is an error; see [`FinishError`].
+    /// If the index cannot be used, or the answer is an error; see [`FinishError`].
     pub fn finish<S>(
         &self,
         found: StoredIndices<S>,
@@ -393,8 +397,8 @@ impl Lookup {
         })
     }
 
-    /// The answer for a mirrored version that the operator does not want to be served. Of which
-    /// version something with a digest is, only its `metadata` tells.
+    /// Returns the answer for a mirrored version that the operator blocks; `None` for any other. The version
+    /// of content that is named by its digest is only in its `metadata`.
     pub fn blocked<S>(
         &self,
         policy: &PullPolicy,
@@ -412,7 +416,8 @@ impl Lookup {
         is_blocked.then(|| self.problem(&blocked(address, version)))
     }
 
-    /// What to do with the list that was found, if it depends on more than releases.
+    /// Returns whether the list that was found may be served. A list that depends on releases alone always
+    /// may.
     fn freshness(&self, metadata: &IndexMetadata, policy: &PullPolicy, now: UnixTime) -> Freshness {
         let (IndexKey::MirrorVersions(Package::Mirrored(address))
         | IndexKey::Tags(Package::Mirrored(address))) = &self.key
@@ -434,7 +439,7 @@ impl Lookup {
         }
     }
 
-    /// Whose offers are handed out, and of which version.
+    /// Returns the version whose offers are served, with its provider.
     fn offerer(&self, policy: &PullPolicy) -> Option<(&MirroredAddress, &Version)> {
         match &self.key {
             IndexKey::Version(Package::Mirrored(address), version) if policy.pulls(address) => {
@@ -453,7 +458,7 @@ impl Lookup {
         })
     }
 
-    /// The answer when there is nothing of this name.
+    /// Returns the answer if nothing of this name exists.
     pub fn not_found<S>(&self) -> Reply<S> {
         self.problem(&self.missing())
     }
@@ -500,7 +505,7 @@ impl Lookup {
         }
     }
 
-    /// The answer to this request when something is wrong, in the form its client shows.
+    /// Returns the answer for a problem, in the form that the client of this request shows.
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
         let reply = match self.projection {
             Projection::ModuleDownload(_) | Projection::NewestModule(_) => problem.text_reply(),
@@ -527,14 +532,14 @@ impl Lookup {
     }
 }
 
-/// Whether an `If-None-Match` header names this entity tag (RFC 9110, section 13.1.2: weakly).
+/// Whether an `If-None-Match` header contains this entity tag (RFC 9110, section 13.1.2: weak comparison).
 fn matches_etag(header: &str, etag: &str) -> bool {
     header.split(',').map(str::trim).any(|candidate| {
         candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag
     })
 }
 
-/// The answer to this method: without its body to HEAD.
+/// Returns the reply to this method: without its body for HEAD.
 pub fn for_method<S>(reply: Reply<S>, method: Method) -> Reply<S> {
     if method == Method::Head {
         reply.into_head()
@@ -559,7 +564,7 @@ mod tests {
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
-    /// The answer of a read with several keys: the texts of its indices, in the order of the keys.
+    /// Returns the answer of a read with several keys: the texts of its indices, in the order of the keys.
     pub(super) fn joined<S>(found: StoredIndices<S>) -> Reply<S> {
         let StoredIndices { first, others } = found;
         let text = |found: Option<StoredIndex<S>>| match found.map(|found| found.body) {

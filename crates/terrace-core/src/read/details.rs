@@ -1,4 +1,4 @@
-//! Descriptions of one version, which update tools ask for.
+//! Descriptions of one version, for update tools.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ struct ProviderVersion<'a> {
     namespace: &'a str,
     name: &'a str,
     version: String,
-    /// Always there: Dependabot fails where it is absent (clients.md 15.2).
+    /// Always present: Dependabot fails if it is absent (clients.md 15.2).
     source: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! Answers that hold signed URLs: of packages, in the registry and in the mirror, and of modules.
+//! Answers that contain signed URLs: of packages, in the registry and in the mirror, and of modules.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::storage::release::ModuleArchiveDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
-/// What is needed to sign URLs now.
+/// The inputs for signing URLs at this time.
 pub(super) struct Urls<'a> {
     urls: &'a ArchiveUrls,
     origin: &'a str,
@@ -100,7 +100,7 @@ pub(super) fn provider_download<S>(
     };
     let mut text = json::to_string(&answer);
     if let Some(packages) = packages_object(packages) {
-        // Within the object that the answer is.
+        // Continues within the JSON object of the answer.
         text.pop();
         text.push_str(",\"packages\":");
         text.push_str(&packages);
@@ -120,11 +120,11 @@ fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
 /// `{"linux_amd64":{"hashes":["zh:…","h1:…"],"package_size":1}}`. The registry has verified `zh:`, the digest of the zip, and
 /// the size; `h1:`, of the files in the zip, is as the publisher computed it.
 ///
-/// `None` where the `h1:` of any package is unknown. Dependabot takes the hashes for all that a lock file should have, so a
-/// list without `h1:` would make it drop those that are there.
+/// `None` if the `h1:` of any package is unknown. Dependabot considers the hashes complete for a lock file,
+/// so a list without `h1:` would make it drop those that the file has.
 ///
-/// Written by hand: with a map and a serialiser, a download of 15 platforms took 45,000 instructions more, of 193,000. The
-/// texts are borrowed from JSON without an escape.
+/// Written by hand: with a map and a serialiser, a download of 15 platforms took 45,000 instructions more, of
+/// 193,000. The texts are borrowed from JSON strings without escapes.
 fn packages_object(packages: &[PackageView<'_>]) -> Option<String> {
     let mut object = String::with_capacity(packages.len() * USUAL_PACKAGE_BYTES);
     let mut before = "{\"";
@@ -144,12 +144,12 @@ fn packages_object(packages: &[PackageView<'_>]) -> Option<String> {
     (!packages.is_empty()).then_some(object)
 }
 
-/// More than the JSON of a package takes, in bytes.
+/// More than the JSON of a package usually takes, in bytes.
 const USUAL_PACKAGE_BYTES: usize = 224;
 
-/// The answer of the network mirror protocol's "List Available Installation Packages", in one piece:
-/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if
-/// there is none.
+/// The answer of the network mirror protocol's "List Available Installation Packages", as one text:
+/// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if there
+/// are no packages.
 pub(super) fn mirror_packages<S>(
     index: MirrorView<'_>,
     offerer: Option<(&MirroredAddress, &Version)>,
@@ -207,9 +207,10 @@ struct ModuleLocation<'a> {
     location: &'a str,
 }
 
-/// The location both in the body, which OpenTofu reads, and in the header, which Terraform reads
-/// (clients.md 3.4). go-getter verifies the checksum and takes it off before the request (4.7). It is no part of a
-/// signed query, so only clients that take it off get one there; a URL with its signature in the path always has it.
+/// Returns the location both in the body, which OpenTofu reads, and in the header, which Terraform reads
+/// (clients.md 3.4). go-getter verifies the checksum and removes it before the request (4.7). The checksum is
+/// not part of a signed query, so only clients that remove it get one there; a URL with its signature in the
+/// path always has it.
 pub(super) fn module_download<S>(
     index: &ModuleArchiveDocument,
     checksum: Checksum,

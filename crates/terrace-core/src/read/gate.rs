@@ -1,4 +1,4 @@
-//! Who gets to see what is read.
+//! Access control of reads.
 
 use super::oci::is_oci;
 use super::plan::ReadPlan;
@@ -13,7 +13,7 @@ use crate::oci::unauthorized;
 use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
-/// Lets a plan through, or answers what those get who have no access.
+/// Lets a plan through, or answers a caller without access.
 pub(super) fn decide<S>(
     plan: ReadPlan<S>,
     action: &'static Action,
@@ -80,24 +80,24 @@ pub(super) fn decide<S>(
     }
 }
 
-/// The answer to somebody whose credentials are of no use.
+/// The answer to a request with invalid credentials.
 pub fn invalid_credentials_reply<S>(head: &RequestHead<'_>, bad: CredentialsError) -> Reply<S> {
     unauthorized_reply(head, &Problem::from(bad))
 }
 
-/// The answer to somebody who has none.
+/// The answer to a request without credentials.
 fn token_required_reply<S>(head: &RequestHead<'_>) -> Reply<S> {
     unauthorized_reply(head, &Problem::no_token())
 }
 
-/// The answer to somebody who is not let through, in the form that the client of the path shows.
+/// The answer to a rejected request, in the form that the client of the path shows.
 pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply<S> {
     let reply = match problem {
         Problem::Unauthorized(message) if is_oci(head.path) => {
             Problem::Oci(unauthorized(head.origin, message)).oci_reply()
         }
         problem if is_oci(head.path) => problem.oci_reply(),
-        // The one error whose words a client shows to its user (clients.md 3.7).
+        // Clients show the text of only this error to their users (clients.md 3.7).
         problem if is_module_download(head.path) => problem.text_reply(),
         problem => problem.reply(),
     };
@@ -107,10 +107,10 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
     }
 }
 
-/// Whose the things are that an index is about.
+/// Returns the owner of the package or repository that an index describes.
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
-        // Nobody reads it by a route.
+        // No route reads it.
         IndexKey::Revocations => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)

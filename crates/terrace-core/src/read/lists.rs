@@ -1,4 +1,5 @@
-//! Answers that are made of a version list instead of streaming it. No request of terraform or tofu leads here.
+//! Answers that are built from a version list instead of streaming it. No request of terraform or tofu leads
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -46,8 +47,8 @@ struct ListedProvider {
     platforms: [(); 0],
 }
 
-/// Redirects to the download of a module's newest version, as the public registry does. A prerelease counts only
-/// where there is nothing else. `None` if the list is empty.
+/// Redirects to the download of a module's newest version, as the public registry does. A prerelease counts
+/// only if there is no other version. `None` if the list is empty.
 pub(super) fn newest_module<S>(
     address: &ModuleAddress,
     found: &StoredIndex<S>,

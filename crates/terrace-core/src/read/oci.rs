@@ -1,4 +1,4 @@
-//! Reads by OCI clients: tags, manifests, and where blobs are.
+//! Reads by OCI clients: tags, manifests, and the locations of blobs.
 
 use super::download::Urls;
 use super::plan::{IndexRequest, ReadPlan};
@@ -20,15 +20,15 @@ use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
 use terrace_archive::ArchiveFormat;
 
-/// What the digest of an answer is told by.
+/// The header with the digest of the content.
 pub const CONTENT_DIGEST: &str = "docker-content-digest";
 
-/// Whether the error of this path is read by an OCI client.
+/// Whether OCI clients read the errors of this path.
 pub(super) fn is_oci(path: &str) -> bool {
     path == "/v2" || path.starts_with(OCI_PREFIX)
 }
 
-/// What answers requests for a repository that is made of what is published.
+/// Plans a request for a repository that is generated from published releases.
 pub(super) fn plan_generated<S>(
     package: Package,
     path: GeneratedPath,
@@ -64,8 +64,8 @@ pub(super) fn plan_generated<S>(
     }
 }
 
-/// What answers requests for a repository that clients push to, if they are reads of an index. Everything
-/// in it can be deleted, so the edge keeps none of it for long.
+/// Plans a request for a repository that clients push to, if it is a read of an index. Everything in such a
+/// repository can be deleted, so the edge caches none of it for long.
 pub(super) fn plan_pushed<S>(
     request: PushedRequest,
     method: Method,
@@ -122,7 +122,7 @@ fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) 
 }
 
 impl Lookup {
-    /// A manifest, with every header that is fatal to miss (clients.md 6.5).
+    /// Returns a manifest, with every header that clients fail without (clients.md 6.5).
     pub(super) fn manifest<S>(&self, found: StoredIndex<S>) -> Result<Reply<S>, FinishError> {
         let IndexMetadata { etag, content, .. } = found.metadata;
         let content = content.ok_or(FinishError::Corrupt)?;
@@ -140,7 +140,7 @@ impl Lookup {
             .with_body(found.body))
     }
 
-    /// Where a zip is. Its URL is good for GET alone, so HEAD is answered here.
+    /// Redirects to a zip. The URL is valid for GET only, so HEAD is answered here.
     pub(super) fn blob<S>(
         &self,
         found: &StoredIndex<S>,
@@ -158,7 +158,7 @@ impl Lookup {
                 .with("content-length", content.size.to_string())
                 .with(CONTENT_DIGEST, digest));
         }
-        // Storage would be less exact about what is not there.
+        // The reply of storage to a range outside the object would be less exact.
         let size = content.size;
         let range = self
             .range
@@ -181,7 +181,7 @@ impl Lookup {
             .with(CONTENT_DIGEST, digest))
     }
 
-    /// What was found is of another kind than what was asked for.
+    /// Returns the error for content of another kind than requested.
     fn other_kind(&self) -> FinishError {
         let (code, message) = match self.projection {
             Projection::Blob => (OciCode::BlobUnknown, "this is a manifest"),
@@ -191,16 +191,16 @@ impl Lookup {
     }
 }
 
-/// "Determining Support" of OCI Distribution; OpenTofu asks it first, and has to be answered without a
-/// challenge that it would have to follow (clients.md 6.1).
+/// "Determining Support" of OCI Distribution. OpenTofu requests it first, and must be answered without a
+/// challenge, which it would have to follow (clients.md 6.1).
 pub fn oci_base<S>() -> Reply<S> {
     Reply::json(200, CachePolicy::Short, "{}".to_owned())
         .with("docker-distribution-api-version", "registry/2.0")
 }
 
-/// The answer to a request for the list of all repositories. No specification has it any more ("Listing Tags" of OCI
-/// Distribution 1.1 lists within a repository), so the path counts as missing, and the code says that this is not about a
-/// name.
+/// The answer to a request for the list of all repositories. No specification has it any more ("Listing Tags"
+/// of OCI Distribution 1.1 lists within a repository), so the path counts as missing, and the code shows that
+/// the error does not concern a name.
 pub(super) fn no_catalog<S>() -> Reply<S> {
     let message = "this registry offers no catalog of its repositories: list the tags of one that you know with \
                 GET /v2/<repository>/tags/list. Published releases are in providers/<hostname>/<namespace>/<type> and \
@@ -209,7 +209,7 @@ pub(super) fn no_catalog<S>() -> Reply<S> {
     Problem::Oci(error).oci_reply()
 }
 
-/// The config that all manifests of all repositories share.
+/// The config that all manifests of all generated repositories share.
 fn empty_config<S>() -> Reply<S> {
     let text = oci::EMPTY_CONFIG.to_owned();
     Reply::new(200, CachePolicy::Short)
@@ -221,12 +221,12 @@ fn empty_config<S>() -> Reply<S> {
         .with_body(Body::Text(text))
 }
 
-/// Nothing refers to what is published.
+/// The empty list of referrers: nothing refers to generated manifests.
 fn no_referrers<S>() -> Reply<S> {
     referrers(&[])
 }
 
-/// A list of referrers, of descriptors as they are stored. The type is exact (clients.md 11.7).
+/// Returns a list of referrers from stored descriptors. The type is exact (clients.md 11.7).
 pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
     let media_type = MediaType::Index.as_str();
     let descriptors = descriptors.join(",");
@@ -237,8 +237,8 @@ pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
         .with_body(Body::Text(text))
 }
 
-/// A part of a list of tags. The next part is named by a path, which is of this origin whatever that
-/// is called (clients.md 6.3).
+/// Returns a page of a list of tags. The link to the next page is a path, so it is on this origin under any
+/// hostname (clients.md 6.3).
 pub(super) fn tags<S>(
     page: &TagPage,
     name: &str,

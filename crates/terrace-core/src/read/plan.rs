@@ -1,4 +1,4 @@
-//! Which index answers a route.
+//! The index that answers each route.
 
 use serde_json::json;
 
@@ -16,19 +16,19 @@ use crate::oci::GeneratedRequest;
 use crate::oci::TagPage;
 use crate::storage::key::IndexKey;
 
-/// What has to be done for a request.
+/// The plan for a request.
 pub(super) enum ReadPlan<S> {
-    /// This is the answer to everybody.
+    /// This is the answer to every caller.
     Answer(Reply<S>),
-    /// This is the answer to whoever may read from the package's repository.
+    /// This is the answer to callers that may read from the package's repository.
     AnswerToReaders(Package, Reply<S>),
-    /// An index has to be read.
+    /// An index must be read.
     Read(IndexRequest),
     /// It is not a read.
     Handle(HandledRoute),
 }
 
-/// An index, and what for.
+/// An index to read, and its purpose.
 pub(super) struct IndexRequest {
     pub(super) key: IndexKey,
     /// See [`Lookup::others`](super::Lookup::others).
@@ -121,7 +121,7 @@ fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>
     }
 }
 
-/// A list, which is passed on as it is stored.
+/// A list that is passed on as stored.
 fn list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
     ReadPlan::Read(IndexRequest {
         key,
@@ -132,7 +132,7 @@ fn list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
     })
 }
 
-/// A list that the answer is made of.
+/// A list that the answer is built from.
 fn parsed_list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
     ReadPlan::Read(IndexRequest {
         key,
@@ -143,10 +143,10 @@ fn parsed_list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
     })
 }
 
-/// What is known of one version.
+/// The index of one version.
 fn version_document<S>(package: Package, version: Version, projection: Projection) -> ReadPlan<S> {
     let cache_seconds = match package {
-        // It may gain platforms.
+        // The version may gain platforms.
         Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
         Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
     };
@@ -159,8 +159,8 @@ fn version_document<S>(package: Package, version: Version, projection: Projectio
     })
 }
 
-/// The products whose go-getter verifies `checksum=` and takes it off (clients.md 0.3, 4.7). Others, such as checkov,
-/// request the location as it stands. A proxy that hides the product costs the check and nothing else.
+/// The products whose go-getter verifies `checksum=` and removes it (clients.md 0.3, 4.7). Others, such as
+/// checkov, request the location unchanged. A proxy that hides the product costs only the check.
 const CHECKSUM_PRODUCTS: [&str; 3] = ["Terraform/", "OpenTofu/", "terragrunt/"];
 
 fn checksum_for(user_agent: Option<&str>) -> Checksum {
@@ -195,13 +195,13 @@ fn mirror_home<S>() -> Reply<S> {
     )
 }
 
-/// The services of this registry. Absolute paths with a final slash work for every client and are
-/// the same under every hostname (clients.md 1.3, 1.4).
+/// Returns the services of this registry. Absolute paths with a final slash work for every client and are the
+/// same under every hostname (clients.md 1.3, 1.4).
 fn discovery<S>(has_login: bool) -> Reply<S> {
     let services = r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/"}"#;
     let with_login = concat!(
         r#"{"providers.v1":"/v1/providers/","modules.v1":"/v1/modules/","#,
-        // `client` and `ports` are those that `login` takes (clients.md 7.1 to 7.3).
+        // `client` and `ports` have the values that `login` accepts (clients.md 7.1 to 7.3).
         r#""login.v1":{"client":"terraform-cli","grant_types":["authz_code"],"#,
         r#""authz":"/oauth/authorize","token":"/oauth/token","ports":[10000,10010]}}"#
     );
@@ -209,8 +209,8 @@ fn discovery<S>(has_login: bool) -> Reply<S> {
     Reply::json(200, CachePolicy::Short, text.to_owned())
 }
 
-/// The service that lists the mirrored providers of another registry. The URL is absolute: Renovate appends a path to
-/// its configured `registryUrls`, which has the origin's hostname in its path already.
+/// Returns the service that lists the mirrored providers of another registry. The URL is absolute: Renovate
+/// appends a path to its configured `registryUrls`, which has the origin's hostname in its path already.
 fn origin_discovery<S>(origin: &str, hostname: &Hostname) -> Reply<S> {
     let services = json!({ "providers.v1": format!("{origin}/origins/{hostname}/v1/providers/") });
     Reply::json(200, CachePolicy::Short, services.to_string())

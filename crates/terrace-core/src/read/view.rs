@@ -1,5 +1,5 @@
-//! Version indices as a read sees them: what is answered as it stands is borrowed, and what nobody asks for is
-//! passed over. `index` wrote them, so nothing is checked here but that they are of this shape.
+//! Version indices as a read sees them: text that is served unchanged is borrowed, and unneeded fields are
+//! skipped. `index` wrote them, so only their shape is checked here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::storage::release::OfferedPackage;
 use terrace_base::digest::Sha256;
 
-/// An index of a provider, as its downloads need it.
+/// The fields of a provider's index that its downloads need.
 #[derive(Deserialize)]
 pub(super) struct ProviderView<'i> {
     #[serde(borrow)]
@@ -20,14 +20,14 @@ pub(super) struct ProviderView<'i> {
     pub(super) packages: Vec<PackageView<'i>>,
 }
 
-/// An index of a provider, as a description of the version needs it.
+/// The fields of a provider's index that a description of the version needs.
 #[derive(Deserialize)]
 pub(super) struct SourceView<'i> {
     #[serde(default)]
     pub(super) source: Option<&'i str>,
 }
 
-/// A key, as it is answered.
+/// A signing key, in the form in which it is served.
 #[derive(Deserialize, Serialize)]
 pub(super) struct SigningKeyView<'i> {
     #[serde(borrow)]
@@ -48,7 +48,7 @@ pub(super) struct PackageView<'i> {
     pub(super) h1: Option<&'i str>,
 }
 
-/// An index of any provider, as the mirror needs it.
+/// The fields of a provider's index that the mirror needs.
 #[derive(Deserialize)]
 pub(super) struct MirrorView<'i> {
     #[serde(borrow)]
@@ -57,7 +57,7 @@ pub(super) struct MirrorView<'i> {
     pub(super) offered: Vec<OfferedPackage>,
 }
 
-/// One platform's zip, as the mirror needs it.
+/// The fields of one platform's zip that the mirror needs.
 #[derive(Deserialize)]
 pub(super) struct MirroredView<'i> {
     pub(super) platform: &'i str,
