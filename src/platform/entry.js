@@ -1,10 +1,11 @@
-// The Worker's entry. It drives reads by `entry.rs` at the platform's own speed: it reads from KV, makes responses, and
-// decides nothing. All else is for the Worker that worker-build makes of `lib.rs`.
+// The Worker's entry. It drives reads with `entry.rs` at the platform's own speed: it reads from KV, makes
+// responses, and decides nothing. The Worker that worker-build generates from `lib.rs` handles everything
+// else.
 import Worker, { Machine } from "./wasm.js";
 
 const { start, begin, finish, finish_several, resume } = Machine;
 
-/** The first character of what the machine says, as in `entry.rs`. */
+/** The first character of a text from the machine, as in `entry.rs`. */
 const ANSWER = "a";
 const READ = "r";
 const CONTINUE = "c";
@@ -45,12 +46,12 @@ export default {
   },
 };
 
-/** A value of a read of several keys with its metadata, both null where there is none. */
+/** A value of a read of several keys with its metadata; both are null if the key has no value. */
 function pair(found) {
   return [found?.value ?? null, found?.metadata ?? null];
 }
 
-/** Makes the response of an answer as `answer` of `entry.rs` writes it; `value` is what was read from KV. */
+/** Makes the response from an answer as `lines` of `entry.rs` writes it; `value` is the value that was read from KV. */
 function respond(answer, value, env) {
   const line = answer.indexOf("\n") + 1;
   const point = answer.indexOf("\n", line) + 1;
@@ -65,10 +66,10 @@ function respond(answer, value, env) {
 
 const heads = new Map();
 const MOST_HEADS = 64;
-/** Longer ones have an ETag or a URL in them, and hardly repeat. */
+/** Longer heads contain an ETag or a URL, and hardly repeat. */
 const REPEATED_CHARACTERS = 160;
 
-/** All other answers have one of a few heads, so that each of those is parsed once. */
+/** All other answers have one of a few heads, so each head is parsed only once. */
 function parsed(head) {
   if (head.length > REPEATED_CHARACTERS) return JSON.parse(head);
   const known = heads.get(head);
@@ -87,7 +88,10 @@ function count(env, point) {
   }
 }
 
-/** Continues a request where the machine stopped. worker-build replaces an instance of the wasm when a method of its class throws what a trap throws. */
+/**
+ * Continues a request where the machine stopped. worker-build replaces an instance of the wasm when a method
+ * of its class throws the error of a trap.
+ */
 Worker.prototype.resume = async function (request, ticket, value) {
   return resume(request, this.env, this.ctx, ticket, value);
 };

@@ -1,4 +1,5 @@
-//! The reads that `entry.js` drives, with as few crossings into wasm as possible. What crosses is text.
+//! The reads that `entry.js` drives, with as few calls into wasm as possible. Only text passes between the
+//! two.
 
 use std::cell::OnceCell;
 
@@ -20,35 +21,36 @@ use super::http::Url;
 use super::tickets::Tickets;
 use super::{CACHE, Cloudflare, analytics, config, kv, serve};
 
-/// The first character of each text that `entry.js` gets.
+/// The first character of each text that `entry.js` receives.
 mod tag {
     /// An [answer](super::lines).
     pub(super) const ANSWER: char = 'a';
     /// A [read](super::read) to do.
     pub(super) const READ: char = 'r';
-    /// The ticket of a request that [`Machine::resume`](super::Machine::resume) continues.
+    /// The ticket of a request to continue with [`Machine::resume`](super::Machine::resume).
     pub(super) const CONTINUE: char = 'c';
-    /// Nothing: the fetch event has to answer the request from its beginning.
+    /// Nothing: the fetch event must answer the request from its beginning.
     pub(super) const FETCH: char = 'f';
 }
 
-/// How many bytes of a request may wait with it. A client that goes while KV is read leaves them behind, and must
-/// not fill the isolate. What clients send is a tenth of it.
+/// Maximum number of bytes of a request that are kept while it waits. A client that disconnects during the
+/// read of KV leaves them in memory, and they must not fill the isolate. Clients send a tenth of it.
 const MAX_WAITING_BYTES: usize = 1024;
 
 thread_local! {
     static ENTRY: OnceCell<Entry<'static>> = const { OnceCell::new() };
 }
 
-/// The functions that `entry.js` calls. It is a class because worker-build exports nothing else.
+/// The functions that `entry.js` calls. They are methods of a class because worker-build exports nothing
+/// else.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Machine;
 
 #[wasm_bindgen]
 impl Machine {
-    /// Reads the configuration, and returns whether that is new and can be used. The first request of an isolate would
-    /// otherwise wait until the code of the whole registry is compiled.
+    /// Reads the configuration, and returns whether it is new and valid. Otherwise the first request of an
+    /// isolate would wait until the code of the whole registry is compiled.
     pub fn start(env: &Env) -> bool {
         ENTRY.with(|entry| {
             entry.get().is_none()
@@ -56,7 +58,7 @@ impl Machine {
         })
     }
 
-    /// Begins to answer a GET or HEAD. What comes back begins with a [tag].
+    /// Begins to answer a GET or HEAD. The result begins with a [tag].
     pub fn begin(
         method: &str,
         url: String,
@@ -81,8 +83,8 @@ impl Machine {
         })
     }
 
-    /// Finishes with what KV has: its metadata in JSON, and its value where that was wanted in bytes. What comes
-    /// back begins with a [tag], and is no read.
+    /// Completes a read with the value that KV has: its metadata in JSON, and the value itself if it was
+    /// requested in bytes. The result begins with a [tag], and is not another read.
     pub fn finish(
         ticket: u32,
         metadata: &str,
@@ -96,8 +98,9 @@ impl Machine {
         })
     }
 
-    /// Finishes with what KV has for several keys, in their order and in JSON:
-    /// `[["…",{…}],[null,null]]`, each a value and its metadata. What comes back begins with a [tag], and is no read.
+    /// Completes a read with the values that KV has for several keys, in their order and in JSON:
+    /// `[["…",{…}],[null,null]]`, each a value and its metadata. The result begins with a [tag], and is not
+    /// another read.
     pub fn finish_several(ticket: u32, found: &str, now: f64) -> String {
         ENTRY.with(|entry| match entry.get() {
             Some(entry) => entry.finish_several(ticket, found, whole(now)),
@@ -105,8 +108,8 @@ impl Machine {
         })
     }
 
-    /// Continues a request with the value that KV has. Where nothing waits under its ticket, because others have
-    /// overwritten it or the instance was replaced, the request is answered from its beginning.
+    /// Continues a request with the value that KV has. If its ticket has no waiting value, because others
+    /// have overwritten it or the instance was replaced, the request is answered from its beginning.
     pub fn resume(
         request: web_sys::Request,
         env: Env,
@@ -134,19 +137,19 @@ struct Entry<'a> {
     waiting: Tickets<Waiting>,
 }
 
-/// A request that JavaScript comes back for.
+/// A request that waits for JavaScript.
 enum Waiting {
-    /// With its index.
+    /// A read that waits for its index.
     Read(PendingRead),
-    /// To resume it.
+    /// A request to resume.
     Rest(Box<Unfinished<()>>),
 }
 
 impl Entry<'static> {
-    /// `None`: the configuration cannot be used, and the fetch event tells why.
+    /// Returns `None` if the configuration cannot be used. The fetch event reports the reason.
     fn start(env: &Env) -> Option<Self> {
         let config = config(env).ok()?;
-        // Whether all bindings are there.
+        // Fails unless all bindings exist.
         Cloudflare::new(env.clone()).ok()?;
         Some(Self {
             config,
@@ -251,8 +254,8 @@ impl Entry<'_> {
 
 /// Returns the description of a read of KV, in JSON:
 /// `{"ticket":7,"key":"…","options":{"type":"stream","cacheTtl":30},"takes_range":false}`
-/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>). Several keys are an array, and KV gives
-/// their values as text.
+/// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#reference>). Several keys are an array,
+/// and KV returns their values as text.
 fn read(ticket: u32, keys: &[String], kind: &str, cache_seconds: u32, takes_range: bool) -> String {
     let (open, kind, close) = match keys {
         [_] => ("\"", kind, "\""),
@@ -282,9 +285,9 @@ fn read(ticket: u32, keys: &[String], kind: &str, cache_seconds: u32, takes_rang
     text
 }
 
-/// Returns an answer: its head, its line for the log and its point for the dataset of downloads, of which the last two
-/// may be empty, with a line feed after each, and then the text of its body. The head is
-/// `{"status":200,"headers":{…},"body":…}`, where the body is `"text"`, `"value"` or `null`. There is no reply without
+/// Returns an answer: its head, its log line and its point for the dataset of downloads, each followed by a
+/// line feed, and then the text of its body. The log line and the point may be empty. The head is
+/// `{"status":200,"headers":{…},"body":…}`, where the body is `"text"`, `"value"` or `null`. Every reply has
 /// a header.
 fn lines(reply: Reply<()>, line: Option<String>, point: Option<String>) -> String {
     let (body, content) = match reply.body {
@@ -320,7 +323,7 @@ fn to_continue(ticket: u32) -> String {
     format!("{}{ticket}", tag::CONTINUE)
 }
 
-/// Returns a value that JavaScript has read: in bytes, or else as a stream that stays there.
+/// Returns a value that JavaScript has read: as bytes, or else as a stream that stays in JavaScript.
 fn body(value: Option<Vec<u8>>) -> Body<()> {
     match value {
         Some(bytes) => kv::text(bytes),
@@ -328,7 +331,8 @@ fn body(value: Option<Vec<u8>>) -> Body<()> {
     }
 }
 
-/// Text between quotes of JSON. A serialiser writes it in many small pieces, each by a call.
+/// Appends text that stands between quotes in JSON. A serialiser writes it in many small pieces, with a call
+/// for each.
 fn push_escaped(json: &mut String, text: &str) {
     let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     let mut rest = text;
@@ -349,7 +353,7 @@ fn push_escaped(json: &mut String, text: &str) {
     json.push_str(rest);
 }
 
-/// What the lines of an answer usually take, in bytes, besides its text.
+/// The usual size of an answer without its text, in bytes.
 const USUAL_HEAD_BYTES: usize = 768;
 
 #[cfg(test)]
@@ -401,7 +405,7 @@ mod tests {
         });
     }
 
-    /// What follows the tag, in JSON.
+    /// Returns the JSON after the tag of `text`.
     #[track_caller]
     fn after(tag: char, text: &str) -> Value {
         let line = text.lines().next().unwrap();
@@ -566,7 +570,7 @@ mod tests {
         });
     }
 
-    /// A client that goes leaves behind what waits with it.
+    /// The parts of a request that wait stay in memory if the client disconnects.
     #[test]
     fn a_read_that_would_hold_much_memory_is_left_to_the_fetch_event() {
         with_entry(|entry| {

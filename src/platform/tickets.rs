@@ -1,15 +1,15 @@
-//! Values that wait for JavaScript to come back for them.
+//! Values that wait until JavaScript comes back for them.
 
 use std::cell::{Cell, RefCell};
 
-/// How many values may wait. The oldest is overwritten by one more.
+/// Maximum number of waiting values. A further one overwrites the oldest.
 const SLOTS: u32 = 1024;
 
-/// The values that wait, each under the ticket that was given for it.
+/// The waiting values, each under its ticket.
 #[derive(Debug)]
 pub(super) struct Tickets<T> {
-    /// A value is at the remainder of its ticket. One whose client has gone stays until it is overwritten. In a
-    /// box, so that all slots together take few KiB.
+    /// The value of a ticket is at the index `ticket % PLACES`. If its client disconnected, it stays until it
+    /// is overwritten. The values are boxed, so that all places together take only a few KiB.
     slots: RefCell<Vec<Option<Box<Slot<T>>>>>,
     next: Cell<u32>,
 }
@@ -21,8 +21,8 @@ struct Slot<T> {
 }
 
 impl<T> Tickets<T> {
-    /// No values yet. The `first` ticket is any number: two instances of the wasm in one isolate, of which the older
-    /// has failed, must not give the same tickets.
+    /// Creates an empty store. The `first` ticket is any number: two instances of the wasm in one isolate,
+    /// the older of which has failed, must not issue the same tickets.
     pub(super) fn new(first: u32) -> Self {
         Self {
             slots: RefCell::default(),
@@ -30,7 +30,7 @@ impl<T> Tickets<T> {
         }
     }
 
-    /// Keeps a value, and returns its ticket.
+    /// Stores a value, and returns its ticket.
     pub(super) fn keep(&self, value: T) -> u32 {
         let ticket = self.next.get();
         self.next.set(ticket.wrapping_add(1));
@@ -38,7 +38,7 @@ impl<T> Tickets<T> {
         ticket
     }
 
-    /// Keeps a value under a ticket that another was taken with.
+    /// Stores a value under the ticket of an earlier value, which was taken.
     pub(super) fn keep_as(&self, ticket: u32, value: T) {
         let slot = slot(ticket);
         let mut slots = self.slots.borrow_mut();
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Nobody may get the answer of somebody else.
+    /// A request must never get the answer of another one.
     #[test]
     fn an_overwritten_value_is_found_by_nobody() {
         let tickets = Tickets::new(0);
