@@ -60,7 +60,7 @@ fn each_read_makes_one_kv_read_and_no_r2_operation() {
     }
 }
 
-/// The routes whose reads may name more than one key: none of a protocol is among them.
+/// The routes with reads that may name more than one key. No route of a protocol is among them.
 const WITH_SEVERAL_KEYS: [&str; 0] = [];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Statuses of releases after their publish: deprecated, withdrawn, revoked, and removed again.
+//! Statuses of releases after their publish: deprecated, withdrawn, revoked, and reset to active.
 
 use serde_json::{Value, json};
 

@@ -86,8 +86,7 @@ fn a_pull_that_fails_at_any_write_is_completed_by_the_next() {
     });
 }
 
-/// The fetches, writes and listings of a pull determine its cost (see the documentation of limits and
-/// prices).
+/// The fetches, writes and listings of a pull determine its cost (`docs/limits.md`).
 #[test]
 fn a_pull_costs_a_few_writes() {
     let pulling = Pulling::new();

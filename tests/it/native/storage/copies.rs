@@ -51,11 +51,11 @@ fn restore(registry: &Registry, facts: &[Value]) -> Value {
     restored.expect(200).json()
 }
 
-/// Copies everything into a registry that has none of it.
+/// Copies everything into an empty registry.
 fn copy(from: &Registry, to: &Registry) {
     for (sent, restored) in transfer(from, to) {
         let created = restored["created"].as_array().unwrap().len();
-        // Each registry has a format of its own, which is the same.
+        // Each registry has its own document `format`; both are the same.
         let unchanged = restored["unchanged"].as_array().unwrap();
         assert!(unchanged.iter().all(|key| key == "format"), "{restored}");
         assert_eq!(created + unchanged.len(), sent, "{restored}");

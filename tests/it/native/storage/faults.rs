@@ -63,8 +63,8 @@ struct Publish {
     new: Answers,
     /// The objects after the publish.
     objects: BTreeMap<String, Vec<u8>>,
-    /// All indices, and the keys of those that the publish writes; the latter exclude the index of a manifest from
-    /// before its version gained a platform.
+    /// All indices, and the keys of those that the publish writes. The keys do not include the index of a
+    /// manifest from before its version gained a platform.
     indices: BTreeMap<String, IndexDocument>,
     written: BTreeSet<String>,
     /// Every storage operation of the publish.

@@ -9,12 +9,12 @@ use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::{ModuleFixture, Registry};
 
-/// The document of a version that this one is older than.
+/// A document that allows changes only to newer versions than this one.
 const NEWER: &str = r#"{"oldest_writer":"99.0.0"}"#;
 
 const MESSAGE: &str = "this registry can only be changed by Terrace 99.0.0 or newer";
 
-/// A registry in an isolate of an older version than the one that has written `format`.
+/// Returns a registry whose `format` was written by a newer version, as seen from another isolate.
 fn outgrown() -> (Memory, Registry, ModuleFixture) {
     let memory = Memory::new();
     let module = ModuleFixture::of("acme", "1.0.0");
