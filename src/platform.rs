@@ -43,9 +43,9 @@ thread_local! {
     static CACHE: &'static Cache = Box::leak(Box::default());
 }
 
-/// Answers one request, from where it stopped if it was begun. Mutating requests are kept alive with
-/// `waitUntil`, and so are reads that may pull and tasks deferred by a read: a client that disconnects must
-/// not interrupt a write before its verification read.
+/// Answers one request, or continues it from where the entry stopped. Mutating requests are kept alive with
+/// `waitUntil`, and so are reads that may pull and tasks deferred by a read: a client that disconnects, such
+/// as by Ctrl-C, must not interrupt a write before its verification read.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
@@ -271,7 +271,7 @@ impl Host for Cloudflare {
             .crypto()
             .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes));
         if filled.is_err() {
-            // Predictable values must never be issued. This is not known to happen.
+            // Predictable values must never be issued. This failure is not known to occur.
             throw_str("the platform provides no random numbers");
         }
         bytes
