@@ -17,7 +17,7 @@ pub struct Cache {
     revocations_read_at: Cell<UnixTime>,
     /// When a request last started to read the revocations again.
     refresh_started_at: Cell<UnixTime>,
-    /// When this version was last seen to be allowed to write.
+    /// The time at which this version was last found to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,

@@ -182,7 +182,7 @@ impl PendingRead {
         &self.lookup.key
     }
 
-    /// The keys of the other indices, which the same operation reads. All of them are read as text.
+    /// The keys of the other indices, which the same operation reads as text.
     pub fn others(&self) -> &[IndexKey] {
         &self.lookup.others
     }

@@ -428,7 +428,7 @@ pub trait Request {
     /// The path as sent, without the query.
     fn path(&self) -> &str;
 
-    /// The query as sent, without its `?`; empty when there is none.
+    /// The query as sent, without its `?`; empty if there is none.
     fn query(&self) -> &str;
 
     /// The address of the client, as the platform knows it; empty if it is unknown. Headers that any client

@@ -445,7 +445,7 @@ pub struct IndexedPackage {
 pub struct PackagesIndex {
     /// The packages, one for each platform.
     pub packages: Vec<IndexedPackage>,
-    /// The packages that the origin offers besides.
+    /// The further packages that the origin offers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
 }

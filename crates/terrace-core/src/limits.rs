@@ -115,12 +115,13 @@ pub const SIGNED_OPERATIONS: u32 = 400;
 /// Maximum number of tokens in one list. Each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 
-/// Maximum number of indices that one read names. One operation of KV reads them, whose own limit is
+/// Maximum number of indices that one read names. One KV operation reads them; its own limit is
 /// [`INDICES_AT_ONCE`].
 pub const KEYS_OF_READ: usize = 3;
 
-/// Time for which an isolate remembers that it may change the stored documents, in seconds: a change takes at most
-/// one read of R2 for it in this time. A newer version that older ones must not write beside waits as long.
+/// Time for which an isolate remembers that it may change the stored documents, in seconds. Its changes take
+/// at most one read of R2 for this in that time. A newer version waits as long before it writes documents
+/// that older ones would damage.
 pub const FORMAT_SECONDS: u64 = 60;
 
 /// Time for which an isolate caches the list of revoked tokens, in seconds. Together with the 30 seconds of

@@ -1,6 +1,6 @@
-//! For tests: documents as they lie in other people's buckets.
+//! For tests: documents as they exist in other people's buckets.
 
-/// What is stored must be what has always been stored.
+/// Asserts that the stored form of a document has not changed.
 #[track_caller]
 pub(crate) fn assert_pinned(found: &str, pinned: &str) {
     assert_eq!(

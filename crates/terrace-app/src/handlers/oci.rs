@@ -1,4 +1,4 @@
-//! Handlers for OCI clients, besides the reads served from an index.
+//! Handlers for OCI clients, except for the reads that an index answers.
 
 pub(crate) mod blobs;
 pub(crate) mod manifests;

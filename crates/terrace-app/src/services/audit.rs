@@ -16,7 +16,7 @@ use crate::services::documents::BUSY_TRIES;
 /// The name of the metadata that contains the time of an entry.
 pub(crate) const AT: &str = "at";
 
-/// The page size when looking for the newest entry
+/// The page size of the search for the newest entry
 /// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
 const ENTRIES_PER_LISTING: u32 = 1_000;
 

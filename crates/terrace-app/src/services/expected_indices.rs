@@ -23,7 +23,7 @@ use crate::services::{origins, releases, status};
 /// Indices, each with its key.
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 
-/// The status of a package's versions, from which their indices follow besides the releases.
+/// The status of a package's versions. Their indices follow from it and from the releases.
 #[derive(Debug)]
 pub(crate) struct PackageStatus {
     /// The status of versions, including the revocation of keys that signed those in `listed`.

@@ -1,4 +1,4 @@
-//! The right to write: a version of Terrace that is older than the stored documents only reads.
+//! Write permission by version: a version of Terrace that is older than the stored documents only reads.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::storage::format::{FormatDocument, WriteDecision, Writer};
@@ -10,11 +10,11 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::documents;
 
-/// How many times the document is read while other isolates write it.
+/// Maximum number of times that the document is read while other isolates write it.
 const TRIES: u32 = 5;
 
-/// Returns if this version may change the stored documents. An isolate remembers that for
-/// [`FORMAT_SECONDS`](terrace_core::limits::FORMAT_SECONDS), so that most changes take no read for it.
+/// Checks that this version may change the stored documents. An isolate remembers this for
+/// [`FORMAT_SECONDS`](terrace_core::limits::FORMAT_SECONDS), so that most changes need no read for it.
 ///
 /// # Errors
 /// If only newer versions may, or if a newer version has just begun to write.
@@ -49,8 +49,8 @@ pub(crate) async fn ensure_may_write<P: Host>(ctx: &Context<'_, P>) -> Result<()
     Err(StoreError::Busy(key.to_string()).into())
 }
 
-/// Returns whether this version may change the stored documents; a read that would otherwise store something only
-/// answers.
+/// Returns whether this version may change the stored documents. If not, a read that would otherwise store
+/// something only answers.
 ///
 /// # Errors
 /// If storage does not answer.
@@ -65,7 +65,7 @@ pub(crate) async fn may_write<P: Host>(ctx: &Context<'_, P>) -> Result<bool, Fai
 /// Raises the oldest writer to that of a copy, if the copy's is newer.
 ///
 /// # Errors
-/// If this version is older, too.
+/// If this version is older than the copy's oldest writer.
 pub(crate) async fn raise<P: Host>(
     ctx: &Context<'_, P>,
     copied: &FormatDocument,
@@ -91,7 +91,7 @@ pub(crate) async fn raise<P: Host>(
     Err(StoreError::Busy(key.to_string()).into())
 }
 
-/// Stores the document; returns false if another isolate was faster.
+/// Stores the document. Returns `false` if another isolate was faster.
 async fn store<P: Host>(
     ctx: &Context<'_, P>,
     document: &FormatDocument,
@@ -101,7 +101,7 @@ async fn store<P: Host>(
     let facts = ctx.host.facts();
     match facts.put(&FactKey::Format, &text, &[], condition).await {
         Ok(written) => Ok(written.is_some()),
-        // The next read shows what the other isolate has written.
+        // The next read returns the document of the other isolate.
         Err(StoreError::Busy(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }

@@ -37,7 +37,8 @@ impl Coalesced {
 }
 
 /// Writes the indices that follow a fact, and again as long as the fact changes in the meantime;
-/// [`terrace_core::index`] explains why this ends with the newest. Returns whether it did.
+/// [`terrace_core::index`] explains why this ends with the newest. Returns `false` if
+/// [`limits::REFRESH_ROUNDS`] rounds do not suffice.
 pub(crate) async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,

@@ -67,15 +67,15 @@ async fn read_facts<P: Host>(
     answer(ctx, lookup, document, others, origin)
 }
 
-/// An index that was made from the facts.
+/// An index that was built from the facts.
 struct MadeIndex {
     /// The index; `None` if the facts hold nothing for it.
     document: Option<IndexDocument>,
-    /// Whether it is worth to be written: one that its origin could not confirm is too old already.
+    /// Whether the index is worth writing. One that its origin could not confirm is already outdated.
     is_worth_writing: bool,
 }
 
-/// Makes the index of a key from the facts.
+/// Builds the index of a key from the facts.
 async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex, Failure> {
     let document = match key {
         IndexKey::Versions(package)

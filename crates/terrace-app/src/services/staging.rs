@@ -1,8 +1,9 @@
 //! Staged uploads: a caller who may not read everything must upload the archives that it publishes.
 //!
-//! All owners share the stored archives: an archive is named by its digest, and a release that refers to it grants
-//! access to it. Digests are no secrets: lock files contain them. So for a publisher who may not read everything, it
-//! makes no difference which archives are stored already: only those uploaded for the same release count.
+//! All owners share the stored archives: an archive is named by its digest, and a release that refers to it
+//! grants access to it. Digests are not secret: lock files contain them. So for a publisher who may not read
+//! everything, it makes no difference which archives are stored already: only those uploaded for the same
+//! release count.
 
 use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
@@ -19,7 +20,7 @@ pub(crate) fn requires_possession<P: Host>(ctx: &Context<'_, P>, caller: &Caller
     !ctx.config.access.may_read_all(caller)
 }
 
-/// Returns the state of the staged archives of a release. They are promoted when all of them are uploaded.
+/// Promotes the staged archives of a release once all of them are uploaded. Returns the state of each.
 pub(crate) async fn promote<P: Host>(
     ctx: &Context<'_, P>,
     publication: &Publication,

@@ -34,7 +34,7 @@ pub struct Endpoint {
 pub struct Action {
     /// The HTTP method.
     pub method: Method,
-    /// Who may use it.
+    /// The callers who may use it.
     pub access: RequiredAccess,
     /// How the body is read.
     pub body: BodyHandling,
@@ -236,7 +236,7 @@ impl Action {
         }
     }
 
-    /// A change, of which an entry is written.
+    /// Marks a change that gets an entry in the audit log.
     const fn audited(self) -> Self {
         Self {
             writes: true,

@@ -183,7 +183,7 @@ impl Position {
     pub fn start_of(package: &Package) -> Self {
         let releases = FactKey::releases_of(package);
         let after = releases.strip_prefix(RELEASES).unwrap_or_default();
-        // Without the slash, because the lists of the package have not been checked yet.
+        // The slash is omitted, because the lists of the package have not been checked yet.
         let after = after.trim_end_matches('/').to_owned();
         Self::after(Section::Releases, after)
     }

@@ -20,8 +20,8 @@ pub struct ProviderAddress {
 }
 
 /// A provider that this registry mirrors: `hostname/namespace/type`.
+///
 /// The hostname belongs to another registry, and is only a name: nothing is fetched from it to answer a
-/// client.
 /// client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MirroredAddress {

@@ -1,8 +1,8 @@
 //! The fact `format`: the oldest version of Terrace that may change the stored documents.
 //!
-//! A version whose documents an older one would damage raises it before its first change. Older Workers and commands
-//! go on with reading, and refuse changes, repair, garbage collection and import. An optional field that is absent
-//! when unknown needs no raise.
+//! A version whose documents an older one would damage raises the oldest version before its first change.
+//! Older Workers and commands continue to read, and reject changes, repair, garbage collection and import. An
+//! optional field that is absent when unknown needs no raise.
 
 use std::sync::LazyLock;
 
@@ -26,34 +26,35 @@ pub struct FormatDocument {
 /// A version of Terrace that writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writer {
-    /// Its own version.
+    /// The writer's own version.
     pub version: Version,
-    /// The oldest version that may write beside it.
+    /// The oldest version that may write to the same registry.
     pub oldest: Version,
 }
 
-/// The version that this is, and the oldest one that understands each document it writes. The first is also in
-/// `Cargo.toml`, which a test compares.
+/// The running version, and the oldest one that understands every document that it writes. The first is also
+/// in `Cargo.toml`; a test compares them.
 static CURRENT: LazyLock<Writer> = LazyLock::new(|| Writer {
     version: Version::new(0, 1, 0),
     oldest: Version::new(0, 1, 0),
 });
 
-/// The decision whether a writer may change anything.
+/// The decision whether a writer may change the stored documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteDecision {
     /// It may.
     Allowed,
-    /// It may once this document is stored, if that is the first of the registry; otherwise after a wait.
+    /// It may after this document is stored: at once if that is the registry's first, otherwise after a wait.
     Store(FormatDocument),
-    /// It may after this number of seconds: isolates of an older version still remember the document before.
+    /// It may after this number of seconds, because isolates of an older version still remember the previous
+    /// document.
     Wait(u64),
     /// It may not: it is older than this version.
     Refused(Version),
 }
 
 impl Writer {
-    /// The version that this is.
+    /// Returns the running version.
     pub fn current() -> &'static Self {
         &CURRENT
     }
@@ -84,7 +85,7 @@ impl Writer {
         }
     }
 
-    /// The problem of a change that needs a newer version than this.
+    /// Returns the error for a change that needs a newer version than this.
     pub fn refusal(&self, oldest: &Version) -> Problem {
         let version = &self.version;
         Problem::Conflict(vec![format!(
@@ -95,7 +96,8 @@ impl Writer {
 }
 
 impl FormatDocument {
-    /// The document of a registry into which a copy with the document `other` is imported; `None` if it stays.
+    /// Returns the new document of a registry into which a copy with the document `other` is imported; `None`
+    /// if the document does not change.
     pub fn raised_to(&self, other: &Self, now: UnixTime) -> Option<Self> {
         (self.oldest_writer < other.oldest_writer).then(|| Self {
             oldest_writer: other.oldest_writer.clone(),

@@ -15,7 +15,7 @@
 //! ├── changes/modules/{namespace}/{name}/{system}
 //! ├── written/{index}                                          the change up to which an index was written, if many publishers wait
 //! ├── origins/{hostname}/{namespace}/{type}                     the versions and keys seen at a pulled provider's origin, by compare-and-swap
-//! ├── leases/…                                                  who is fetching from an origin, and until when
+//! ├── leases/…                                                  leases on fetches from an origin, with their expiry
 //! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap
 //! ├── standings/providers/hosted/{namespace}/{type}             statuses: deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}

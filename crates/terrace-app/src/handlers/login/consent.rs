@@ -22,7 +22,7 @@ pub(crate) async fn consent<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Redirects the person's terminal to the result, or shows an error page.
+/// Redirects the browser to the person's terminal with the result, or shows an error page.
 async fn take_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,

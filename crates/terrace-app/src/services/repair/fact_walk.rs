@@ -291,7 +291,7 @@ fn after_last(name: &str, separator: char) -> &str {
     name.rsplit(separator).next().unwrap_or(name)
 }
 
-/// Returns the list that contains a fact, besides its own index.
+/// Returns the list that contains a fact, in addition to the fact's own index.
 fn list_of(fact: &FactKey) -> Option<IndexKey> {
     match fact {
         FactKey::Release(package, _) => Some(IndexKey::Tags(package.clone())),

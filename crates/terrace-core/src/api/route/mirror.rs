@@ -80,7 +80,7 @@ pub(super) fn check_base_url(hostname: &str, rest: &[&str]) -> Result<(), Proble
     }
 }
 
-/// The error for such paths, which appears in the client's log and in a browser. With a 404, the client would
-/// silently use another source.
+/// The error for a base URL without its final slash. It appears in the client's log and in a browser. With a
+/// 404, the client would silently use another source.
 const NO_SLASH: &str = "this is not a path of the network mirror: the url of network_mirror must end \
     in a slash, as in https://<this registry>/mirror/";

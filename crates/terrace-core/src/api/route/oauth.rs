@@ -5,7 +5,7 @@
 pub enum OAuthRoute {
     /// `/oauth/exchange`: token exchange for CI jobs.
     Exchange,
-    /// `/oauth/authorize`: the page that a terminal opens in a browser.
+    /// `/oauth/authorize`: the page that a terminal opens in a browser to sign in.
     Authorize,
     /// `/oauth/callback`: the page to which the identity provider redirects the browser.
     Callback,

@@ -59,7 +59,7 @@ pub struct ProviderAnswer {
     pub id_token: Option<String>,
     /// The token for the provider's own API.
     pub access_token: Option<String>,
-    /// The error code.
+    /// The error code of a response without tokens.
     pub error: Option<String>,
     /// The error in words.
     pub error_description: Option<String>,

@@ -13,7 +13,7 @@ pub enum RulesError {
     /// The text is not JSON, or an object has a duplicate member.
     #[error("the rules cannot be parsed as JSON: {0}")]
     Json(String),
-    /// The JSON is not a list, or an empty one.
+    /// The JSON is not a list, or is an empty one.
     #[error("the rules must be a list of at least one object, such as {example}", example = EXAMPLE)]
     NoList,
     /// The number of rules exceeds the limit.

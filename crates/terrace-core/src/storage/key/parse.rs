@@ -106,7 +106,7 @@ impl FactKey {
     }
 
     /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
-    /// [`FactKey::parse`] reads those that are exported, and the others lie below one of [`NOT_EXPORTED`].
+    /// [`FactKey::parse`] reads the lasting ones, and the others are below one of [`PASSING`].
     pub fn is_exported(&self) -> bool {
         match self {
             Self::Release(..)

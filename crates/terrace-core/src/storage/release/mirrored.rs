@@ -31,7 +31,7 @@ pub struct MirroredRelease {
     pub signed: Option<SignedDocument>,
     /// The mirrored packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
-    /// The packages that its origin offers besides, ascending by platform: each is stored when a client
+    /// The further packages that its origin offers, ascending by platform: each is stored when a client
     /// requests it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,

@@ -133,7 +133,7 @@ pub(super) fn keys(issuer: &str) -> IssuerKeys {
     IssuerKeys::parse(&issuer.parse().unwrap(), body.as_bytes()).unwrap()
 }
 
-/// Returns the rules of the tests' registry.
+/// Returns the trusted publishers of the tests' registry.
 pub(super) fn publishers() -> TrustedPublishers {
     let rules = json!([
         {
