@@ -246,7 +246,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowher
     }
 }
 
-/// An interrupted delete leaves such tags behind, and so does one that a push has overtaken.
+/// Such tags are left by an interrupted delete, and by one that a push has overtaken.
 #[test]
 fn tags_of_a_lost_manifest_are_removed_by_the_next_delete() {
     let (memory, registry) = in_memory();
