@@ -18,8 +18,8 @@ use worker::{Delay, web_sys};
 /// The size of one read, in bytes.
 const CHUNK_BYTES: u32 = 256 * 1024;
 
-/// How far a client may lag behind storage, in bytes. The difference is buffered in memory, of which all
-/// requests together have 128 MB.
+/// How far a client may lag behind storage, in bytes. The difference is buffered in memory; all requests
+/// together have 128 MB of it.
 const LAG_BYTES: u32 = 8 * 1024 * 1024;
 
 /// How long a reader may accept nothing, and an origin send nothing, in seconds.
