@@ -336,7 +336,7 @@ pub struct Download<S> {
     pub stream: Option<S>,
 }
 
-/// One request to an identity provider. Redirects are not followed: what a provider states about itself must
+/// One request to an identity provider. Redirects are not followed: a provider's statements about itself must
 /// come from its own URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRequest {

@@ -38,7 +38,7 @@ impl References {
     }
 }
 
-/// Returns what a caller may see of a repository.
+/// Returns the view that a caller has of a repository.
 pub(crate) fn visibility<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,

@@ -6,7 +6,7 @@
 //! id        16 hexadecimal digits
 //! claims    base64url of three lines: the expiry, as seconds since 1970 or empty; the scopes; the name
 //! mac       base64url of HMAC-SHA-256 over everything before it, with a key derived from the admin token
-//! checksum  8 hexadecimal digits of SHA-256 over everything before it: tells typos from forgeries
+//! checksum  8 hexadecimal digits of SHA-256 over everything before it: distinguishes typos from forgeries
 //! ```
 
 use std::fmt;
