@@ -166,7 +166,6 @@ impl Crowd {
         statuses
     }
 
-    /// Publishes, and retries after a 503. Returns the status of each attempt.
     async fn publisher(&self, released: &Released, location: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
         for _ in 0..TRIES {
@@ -184,7 +183,8 @@ impl Crowd {
         statuses
     }
 
-    /// Sets a status of a version, and retries after a 503. Returns the status of each attempt.
+    /// Sets a status of a version, and retries after a 503, or a 404 before its publish. Returns the status
+    /// of each attempt.
     async fn status_setter(&self, path: &str, state: &str, location: usize) -> Vec<u16> {
         let body = json!({ "state": state, "reason": "a test" }).to_string();
         let sent = Sent::new("PUT", path).bearing(TOKEN).body(body);

@@ -20,7 +20,8 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 type Vars = &'static [(&'static str, &'static str)];
 
-/// The two signers of archive URLs, which differ in how they look up archives: the Worker and the bucket.
+/// The two signers of archive URLs, the Worker and the bucket. The signer is also the one that is asked about
+/// archives.
 const MODES: [Vars; 2] = [&[], &S3];
 
 /// The number of publishes that are broken several times.
