@@ -32,6 +32,7 @@ pub(crate) async fn set_status<P: Host>(
     loop {
         let (stored, unchanged) =
             documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
+        let is_stored = stored.is_some();
         let stored = stored.unwrap_or_default();
         let mut statuses = stored.clone();
         let before = replace(&mut statuses, version, status.clone())?;
@@ -42,7 +43,10 @@ pub(crate) async fn set_status<P: Host>(
             return Err(Problem::Forbidden(message.to_owned()).into());
         }
         let state_and_reason = |it: &ReleaseStatus| (it.state, it.reason.clone());
-        if before.as_ref().map(state_and_reason) == status.as_ref().map(state_and_reason) {
+        let is_same =
+            before.as_ref().map(state_and_reason) == status.as_ref().map(state_and_reason);
+        // A document of which the audit log records a change must exist, or its absence looks like a loss.
+        if is_same && is_stored {
             // The status is unchanged, but its indices may be missing.
             return Ok(stored);
         }

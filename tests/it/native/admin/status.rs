@@ -38,6 +38,17 @@ fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, bool) {
     (download.status, blob.status, list.text().contains("1.0.0"))
 }
 
+/// The audit log records the change, and `terrace admin verify` looks for its document.
+#[test]
+fn an_active_version_set_to_active_leaves_the_document_of_the_recorded_change() {
+    let (memory, registry, fixture) = published();
+    let key = format!("standings/modules/{}", fixture.address);
+    assert!(!memory.keys().contains(&key));
+    set_state(&registry, &fixture, "1.0.0", "active").expect(200);
+    assert!(memory.keys().contains(&key));
+    assert_eq!(seen(&registry, &fixture), (200, 307, true));
+}
+
 #[test]
 fn a_status_that_fails_at_any_write_is_completed_by_a_retry() {
     for (from, to, wanted) in [
