@@ -1,5 +1,5 @@
 // `npm run cost`: estimates the monthly cost of registries, and writes it into docs/cost.md. The counts come
-// from docs/operations.json, which tests/clients/cost.test.mjs compares with the Worker's operations.
+// from docs/operations.json, which tests/clients/worker/cost.test.mjs compares with the Worker's operations.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -24,7 +24,7 @@ await main(async () => {
   const env = { ...process.env, TERRACE_SOAK_SECONDS: String(seconds) };
   const limits = Object.fromEntries(["test", "file"].map((name) => [name, LIMITS[name] + seconds * 1000]));
   const { output } = await step(`using a registry for ${seconds} seconds`, async () => {
-    const result = await runTestFiles(["tests/clients/soak.test.mjs"], { env, limits });
+    const result = await runTestFiles(["tests/clients/worker/soak.test.mjs"], { env, limits });
     if (result.error) throw result.error;
     return result;
   });

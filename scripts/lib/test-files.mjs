@@ -30,9 +30,9 @@ export async function testsUnderWay() {
   return lines.flat();
 }
 
-/** Returns the test files in a folder of `tests`. */
+/** Returns the test files in a folder of `tests` and in its folders. */
 export async function testFiles(folder) {
-  const files = (await readdir(join(root, "tests", folder))).filter((file) => file.endsWith(".test.mjs"));
+  const files = (await readdir(join(root, "tests", folder), { recursive: true })).filter((file) => file.endsWith(".test.mjs"));
   return files.sort().map((file) => join("tests", folder, file));
 }
 

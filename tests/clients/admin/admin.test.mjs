@@ -1,0 +1,334 @@
+// Repair, verification, garbage collection and copies of a whole registry, by the built command against the
+// built Worker.
+import assert from "node:assert/strict";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import { cli } from "../../../scripts/build.mjs";
+import { newSecrets } from "../../../scripts/server.mjs";
+import { sha256 } from "../support/archives.mjs";
+import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
+import { run, unlessOnPath } from "../support/programs.mjs";
+import { inBothModes, registryOf, useRegistry } from "../support/registry.mjs";
+import { HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, test } from "../support/testing.mjs";
+
+const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
+const REPOSITORY = "team/tools";
+
+const READS = [
+  "/v1/providers/acme/hello/versions",
+  `/v1/providers/acme/hello/1.0.0/download/${HERE.replace("_", "/")}`,
+  "/v1/modules/acme/greeting/aws/versions",
+  "/v1/modules/acme/greeting/aws/1.0.0/download",
+  "/mirror/origin.example/acme/widget/index.json",
+  "/mirror/origin.example/acme/widget/1.0.0.json",
+  "/v2/providers/acme/hello/tags/list",
+  "/v2/providers/acme/hello/manifests/1.0.0",
+  "/v2/modules/acme/greeting/aws/manifests/1.0.0",
+  `/v2/${REPOSITORY}/tags/list`,
+  `/v2/${REPOSITORY}/manifests/Latest`,
+];
+
+/** The status changes of the published releases. */
+const STANDINGS = [
+  ["modules/acme/greeting/aws/1.0.0", "withdrawn"],
+  ["providers/acme/hello", "deprecated"],
+  ["providers/acme/hello/1.1.0+b", "revoked"],
+];
+const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
+
+/** Five releases, the keys, two status documents, a token; two links, a manifest and a tag. */
+const DOCUMENTS = 14;
+
+/** Runs `terrace admin` against a registry. */
+async function admin(registry, ...args) {
+  const result = await run(cli, ["admin", ...args, "--json"], { env: { ...process.env, ...registry.env } });
+  return { ...result, json: JSON.parse(result.stdout.toString() || "null") };
+}
+
+/** Runs `terrace admin`, which must succeed. */
+async function does(registry, ...args) {
+  const { code, output, json } = await admin(registry, ...args);
+  assert.equal(code, 0, output);
+  return json;
+}
+
+/** Returns a registry's answers, without the parts that differ between registries and over time. */
+async function answers(registry) {
+  const found = {};
+  for (const path of READS) {
+    const response = await registry.request(path);
+    assert.equal(response.status, 200, path);
+    const text = (await response.text()).replaceAll(/https?:\/\/[^"]*?([0-9a-f]{64}\.[^"?]*)(\?[^"]*)?/g, "$1");
+    const { headers } = response;
+    found[path] = { text, etag: headers.get("etag"), digest: headers.get("docker-content-digest") };
+  }
+  return found;
+}
+
+async function fill(registry, key) {
+  await registry.trusts("acme", key);
+  await registry.publishes(
+    provider({ address: "acme/hello", version: "1.0.0", key }),
+    provider({ address: "acme/hello", version: "1.1.0+b", key }),
+    mirrored("origin.example", key, provider({ address: "acme/widget", version: "1.0.0", key })),
+    module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
+    module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more"), format: "tar.gz" }),
+  );
+  const { status } = await registry.admin("POST", "/admin/v1/tokens", JSON.stringify({ name: "ci", scopes: ["read"] }));
+  assert.equal(status, 201);
+  await push(registry);
+  for (const [path, state] of STANDINGS) {
+    const body = JSON.stringify({ state, reason: "a test" });
+    const { status } = await registry.admin("PUT", `/admin/v1/${path}/standing`, body);
+    assert.equal(status, 200, path);
+  }
+}
+
+/** Pushes an artifact with one layer, as OCI clients do. */
+async function push(registry) {
+  const authorization = `Basic ${Buffer.from(`me:${registry.secrets.adminToken}`).toString("base64")}`;
+  const put = async (method, path, body, type) => {
+    const headers = { authorization, ...(type && { "content-type": type }) };
+    const response = await registry.request(`/v2/${REPOSITORY}/${path}`, { method, headers, body });
+    assert.equal(response.status, 201, `${path}: ${await response.text()}`);
+  };
+  const blob = async (text) => {
+    const digest = `sha256:${sha256(text)}`;
+    await put("POST", `blobs/uploads/?digest=${digest}`, text);
+    return { mediaType: "application/octet-stream", digest, size: text.length };
+  };
+  const [config, layer] = [await blob("{}"), await blob("a layer")];
+  const manifest = { schemaVersion: 2, mediaType: MANIFEST, artifactType: "a/b", config, layers: [layer] };
+  await put("PUT", "manifests/Latest", JSON.stringify(manifest), MANIFEST);
+}
+
+inBothModes((mode) => {
+  const registry = useRegistry({ mode });
+  const copy = useRegistry({ mode });
+  const directory = scratch();
+  const keyDirectory = scratch();
+
+  before(async () => fill(registry, await newKey(keyDirectory)));
+
+  test("verification of an undamaged registry finds no faults", async () => {
+    const { status, documents, audit_entries, archives, hashed_bytes, bytes, orphans } = await does(registry, "verify");
+    assert.equal(status, "ok");
+    assert.deepEqual({ documents: documents - audit_entries, orphans }, { documents: DOCUMENTS, orphans: 0 });
+    assert.ok(audit_entries > 10, `${audit_entries}`);
+    assert.equal(archives, 6 + 6 + 2 + 2);
+    assert.equal(hashed_bytes, bytes);
+  });
+
+  test("an export can be verified with sha256sum, and a second export downloads nothing", async (t) => {
+    const first = await does(registry, "export", directory);
+    assert.equal(first.fetched, first.archives);
+    assert.equal((await does(registry, "export", directory)).fetched, 0);
+    assert.equal(unlessOnPath("sha256sum"), false);
+    const checked = await run("sha256sum", ["-c", "--quiet", "SHA256SUMS"], { cwd: directory });
+    assert.equal(checked.code, 0, checked.output);
+    t.diagnostic(`${first.documents} documents and ${first.archives} archives of ${first.bytes} bytes`);
+    const release = await readFile(join(directory, "facts/releases/providers/hosted/acme/hello/1.1.0+b.json"), "utf8");
+    assert.equal(JSON.parse(release).address, "acme/hello");
+    // A damaged file of the copy is downloaded again.
+    const [name] = (await readFile(join(directory, "SHA256SUMS"), "utf8")).match(/archives\/\w+\.zip/);
+    await writeFile(join(directory, name), "damaged");
+    assert.equal((await does(registry, "export", directory)).fetched, 1);
+  });
+
+  test("a copy contains the audit log, and a later copy does not overwrite it", async () => {
+    const { entries } = await does(registry, "audit", "--verify", "--copy", directory);
+    assert.deepEqual(entries, (await does(registry, "audit", "--verify")).entries);
+    const first = join(directory, "facts/audit/000000000001.json");
+    const last = join(directory, `facts/audit/${`${entries.length + 1}`.padStart(12, "0")}.json`);
+    const right = await readFile(first, "utf8");
+    await writeFile(first, right.replace('"root"', '"mallory"'));
+    const changed = await admin(registry, "export", directory);
+    assert.equal(changed.code, 3, changed.output);
+    assert.match(changed.output, /audit\/000000000001 differs from the older copy/);
+    await writeFile(first, right);
+    await writeFile(last, right);
+    const taken = await admin(registry, "export", directory);
+    assert.equal(taken.code, 3, taken.output);
+    assert.match(taken.output, /is in the older copy but not in the registry/);
+    await rm(last);
+    await does(registry, "export", directory);
+  });
+
+  test("a registry imported from a copy gives the same answers", async (t) => {
+    const imported = await does(copy, "import", directory);
+    assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: DOCUMENTS, unchanged: 0, sent: 16 });
+    assert.deepEqual(await answers(copy), await answers(registry));
+    for (const place of [registry, copy]) assert.equal((await place.request(REVOKED)).status, 410);
+    assert.equal((await does(copy, "verify")).status, "ok");
+    assert.deepEqual((await does(copy, "reindex")).rewritten, []);
+    const again = await does(copy, "import", directory);
+    assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: DOCUMENTS, sent: 0 });
+    // A copy of the copy differs only in its name and in the log, because each registry has its own.
+    const second = scratch(t);
+    await does(copy, "export", second);
+    const sums = async (place) => {
+      const lines = (await readFile(join(place, "SHA256SUMS"), "utf8")).split("\n");
+      return lines.filter((line) => !line.includes(" facts/audit/"));
+    };
+    assert.deepEqual(await sums(second), await sums(directory));
+    const { entries } = await does(copy, "audit", "--verify");
+    assert.ok(entries.every(({ what }) => /^(PUT|POST) \/admin\/v1\/(facts|reindex)$/.test(what)), JSON.stringify(entries));
+  });
+
+  test("a version published with other bytes stays, and is reported", async (t) => {
+    const other = await registryOf(t, { mode });
+    await other.publishes(module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("something else") }));
+    const { code, output } = await admin(other, "import", directory);
+    assert.equal(code, 4, output);
+    assert.match(output, /already has releases\/modules\/acme\/greeting\/aws\/1\.0\.0 with other bytes/);
+    const { modules } = await other.json("/v1/modules/acme/greeting/aws/versions");
+    assert.deepEqual(modules[0].versions.map(({ version }) => version), ["1.0.0", "1.1.0"]);
+  });
+
+  withEachClient((client) => {
+    test("a lock file of one registry is valid for the other", async (t) => {
+      const files = { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") };
+      const here = await client.workspace(t, registry, files);
+      await here.runs("init");
+      const locked = await here.read(".terraform.lock.hcl");
+      const there = await client.workspace(t, copy, { ...files, ".terraform.lock.hcl": locked });
+      await there.runs("init", "-lockfile=readonly");
+    });
+  });
+
+  test("damage and loss are reported, and nothing is changed", async (t) => {
+    const { archives, now } = (await copy.admin("GET", "/admin/v1/archives")).answer;
+    assert.ok(now > 1_700_000_000);
+    const { key } = archives.find(({ key }) => key.endsWith(".zip"));
+    await copy.overwrite(key, "other bytes");
+    const { code, output } = await admin(copy, "verify");
+    assert.equal(code, 3);
+    assert.match(output, new RegExp(`${key} has other contents`));
+    const exported = await admin(copy, "export", scratch(t));
+    assert.equal(exported.code, 3, exported.output);
+    assert.match(exported.output, /has other contents/);
+  });
+
+  test("an unreferenced archive is reported, marked and kept for an hour", async () => {
+    const release = module({ address: "acme/left/aws", version: "1.0.0", files: saying("behind") });
+    const { answer } = await registry.admin("PUT", release.path, JSON.stringify(release.body));
+    const [{ upload, sha256: digest }] = answer.missing;
+    await fetch(upload.url, { method: "PUT", headers: upload.headers, body: release.archives.get(digest) });
+    assert.deepEqual((await does(registry, "gc")).mark, []);
+    // The clock of storage has a resolution of seconds, and an object that is 0 seconds old is not older than
+    // 0 seconds.
+    await new Promise((done) => setTimeout(done, 1_100));
+    assert.equal((await does(registry, "verify", "--quick")).orphans, 1);
+    const key = `archives/${digest}.zip`;
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s")).mark, [key]);
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).marked, [key]);
+    assert.equal((await does(registry, "gc", "--older-than", "0s")).waiting, 1);
+    // A publish that refers to the archive keeps it.
+    await registry.publishes(release);
+    assert.deepEqual((await does(registry, "gc", "--older-than", "0s", "--yes")).kept, [key]);
+    assert.equal((await does(registry, "verify")).orphans, 0);
+  });
+
+  test("a release removed from the bucket is reported, and can be restored from the copy", async (t) => {
+    const key = "releases/modules/acme/greeting/aws/1.1.0";
+    const named = new RegExp(`${key} is missing, but entry \\d+ of the audit log records its publication`);
+    await does(registry, "export", directory);
+    const sums = await readFile(join(directory, "SHA256SUMS"), "utf8");
+    await registry.remove(key);
+    for (const command of [["verify", "--quick"], ["gc", "--older-than", "0s", "--yes"], ["export", directory], ["export", scratch(t)]]) {
+      const { code, output } = await admin(registry, ...command);
+      assert.equal(code, 3, `${command}: ${output}`);
+      assert.match(output, named);
+    }
+    assert.equal(await readFile(join(directory, "SHA256SUMS"), "utf8"), sums);
+    const compared = await admin(registry, "verify", "--quick", "--copy", directory);
+    assert.equal(compared.code, 3, compared.output);
+    assert.match(compared.output, new RegExp(`${key} is in .* but not in the registry`));
+    const walked = await admin(registry, "reindex");
+    assert.equal(walked.code, 3, walked.output);
+    assert.match(walked.output, /acme\/greeting\/aws@1\.1\.0 was published, but its release document is missing/);
+    const other = module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("something else") });
+    const { status, answer } = await registry.publish(other);
+    assert.equal(status, 409, JSON.stringify(answer));
+    assert.match(answer.errors[0], /was published with other bytes, and its release is missing in storage/);
+    assert.equal((await does(registry, "verify", "--quick", "--accept-loss", "acme/greeting/aws@1.1.0")).status, "ok");
+    assert.equal((await does(registry, "import", directory)).created, 1);
+    assert.equal((await does(registry, "verify", "--copy", directory)).status, "ok");
+    await does(registry, "export", directory);
+  });
+});
+
+/** Writes a copy of a boring-registry's bucket, which contains no manifest. */
+async function boringBucket(place, key) {
+  const write = async (path, bytes) => {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), bytes);
+  };
+  const keys = { gpg_public_keys: [{ key_id: "0", ascii_armor: key.publicKey }] };
+  await write("providers/acme/signing-keys.json", JSON.stringify(keys));
+  for (const version of ["1.0.0", "1.1.0"]) {
+    const { body, archives } = await provider({ address: "acme/hello", version, key });
+    const at = (name) => `providers/acme/hello/${name}`;
+    const sums = `terraform-provider-hello_${version}_SHA256SUMS`;
+    await write(at(sums), body.shasums);
+    await write(at(`${sums}.sig`), Buffer.from(body.signature, "base64"));
+    for (const { filename, sha256: digest } of body.packages) await write(at(filename), archives.get(digest));
+    const packed = module({ address: "acme/greeting/aws", version, files: saying(version), format: "tar.gz" });
+    const [bytes] = packed.archives.values();
+    await write(`modules/acme/greeting/aws/acme-greeting-aws-${version}.tar.gz`, bytes);
+  }
+}
+
+test("a copy of a boring-registry's bucket is published, and publishing it again uploads nothing", async (t) => {
+  const registry = await registryOf(t, {});
+  const bucket = scratch(t);
+  await boringBucket(bucket, await newKey(scratch(t)));
+  const first = await does(registry, "import", bucket);
+  assert.deepEqual({ published: first.published.length, unchanged: first.unchanged.length }, { published: 4, unchanged: 0 });
+  const second = await does(registry, "import", bucket);
+  assert.deepEqual({ published: second.published.length, unchanged: second.unchanged.length }, { published: 0, unchanged: 4 });
+  const { versions } = await registry.json("/v1/providers/acme/hello/versions");
+  assert.deepEqual(versions.map(({ version, protocols }) => [version, protocols]), [["1.0.0", ["5.0"]], ["1.1.0", ["5.0"]]]);
+  const { modules } = await registry.json("/v1/modules/acme/greeting/aws/versions");
+  assert.equal(modules[0].versions.length, 2);
+  assert.equal((await does(registry, "verify")).orphans, 0);
+});
+
+test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) => {
+  const stateDir = scratch(t);
+  const secrets = newSecrets();
+  const starts = () => registryOf(t, { stateDir, secrets });
+  let registry = await starts();
+  const losesIndices = async () => {
+    await registry.stop();
+    await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
+    return starts();
+  };
+  await fill(registry, await newKey(scratch(t)));
+  const wanted = await answers(registry);
+  // The index of revocations does not exist yet: the first read creates it.
+  const whole = await does(registry, "reindex");
+  assert.deepEqual(whole.rewritten.filter((name) => name !== "revocations"), []);
+
+  registry = await losesIndices();
+  const { rewritten } = await does(registry, "reindex");
+  t.diagnostic(`${rewritten.length} indices rebuilt`);
+  assert.ok(rewritten.length > 10);
+  assert.deepEqual(await answers(registry), wanted);
+  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
+
+  registry = await losesIndices();
+  const isDone = async () => /repair: .*; complete/.test(await readFile(registry.logFile, "utf8"));
+  for (let step = 1; !(await isDone()); step += 1) {
+    assert.ok(step < 20, "the cron does not finish");
+    const response = await registry.request("/cdn-cgi/handler/scheduled");
+    assert.equal(response.status, 200, await response.text());
+  }
+  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
+  assert.deepEqual(await answers(registry), wanted);
+  assert.match(await readFile(registry.logFile, "utf8"), /repair: \d+ checked, \d+ rewritten/);
+});

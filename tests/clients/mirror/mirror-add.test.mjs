@@ -1,0 +1,121 @@
+// Providers of one registry, mirrored by address into another one, and installed from there.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import tls from "node:tls";
+
+import { cli } from "../../../scripts/build.mjs";
+import { usingProvider, withEachClient } from "../support/client.mjs";
+import { run } from "../support/programs.mjs";
+import { useRegistry } from "../support/registry.mjs";
+import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, test } from "../support/testing.mjs";
+
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
+const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** The origin's hostname in source addresses. */
+const ORIGIN = "origin.test";
+
+withEachClient((client) => {
+  const origin = useRegistry({ https: true });
+  const mirror = useRegistry({ https: true });
+  const directory = scratch();
+  let authorities;
+  let key;
+
+  before(async () => {
+    const texts = await Promise.all([origin, mirror].map(({ env }) => readFile(env.SSL_CERT_FILE, "utf8")));
+    tls.setDefaultCACertificates(texts);
+    authorities = join(directory, "authorities.pem");
+    await writeFile(authorities, texts.join("\n"));
+    key = await newKey(directory);
+    await origin.trusts("acme", key);
+    for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
+  });
+
+  /** Runs `terrace mirror …` and returns its report. */
+  async function mirrors(...args) {
+    // Its archives are on another host, which must be named as well, because it is also in a private network.
+    const archives = new URL(origin.s3.endpoint).origin;
+    const at = ["--origin", `${ORIGIN}=${origin.url}`, "--origin", `archives.test=${archives}`, "--json"];
+    const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
+    const { code, stdout, output } = await run(cli, ["mirror", ...args, ...at], { env });
+    assert.equal(code, 0, output.toString());
+    return JSON.parse(stdout.toString());
+  }
+
+  const installing = (t, version, files = {}) =>
+    client.workspace(
+      t,
+      mirror,
+      { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version), ...files },
+      {
+        config: `provider_installation {\n  network_mirror {\n    url = "${mirror.url}/mirror/"\n  }\n}\n`,
+        env: { SSL_CERT_FILE: authorities },
+      },
+    );
+
+  /** Installs from the origin itself, and returns the lock file. */
+  async function lockedAtOrigin(t, version) {
+    const services = Object.entries(origin.services).map(([name, path]) => `    "${name}" = "${new URL(path, origin.url)}"\n`);
+    const config = `host "${ORIGIN}" {\n  services = {\n${services.join("")}  }\n}\n`;
+    const files = { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version) };
+    const work = await client.workspace(t, origin, files, { config, env: { SSL_CERT_FILE: authorities } });
+    await work.runs("init");
+    return work.read(".terraform.lock.hcl");
+  }
+
+  const statuses = ({ versions }) => versions.map(({ version, status }) => `${version} ${status}`);
+
+  test("mirror add mirrors the matching versions once, with the origin's signature", { skip }, async (t) => {
+    const dry = await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0", "--dry-run");
+    assert.equal(dry.versions.length, 2);
+    await assert.rejects(mirror.json(`/mirror/${ORIGIN}/acme/hello/index.json`), /404/);
+
+    assert.deepEqual(statuses(await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0")), ["1.0.0 created", "1.1.0 created"]);
+    assert.deepEqual(statuses(await mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "~> 1.0")), ["1.0.0 unchanged", "1.1.0 unchanged"]);
+
+    const work = await installing(t, "1.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "1.0.0") });
+    await work.runs("init");
+    await work.remove(".terraform.lock.hcl");
+    await work.remove(".terraform");
+    await work.runs("init");
+    await work.remove(".terraform");
+    await work.runs("init", "-lockfile=readonly");
+  });
+
+  test("mirror sync reads a list, a lock file and a configuration", { skip }, async (t) => {
+    const list = join(scratch(t), "mirror.toml");
+    await writeFile(list, `[[provider]]\naddress = "${ORIGIN}/acme/hello"\nversions = "2.0.0"\nplatforms = ["${ELSEWHERE}"]\n`);
+    assert.deepEqual(statuses(await mirrors("sync", list)), ["2.0.0 created"]);
+    const packages = () => mirror.json(`/mirror/${ORIGIN}/acme/hello/2.0.0.json`);
+    assert.deepEqual(Object.keys((await packages()).archives), [ELSEWHERE]);
+
+    // This adds a platform to the existing version.
+    const work = await installing(t, "2.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "2.0.0") });
+    assert.deepEqual(statuses(await mirrors("sync", join(work.directory, ".terraform.lock.hcl"))), ["2.0.0 created"]);
+    assert.deepEqual(Object.keys((await packages()).archives).sort(), [ELSEWHERE, HERE].sort());
+    await work.runs("init");
+
+    assert.deepEqual(statuses(await mirrors("sync", work.directory)), ["2.0.0 unchanged"]);
+  });
+
+  test("mirror add again changes nothing, and downloads nothing", { skip }, async () => {
+    const add = () => mirrors("add", `${ORIGIN}/acme/hello`, "--versions", "1.1.0");
+    await add();
+    const stored = async () => (await mirror.admin("GET", `/admin/v1/mirror/${ORIGIN}/acme/hello/1.1.0`)).answer;
+    const before = await stored();
+    assert.equal(before.packages.length, 2);
+
+    // A download of one of these would show other bytes.
+    for (const { sha256 } of before.packages) await origin.overwrite(`archives/${sha256}.zip`, "other bytes");
+    const report = await add();
+    assert.deepEqual(statuses(report), ["1.1.0 unchanged"]);
+    assert.deepEqual(report.versions[0].stored, [HERE, ELSEWHERE].sort());
+    assert.deepEqual(report.versions[0].uploaded, []);
+    assert.deepEqual(await stored(), before);
+  });
+});

@@ -1,0 +1,288 @@
+// Pull-through in workerd, with the real clients: packages of another registry are fetched on demand.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import tls from "node:tls";
+
+import { sha256, zip } from "../support/archives.mjs";
+import { usingProvider, withEachClient } from "../support/client.mjs";
+import { openFront } from "../support/front.mjs";
+import { inBothModes, useRegistry } from "../support/registry.mjs";
+import { HERE, packaged, provider, signedProvider } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { after, before, describe, test } from "../support/testing.mjs";
+
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
+const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** The origin's hostname in source addresses, and in the names of its providers here. */
+const ORIGIN = "origin.example.com";
+
+/** The maximum time that a client waits for a pull, in milliseconds. */
+const PATIENCE_MS = 9_500;
+
+/** Starts an origin behind a front that can alter its answers, and a registry that pulls from it. */
+function usePull(mode = "presigned") {
+  const directory = scratch();
+  const found = { directory, front: null, key: null };
+  found.origin = useRegistry({ mode: "worker" });
+  before(async () => {
+    found.front = await openFront(found.origin.url, join(directory, "front"));
+    found.key = await newKey(directory);
+    await found.origin.trusts("acme", found.key);
+  });
+  after(() => found.front?.stop());
+  found.registry = useRegistry(() => ({
+    mode,
+    https: true,
+    trusts: found.front.ca,
+    vars: { TERRACE_PULL_THROUGH: `${ORIGIN}/acme/*`, TERRACE_PULL_ORIGINS: `${ORIGIN}=${found.front.url}` },
+  }));
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(found.registry.env.SSL_CERT_FILE, "utf8"), ...tls.rootCertificates]);
+  });
+  return found;
+}
+
+const list = (type) => `/mirror/${ORIGIN}/acme/${type}/index.json`;
+const packages = (type, version) => `/mirror/${ORIGIN}/acme/${type}/${version}.json`;
+
+async function bytesOf(url) {
+  const response = await fetch(url);
+  return { status: response.status, digest: sha256(Buffer.from(await response.arrayBuffer())) };
+}
+
+/** Waits until a package is served from this registry's own storage. */
+async function isStored(registry, type, version) {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const { archives } = await registry.json(packages(type, version));
+    if (!archives[HERE].url.includes("/pull/")) return archives[HERE].url;
+    assert.ok(Date.now() < deadline, "it is not stored");
+    await sleep(200);
+  }
+}
+
+withEachClient((client) => {
+  inBothModes((mode) => {
+    const pull = usePull(mode);
+
+    test("providers are installed through the registry, and again without the origin and with the origin's lock file", { skip }, async (t) => {
+      const { front, key, origin, registry } = pull;
+      await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: "acme/hello", version, key })));
+      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+      const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
+      const files = { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, "~> 1.0") };
+      const work = await client.workspace(t, registry, files, { config, env });
+      const { said } = await work.runs("init");
+      assert.match(said, /hello v1\.1\.0/);
+      await work.remove(".terraform");
+      await work.runs("init", "-lockfile=readonly");
+      await isStored(registry, "hello", "1.1.0");
+
+      // This is the lock file of the origin's users: zh hashes, from SHA256SUMS.
+      const { body } = await provider({ address: "acme/hello", version: "1.1.0", key });
+      const hashes = body.packages.map(({ sha256 }) => `    "zh:${sha256}",\n`).join("");
+      const locked = `provider "${ORIGIN}/acme/hello" {\n  version     = "1.1.0"\n  constraints = "~> 1.0"\n  hashes = [\n${hashes}  ]\n}\n`;
+      const answers = front.answers;
+      front.answers = (_, response) => response.socket.destroy() && true;
+      t.after(() => (front.answers = answers));
+      const again = await client.workspace(t, registry, { ...files, ".terraform.lock.hcl": locked }, { config, env });
+      await again.runs("init");
+    });
+  });
+});
+
+describe("concurrent clients", () => {
+  const pull = usePull();
+
+  test("32 concurrent clients cause one fetch of each document and zip", async () => {
+    const { origin, registry, front, key } = pull;
+    const type = "crowd";
+    const program = zip({ [`terraform-provider-${type}_v1.0.0`]: randomBytes(20_000_000) }, 0o755);
+    const zips = [packaged(`terraform-provider-${type}_1.0.0_${HERE}.zip`, HERE, program)];
+    await origin.publishes(signedProvider({ address: `acme/${type}`, version: "1.0.0", key, zips }));
+    front.asked.length = 0;
+
+    const crowd = (ask) => Promise.all(Array.from({ length: 32 }, ask));
+    for (const { versions } of await crowd(() => registry.json(list(type)))) assert.deepEqual(versions, { "1.0.0": {} });
+    assert.equal(front.count("/versions"), 1);
+    const urls = (await crowd(() => registry.json(packages(type, "1.0.0")))).map(({ archives }) => archives[HERE].url);
+    assert.equal(front.count("/download/"), 1);
+    assert.equal(front.count(".sig"), 1);
+    const answers = await Promise.all(urls.map(bytesOf));
+    for (const answer of answers) assert.deepEqual(answer, { status: 200, digest: sha256(program) });
+    assert.equal(front.count(".zip"), 1);
+    assert.equal((await bytesOf(await isStored(registry, type, "1.0.0"))).digest, sha256(program));
+  });
+
+  test("a zip is stored completely after its client has disconnected", async () => {
+    const { origin, registry, front, key } = pull;
+    const type = "left";
+    const program = zip({ [`terraform-provider-${type}_v1.0.0`]: randomBytes(20_000_000) }, 0o755);
+    const zips = [packaged(`terraform-provider-${type}_1.0.0_${HERE}.zip`, HERE, program)];
+    await origin.publishes(signedProvider({ address: `acme/${type}`, version: "1.0.0", key, zips }));
+    const { archives } = await registry.json(packages(type, "1.0.0"));
+    const client = new AbortController();
+    const response = await fetch(archives[HERE].url, { signal: client.signal });
+    await response.body.getReader().read();
+    client.abort();
+    assert.equal((await bytesOf(await isStored(registry, type, "1.0.0"))).digest, sha256(program));
+    assert.equal(front.asked.filter((path) => path.includes(sha256(program))).length, 1);
+  });
+});
+
+describe("a hostile origin", () => {
+  const pull = usePull();
+  let versions = 0;
+
+  /** Publishes a new version for each test, because a failed one is not retried for a while. */
+  async function published() {
+    const type = `hostile${(versions += 1)}`;
+    const release = await provider({ address: `acme/${type}`, version: "1.0.0", key: pull.key });
+    await pull.origin.publishes(release);
+    return { type, release };
+  }
+
+  /** Waits until the registry has logged a text: its output arrives a moment later. */
+  async function logged(text) {
+    const deadline = Date.now() + PATIENCE_MS;
+    for (;;) {
+      const log = await readFile(pull.registry.logFile, "utf8");
+      if (log.includes(text)) return;
+      assert.ok(Date.now() < deadline, log);
+      await sleep(100);
+    }
+  }
+
+  const redirect = (location) => (_, response) => {
+    response.writeHead(302, { location }).end();
+    return true;
+  };
+
+  for (const [what, location, told] of [
+    ["a cloud's metadata", "https://169.254.169.254/latest/meta-data/", /link-local/],
+    ["this machine", "https://127.0.0.1/", /this machine/],
+    ["this machine by its name", "https://localhost/", /this machine/],
+    ["this machine in another notation", "https://2130706433/", /this machine/],
+    ["a private network", "https://10.0.0.1/", /private/],
+    ["plain http", "http://registry.terraform.io/", /only https/],
+    ["a file", "file:///etc/passwd", /only https/],
+    ["an invalid URL", "https://", /invalid URL/],
+    ["itself, again and again", "/.well-known/terraform.json", /more than 5 redirects/],
+  ]) {
+    test(`a redirect to ${what} is not followed`, async (t) => {
+      const { type } = await published();
+      pull.front.answers = redirect(location);
+      t.after(() => (pull.front.answers = () => false));
+      const response = await pull.registry.request(list(type));
+      assert.equal(response.status, 502);
+      assert.match(await response.text(), told);
+    });
+  }
+
+  /** Returns the error answered to a request for the packages while `answers` are those of the origin. It must be logged, too. */
+  async function refused(t, type, answers, version = "1.0.0") {
+    pull.front.answers = answers;
+    t.after(() => (pull.front.answers = () => false));
+    const started = Date.now();
+    const response = await pull.registry.request(packages(type, version));
+    assert.equal(response.status, 502);
+    assert.ok(Date.now() - started < PATIENCE_MS);
+    const [told] = (await response.json()).errors;
+    await logged(`origin: ${told}`);
+    return told;
+  }
+
+  test("a version list of 10 MB is refused", async (t) => {
+    const { type } = await published();
+    const long = (path) => path.endsWith("/versions") && (() => Buffer.from(`{"versions":[${" ".repeat(10_000_000)}]}`));
+    assert.match(await refused(t, type, long), /longer than/);
+  });
+
+  test("an origin that does not answer is given up before clients give up", async (t) => {
+    const { type } = await published();
+    assert.match(await refused(t, type, () => true), /no response in time/);
+  });
+
+  test("a package document with another digest than SHA256SUMS is refused", async (t) => {
+    const { type } = await published();
+    const lying = (path) =>
+      path.includes("/download/") && ((bytes) => Buffer.from(bytes.toString().replace(/"shasum":"..../, '"shasum":"0000')));
+    assert.match(await refused(t, type, lying), /SHA256SUMS lists the sha256/);
+  });
+
+  test("a signature of another file is refused", async (t) => {
+    const { type } = await published();
+    const other = Buffer.from(await pull.key.sign("something else"), "base64");
+    assert.match(await refused(t, type, (path) => path.endsWith(".sig") && (() => other)), /signature/);
+  });
+
+  test("a version with another key than the first version is refused", async (t) => {
+    const { type } = await published();
+    const directory = join(pull.directory, "other");
+    await mkdir(directory);
+    const other = await newKey(directory);
+    await pull.origin.trusts("acme", other);
+    await pull.origin.publishes(provider({ address: `acme/${type}`, version: "1.1.0", key: other }));
+    await pull.registry.json(packages(type, "1.0.0"));
+    assert.match(await refused(t, type, () => false, "1.1.0"), /pinned signing keys/);
+  });
+
+  test("a broken connection to the origin is answered with 502, and known documents are served", async (t) => {
+    const { type } = await published();
+    await pull.registry.json(packages(type, "1.0.0"));
+    const killed = (path, response) => path.includes("/download/") && response.socket.destroy() && true;
+    const { archives } = await pull.registry.json(packages(type, "1.0.0"));
+    pull.front.answers = killed;
+    t.after(() => (pull.front.answers = () => false));
+    const response = await fetch(archives[HERE].url);
+    assert.equal(response.status, 502);
+    await pull.registry.json(packages(type, "1.0.0"));
+    await pull.registry.json(list(type));
+  });
+
+  /** Pulls a package while `answers` are those of the origin, and checks that no part of it is stored. */
+  async function spoiled(t, answers) {
+    const { type, release } = await published();
+    const { archives } = await pull.registry.json(packages(type, "1.0.0"));
+    pull.front.answers = (path, response) => path.endsWith(".zip") && answers(response);
+    t.after(() => (pull.front.answers = () => false));
+    const response = await fetch(archives[HERE].url);
+    const body = await response.arrayBuffer().then(Buffer.from, () => null);
+    const right = release.body.packages.find(({ os, arch }) => `${os}_${arch}` === HERE);
+    assert.ok(body === null || response.status === 502 || sha256(body) !== right.sha256);
+    await sleep(500);
+    const again = await pull.registry.json(packages(type, "1.0.0"));
+    assert.match(again.archives[HERE].url, /\/pull\//);
+    const failed = await fetch(again.archives[HERE].url);
+    assert.equal(failed.status, 502);
+  }
+
+  test("a zip with other bytes is not kept", async (t) => {
+    const other = zip({ "README.md": "other" });
+    await spoiled(t, () => () => other);
+    await logged("do not match the signed digest");
+  });
+
+  test("a zip that ends early is not kept", async (t) => {
+    const short = (response) => {
+      response.writeHead(200, { "content-type": "application/zip", "content-length": 1000 });
+      response.write(randomBytes(500), () => response.socket.destroy());
+      return true;
+    };
+    await spoiled(t, short);
+  });
+
+  test("a zip without a length from the origin is refused", async (t) => {
+    const chunked = (response) => {
+      response.writeHead(200, { "content-type": "application/zip" });
+      response.end(randomBytes(500));
+      return true;
+    };
+    await spoiled(t, chunked);
+  });
+});

@@ -1,0 +1,158 @@
+// A private registry by OCI: OpenTofu with configured credentials, and clients of other projects that log in.
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import tls from "node:tls";
+
+import { sha256 } from "../support/archives.mjs";
+import { usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { run, runs, unlessOnPath } from "../support/programs.mjs";
+import { inBothModes, useRegistry } from "../support/registry.mjs";
+import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, describe, test } from "../support/testing.mjs";
+import { createToken } from "../support/tokens.mjs";
+
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
+const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+const ORIGIN = "origin.invalid";
+
+function usePrivateRegistry(mode, vars) {
+  const registry = useRegistry({ mode, https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
+  const directory = scratch();
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    const key = await newKey(directory);
+    await registry.trusts("open", key);
+    const greeting = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
+    await registry.publishes(
+      mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
+      provider({ address: "open/hello", version: "1.0.0", key }),
+      greeting,
+    );
+    [registry.archive] = greeting.archives.keys();
+    registry.host = new URL(registry.url).host;
+    const { token } = await createToken(registry, "read:acme", `read:${ORIGIN}`);
+    registry.reader = token;
+  });
+  return registry;
+}
+
+withEachClient((client) => {
+  if (client.name !== "tofu") return;
+  describe("a private registry by oci_mirror", { skip: onlyLinux }, () => inBothModes((mode) => {
+    const registry = usePrivateRegistry(mode, { TERRACE_ACCESS_EXCEPT: "open" });
+
+    const files = { "main.tf": usingProvider(`${ORIGIN}/acme/widget`, "1.0.0") };
+
+    function work(t, files, credentials = "") {
+      const template = `${registry.host}/providers/$\{hostname}/$\{namespace}/$\{type}`;
+      const mirror = `provider_installation {\n oci_mirror {\n repository_template = "${template}"\n include = ["*/*/*"]\n }\n}\n`;
+      const config = `${mirror}oci_default_credentials {\n discover_ambient_credentials = false\n}\n${credentials}`;
+      return client.workspace(t, registry, files, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
+    }
+
+    const withPassword = (password) => `oci_credentials "${registry.host}" {\n username = "anybody"\n password = "${password}"\n}\n`;
+
+    test("a token as the password installs a provider and a module (6.10, 6.12)", async (t) => {
+      await (await work(t, files, withPassword(registry.reader))).runs("init");
+      const source = `oci://${registry.host}/modules/acme/greeting/local?tag=1.0.0`;
+      const found = await work(t, { "main.tf": usingModule(source).replace(/ {2}version.*\n/, "") }, withPassword(registry.reader));
+      await found.runs("init");
+      assert.deepEqual(await found.outputs(), { says: "hello" });
+    });
+
+    test("a lock file of the network mirror for two platforms is accepted by an OCI installation (5.11, 14.1)", async (t) => {
+      const found = await work(t, files, `${withPassword(registry.reader)}credentials "${registry.host}" {\n token = "${registry.reader}"\n}\n`);
+      const platforms = [HERE, ELSEWHERE].map((platform) => `-platform=${platform}`);
+      await found.runs("providers", "lock", `-net-mirror=${registry.url}/mirror/`, ...platforms);
+      assert.equal((await found.lockedHashes()).zh.length, 2);
+      await found.runs("init", "-lockfile=readonly");
+    });
+
+    test("a public namespace of a private registry needs no password (6.1)", async (t) => {
+      await (await work(t, { "main.tf": usingProvider("127.0.0.1/open/hello", "1.0.0") })).runs("init");
+    });
+
+    test("a missing password, a wrong one and a token for another namespace are reported to the user (6.4)", async (t) => {
+      assert.match(await (await work(t, files)).fails("init"), /needs the header|401|unauthorized/i);
+      assert.match(await (await work(t, files, withPassword("wrong"))).fails("init"), /not a token of this registry/);
+      const { token } = await createToken(registry, "read:globex");
+      assert.match(await (await work(t, files, withPassword(token))).fails("init"), /does not have a provider|not.* found|no available/i);
+    });
+  }));
+});
+
+describe("clients of other projects at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
+  const registry = usePrivateRegistry(mode);
+
+  /** Creates a home directory with this password in Docker's configuration. */
+  async function home(t, password) {
+    const directory = scratch(t);
+    const auth = Buffer.from(`anybody:${password}`).toString("base64");
+    await mkdir(join(directory, "docker"));
+    await writeFile(join(directory, "docker", "config.json"), JSON.stringify({ auths: password ? { [registry.host]: { auth } } : {} }));
+    const env = { ...process.env, HOME: directory, DOCKER_CONFIG: join(directory, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
+    delete env.XDG_RUNTIME_DIR;
+    return { env, cwd: directory };
+  }
+
+  for (const [program, ...args] of [
+    ["crane", "ls"],
+    ["regctl", "tag", "ls"],
+    ["oras", "repo", "tags"],
+    ["skopeo", "list-tags"],
+  ]) {
+    test(`${program} lists tags only with a token as the password (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
+      const repository = `${program === "skopeo" ? "docker://" : ""}${registry.host}/modules/acme/greeting/local`;
+      const { stdout } = await runs(program, [...args, repository], await home(t, registry.reader));
+      assert.match(stdout.toString(), /1\.0\.0/);
+      for (const password of [null, "wrong"]) {
+        const { code, output } = await run(program, [...args, repository], await home(t, password));
+        assert.notEqual(code, 0, output);
+      }
+    });
+  }
+
+  for (const [program, download] of [
+    ["crane", (repository, digest) => ["blob", `${repository}@${digest}`]],
+    ["regctl", (repository, digest) => ["blob", "get", repository, digest]],
+    ["oras", (repository, digest) => ["blob", "fetch", "--output", "-", `${repository}@${digest}`]],
+    ["skopeo", (repository) => ["--insecure-policy", "copy", `docker://${repository}:1.0.0`, "dir:pulled"]],
+  ]) {
+    test(`${program} downloads an archive with a token as the password`, { skip: unlessOnPath(program) }, async (t) => {
+      const repository = `${registry.host}/modules/acme/greeting/local`;
+      const options = await home(t, registry.reader);
+      const { stdout } = await runs(program, download(repository, `sha256:${registry.archive}`), options);
+      const bytes = program === "skopeo" ? await readFile(join(options.cwd, "pulled", registry.archive)) : stdout;
+      assert.equal(sha256(bytes), registry.archive);
+    });
+  }
+
+  test("crane logs in, and downloads an archive", { skip: unlessOnPath("crane") }, async (t) => {
+    const options = await home(t, null);
+    await runs("crane", ["auth", "login", registry.host, "--username", "anybody", "--password", registry.reader], options);
+    const repository = `${registry.host}/modules/acme/greeting/local`;
+    const { stdout } = await runs("crane", ["blob", `${repository}@sha256:${registry.archive}`], options);
+    assert.equal(sha256(stdout), registry.archive);
+  });
+
+  test("oras logs in only with the right password", { skip: unlessOnPath("oras") }, async (t) => {
+    const login = async (password) => run("oras", ["login", registry.host, "--username", "x", "--password", password], await home(t));
+    assert.equal((await login(registry.reader)).code, 0);
+    const { code, output } = await login("wrong");
+    assert.notEqual(code, 0, output);
+    assert.match(output, /not a token of this registry|unauthorized|401/i);
+  });
+
+  test("a read token cannot push, and a token for a namespace can push only there", { skip: unlessOnPath("crane") }, async (t) => {
+    const { token: publisher } = await createToken(registry, "publish:acme");
+    const source = `${registry.host}/modules/acme/greeting/local:1.0.0`;
+    const copy = async (password, to) => run("crane", ["copy", source, `${registry.host}/${to}`], await home(t, password));
+    assert.match((await copy(registry.reader, "acme/copy:1")).output, /requires the scope publish:acme/);
+    assert.equal((await copy(publisher, "acme/copy:1")).code, 0);
+    assert.match((await copy(publisher, "globex/copy:1")).output, /requires the scope publish:globex/);
+  });
+}));

@@ -1,0 +1,305 @@
+// Pushes by OCI Distribution with clients of other projects, including the walk-through of OpenTofu's page.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { sha256, zip } from "../support/archives.mjs";
+import { usingProvider, withEachClient } from "../support/client.mjs";
+import { onlyLinux, unlessUsable, useTlsRegistry } from "../support/oci.mjs";
+import { run, runs } from "../support/programs.mjs";
+import { inBothModes } from "../support/registry.mjs";
+import { ELSEWHERE, HERE, module, provider, saying } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, describe, test } from "../support/testing.mjs";
+
+const INDEX = "application/vnd.oci.image.index.v1+json";
+const VERSION = "4.0.6";
+const PATIENCE_MS = 10_000;
+
+/** A user of these programs with their own home directory; `logIn` uses the admin token as the password. */
+async function user(t, registry) {
+  const home = scratch(t);
+  const env = { ...process.env, HOME: home, DOCKER_CONFIG: join(home, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
+  delete env.XDG_RUNTIME_DIR;
+  await mkdir(env.DOCKER_CONFIG);
+  const calls = (program) => async (...args) => (await runs(program, args, { env, cwd: home })).stdout.toString();
+  const fails = (program) => async (...args) => {
+    const { code, output } = await run(program, args, { env, cwd: home });
+    assert.notEqual(code, 0, output);
+    return output;
+  };
+  const password = registry.secrets.adminToken;
+  return { home, env, calls, fails, password };
+}
+
+/** Writes the zips of a provider to files; returns their names by platform. */
+async function downloads(home, type = "tls") {
+  const names = {};
+  for (const platform of [HERE, ELSEWHERE]) {
+    const program = `#!/bin/sh\n# ${type} for ${platform}\n`;
+    names[platform] = `terraform-provider-${type}_${VERSION}_${platform}.zip`;
+    await writeFile(join(home, names[platform]), zip({ [`terraform-provider-${type}_v${VERSION}`]: program }, 0o755));
+  }
+  return names;
+}
+
+describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
+  const registry = useTlsRegistry(mode);
+
+  /** Pushes a provider as OpenTofu's page describes, command by command. */
+  async function walkThrough(t, repository) {
+    const { home, calls, password } = await user(t, registry);
+    const oras = calls("oras");
+    const zips = await downloads(home);
+    await oras("login", registry.host, "--username", "anybody", "--password", password);
+    for (const [platform, file] of Object.entries(zips)) {
+      await oras(
+        ...["push", "--artifact-type", "application/vnd.opentofu.provider-target"],
+        ...["--artifact-platform", platform.replace("_", "/"), "--oci-layout", `tmp-layout:${platform}`, `${file}:archive/zip`],
+      );
+    }
+    const layout = JSON.parse(await readFile(join(home, "tmp-layout", "index.json"), "utf8"));
+    const manifests = layout.manifests.map((descriptor) => {
+      const [os, architecture] = descriptor.annotations["org.opencontainers.image.ref.name"].split("_");
+      return { ...descriptor, platform: { os, architecture } };
+    });
+    const index = { ...layout, mediaType: INDEX, artifactType: "application/vnd.opentofu.provider", manifests };
+    await writeFile(join(home, "provider.json"), JSON.stringify(index));
+    await oras("manifest", "push", "--oci-layout", `tmp-layout:${VERSION}`, "provider.json");
+    await oras("cp", "--from-oci-layout", `tmp-layout:${VERSION}`, `${registry.host}/${repository}:${VERSION}`);
+    return { home, oras, zips };
+  }
+
+  test("the page's walk-through succeeds, and the pulled zip equals the pushed one (11.1, 11.2, 11.6)", async (t) => {
+    const repository = "opentofu-providers/walk/tls";
+    const { home, oras, zips } = await walkThrough(t, repository);
+    const target = `${registry.host}/${repository}`;
+    assert.deepEqual((await oras("repo", "tags", target)).trim().split("\n"), [VERSION]);
+    const pulled = await mkdtemp(join(home, "pulled-"));
+    await oras("pull", "--platform", HERE.replace("_", "/"), "--output", pulled, `${target}:${VERSION}`);
+    const bytes = await Promise.all([home, pulled].map((directory) => readFile(join(directory, zips[HERE]))));
+    assert.equal(sha256(bytes[1]), sha256(bytes[0]));
+    // The copy mounts the blobs of this repository.
+    await oras("cp", "--recursive", `${target}:${VERSION}`, `${registry.host}/copies/tls:latest`);
+    assert.deepEqual((await oras("repo", "tags", `${registry.host}/copies/tls`)).trim().split("\n"), ["latest"]);
+  });
+
+  test("an index of existing manifests is accepted, and a stray tag is not listed as a version (11.8, 14.1)", async (t) => {
+    const { home, calls, password } = await user(t, registry);
+    const oras = calls("oras");
+    const zips = await downloads(home);
+    await oras("login", registry.host, "--username", "anybody", "--password", password);
+    const target = `${registry.host}/opentofu-providers/index/tls`;
+    for (const [platform, file] of Object.entries(zips)) {
+      await oras(
+        ...["push", "--artifact-type", "application/vnd.opentofu.provider-target"],
+        ...["--artifact-platform", platform.replace("_", "/"), `${target}:${VERSION}_${platform.replace("_", "-")}`, `${file}:archive/zip`],
+      );
+    }
+    const parts = Object.keys(zips).map((platform) => `${VERSION}_${platform.replace("_", "-")}`);
+    await oras("manifest", "index", "create", "--artifact-type", "application/vnd.opentofu.provider", `${target}:${VERSION}`, ...parts);
+    assert.deepEqual((await oras("repo", "tags", target)).trim().split("\n"), [VERSION]);
+    await oras("manifest", "fetch", `${target}:${parts[0]}`);
+    const { archives } = await registry.json(`/mirror/registry.opentofu.org/index/tls/${VERSION}.json`);
+    assert.deepEqual(Object.keys(archives).sort(), [HERE, ELSEWHERE].sort());
+  });
+
+  test("a referrer of an artifact is discovered and deleted (11.7)", async (t) => {
+    const { home, calls, password } = await user(t, registry);
+    const oras = calls("oras");
+    await oras("login", registry.host, "--username", "anybody", "--password", password);
+    await writeFile(join(home, "file.txt"), "something");
+    const target = `${registry.host}/team/app:latest`;
+    await oras("push", target, "file.txt");
+    await oras("attach", "--artifact-type", "application/vnd.example.note", target, "file.txt");
+    const found = JSON.parse(await oras("discover", "--format", "json", target));
+    const referrers = found.referrers ?? found.manifests;
+    assert.deepEqual(referrers.map(({ artifactType }) => artifactType), ["application/vnd.example.note"]);
+    await oras("manifest", "delete", "--force", `${registry.host}/team/app@${referrers[0].digest}`);
+    await oras("manifest", "delete", "--force", target);
+    await oras("blob", "delete", "--force", `${registry.host}/team/app@sha256:${sha256("something")}`);
+  });
+
+  test("a push without a valid token is refused with the reason", async (t) => {
+    const { home, fails } = await user(t, registry);
+    await writeFile(join(home, "file.txt"), "something");
+    const target = `${registry.host}/team/refused:latest`;
+    assert.match(await fails("oras")("push", target, "file.txt"), /401|unauthorized/i);
+    await fails("oras")("push", "--username", "anybody", "--password", "a-wrong-password", target, "file.txt");
+    assert.match(await fails("oras")("repo", "tags", target.replace(":latest", "")), /there is no repository/);
+  });
+
+  withEachClient((client) => {
+    test("a pushed provider is installed from the network mirror", { skip: onlyLinux }, async (t) => {
+      const repository = `opentofu-providers/mirrored-${client.name}/tls`;
+      const { home, zips } = await walkThrough(t, repository);
+      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+      const source = `registry.opentofu.org/mirrored-${client.name}/tls`;
+      const files = { "main.tf": usingProvider(source, VERSION) };
+      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
+      const found = await client.workspace(t, registry, files, options);
+      assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*mirrored-${client.name}/tls v${VERSION}`));
+      // Terraform locks only hashes that it has computed, OpenTofu also those that the mirror listed.
+      const { zh } = await found.lockedHashes();
+      const wanted = sha256(await readFile(join(home, zips[HERE])));
+      if (client.name === "tofu") assert.deepEqual(zh, [wanted]);
+    });
+
+    if (client.name !== "tofu") return;
+
+    test("a pushed provider is installed by oci_mirror from its own repository (6.3, 6.6)", { skip: onlyLinux }, async (t) => {
+      await walkThrough(t, "opentofu-providers/direct/tls");
+      const template = `${registry.host}/opentofu-providers/$\{namespace}/$\{type}`;
+      const config = `provider_installation {\n  oci_mirror {\n    repository_template = "${template}"\n    include = ["registry.opentofu.org/*/*"]\n  }\n}\n`;
+      const files = { "main.tf": usingProvider("registry.opentofu.org/direct/tls", `~> ${VERSION}`) };
+      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
+      const found = await client.workspace(t, registry, files, options);
+      assert.match((await found.runs("init")).said, new RegExp(`direct/tls v${VERSION}`));
+    });
+  });
+}));
+
+describe("clients of other projects", () => inBothModes((mode) => {
+  const registry = useTlsRegistry(mode);
+
+  /** Creates an image of one layer in a directory, which every client can copy. */
+  async function image(home) {
+    const config = Buffer.from('{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]},"config":{}}');
+    const layer = zip({ "file.txt": `a file for ${home}` });
+    const blob = async (bytes) => {
+      const directory = join(home, "layout", "blobs", "sha256");
+      await mkdir(directory, { recursive: true });
+      await writeFile(join(directory, sha256(bytes)), bytes);
+      return { digest: `sha256:${sha256(bytes)}`, size: bytes.length };
+    };
+    const manifest = {
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.manifest.v1+json",
+      config: { mediaType: "application/vnd.oci.image.config.v1+json", ...(await blob(config)) },
+      layers: [{ mediaType: "application/vnd.oci.image.layer.v1.tar", ...(await blob(layer)) }],
+    };
+    const described = { mediaType: manifest.mediaType, ...(await blob(Buffer.from(JSON.stringify(manifest)))) };
+    const named = { ...described, annotations: { "org.opencontainers.image.ref.name": "latest" } };
+    await writeFile(join(home, "layout", "index.json"), JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [named] }));
+    await writeFile(join(home, "layout", "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+    return { digest: described.digest, layer };
+  }
+
+  test("crane pushes, copies, tags, pulls and deletes", { skip: unlessUsable("crane") }, async (t) => {
+    const { home, calls, password } = await user(t, registry);
+    const crane = calls("crane");
+    const { digest, layer } = await image(home);
+    await crane("auth", "login", registry.host, "--username", "anybody", "--password", password);
+    const target = `${registry.host}/crane/app`;
+    await crane("push", "layout", `${target}:latest`);
+    assert.equal((await crane("digest", `${target}:latest`)).trim(), digest);
+    await crane("tag", `${target}:latest`, "other");
+    await crane("copy", `${target}:latest`, `${registry.host}/crane/copy:latest`);
+    assert.deepEqual((await crane("ls", target)).trim().split("\n"), ["latest", "other"]);
+    const { stdout } = await runs("crane", ["blob", `${registry.host}/crane/copy@sha256:${sha256(layer)}`], await user(t, registry));
+    assert.equal(sha256(stdout), sha256(layer));
+    await crane("delete", `${target}@${digest}`);
+    const { code } = await run("crane", ["digest", `${target}:other`], await user(t, registry));
+    assert.notEqual(code, 0);
+  });
+
+  test("regctl pushes in chunks, copies, pulls and deletes", { skip: unlessUsable("regctl") }, async (t) => {
+    const { home, calls, password } = await user(t, registry);
+    const regctl = calls("regctl");
+    await regctl("registry", "login", registry.host, "--user", "anybody", "--pass", password);
+    await regctl("registry", "set", registry.host, "--blob-chunk", "1000", "--blob-max", "2500");
+    const { digest } = await image(home);
+    await regctl("image", "copy", "ocidir://layout:latest", `${registry.host}/regctl/app:latest`);
+    assert.equal((await regctl("manifest", "head", `${registry.host}/regctl/app:latest`)).trim(), digest);
+    await writeFile(join(home, "file.bin"), Buffer.alloc(12_345, "chunks "));
+    const target = `${registry.host}/regctl/artifact:latest`;
+    await regctl("artifact", "put", "--artifact-type", "application/vnd.example", "--file", "file.bin", target);
+    const { stdout } = await runs("regctl", ["artifact", "get", target], { env: (await user(t, registry)).env });
+    assert.equal(sha256(stdout), sha256(Buffer.alloc(12_345, "chunks ")));
+    await regctl("tag", "delete", target);
+    await regctl("image", "copy", `${registry.host}/regctl/app:latest`, `${registry.host}/regctl/copy:latest`);
+    await regctl("manifest", "delete", `${registry.host}/regctl/app@${digest}`);
+  });
+
+  for (const [program, ...args] of [
+    ["crane", "catalog"],
+    ["regctl", "repo", "ls"],
+  ]) {
+    test(`${program} reports why there is no list of repositories`, { skip: unlessUsable(program) }, async (t) => {
+      const { fails } = await user(t, registry);
+      const output = await fails(program)(...args, registry.host);
+      t.diagnostic(output);
+      assert.match(output, /UNSUPPORTED/);
+      assert.match(output, /offers no catalog of its repositories: list the tags of one/);
+    });
+  }
+
+  test("skopeo copies to and from, and deletes", { skip: unlessUsable("skopeo") }, async (t) => {
+    const { home, calls, password } = await user(t, registry);
+    const skopeo = calls("skopeo");
+    const { digest } = await image(home);
+    const target = `docker://${registry.host}/skopeo/app:latest`;
+    const policy = ["--insecure-policy"];
+    const copy = [...policy, "copy", "--preserve-digests"];
+    await skopeo(...copy, "--dest-creds", `anybody:${password}`, "oci:layout:latest", target);
+    await skopeo(...copy, target, "oci:pulled:latest");
+    const { manifests } = JSON.parse(await readFile(join(home, "pulled", "index.json"), "utf8"));
+    assert.equal(manifests[0].digest, digest);
+    await skopeo(...policy, "delete", "--creds", `anybody:${password}`, target);
+  });
+}));
+
+describe("copies of published packages", () => {
+  const directory = scratch();
+  const registry = useTlsRegistry();
+  before(async () => {
+    const key = await newKey(directory);
+    await registry.trusts("acme", key);
+    await registry.publishes(
+      provider({ address: "acme/hello", version: "1.0.0", key }),
+      module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
+    );
+  });
+
+  /** Returns the lines of the Worker's log about pushed repositories, after waiting until there are enough. */
+  async function pushes(isEnough) {
+    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(100)) {
+      const log = await readFile(registry.logFile, "utf8");
+      const lines = log.split("\n").filter((line) => line.startsWith('{"route":"pushed_'));
+      const found = lines.map((line) => JSON.parse(line));
+      if (isEnough(found)) return found;
+      assert.ok(Date.now() < deadline, log);
+    }
+  }
+
+  const PROGRAMS = {
+    crane: { login: ["auth", "login", "--username", "anybody", "--password"], copy: ["copy"], digest: ["digest"] },
+    regctl: { login: ["registry", "login", "--user", "anybody", "--pass"], copy: ["image", "copy"], digest: ["manifest", "head"] },
+  };
+
+  for (const [program, { login, copy, digest }] of Object.entries(PROGRAMS)) {
+    for (const source of ["providers/acme/hello", "modules/acme/greeting/local"]) {
+      test(`${program} mounts the blobs of ${source} without a warning or an unfinished upload (11.5)`, { skip: unlessUsable(program) }, async (t) => {
+        const { home, env, calls, password } = await user(t, registry);
+        const call = calls(program);
+        await call(...login, password, registry.host);
+        const [from, to] = [source, `${program}/${source}`].map((name) => `${registry.host}/${name}:1.0.0`);
+        const manifests = (lines) => lines.filter(({ route, method }) => route === "pushed_manifest" && method === "PUT").length;
+        const earlier = await pushes(() => true);
+        const { output } = await runs(program, [...copy, from, to], { env, cwd: home });
+        assert.doesNotMatch(output, /warn/i);
+        assert.equal(await call(...digest, to), await call(...digest, from));
+        // An index and the manifests of two platforms, or the manifest of a module.
+        const wanted = manifests(earlier) + (source.startsWith("providers") ? 3 : 1);
+        const lines = (await pushes((lines) => manifests(lines) >= wanted)).slice(earlier.length);
+        // regctl sends its first request without its token.
+        const answered = lines.filter(({ route, status }) => route === "pushed_upload" && status !== 401);
+        const uploads = answered.map(({ method, status }) => `${method} ${status}`);
+        assert.ok(uploads.length >= 1, JSON.stringify(lines));
+        assert.deepEqual(uploads, uploads.map(() => "POST 201"));
+      });
+    }
+  }
+});

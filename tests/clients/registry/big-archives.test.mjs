@@ -1,0 +1,108 @@
+// Archives that exceed the Worker's memory.
+//
+// The measurements and their sources:
+// - wasm memory, read inside workerd: it never shrinks, so its size is its maximum;
+// - the heap of the Worker's isolate with the buffers it refers to, read from V8's inspector every few milliseconds;
+// - the bytes of the requests that reached the Worker, and of the R2 objects that it requested;
+// - the resident memory of the workerd process. It is printed but not asserted: the simulators of KV, R2 and R2's S3
+//   endpoint run in the same process, and use most of it.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+
+import { residentMemory } from "../../../scripts/lib/processes.mjs";
+import { writeBigZip } from "../support/big-zip.mjs";
+import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
+import { HERE, packaged, provider, signedProvider } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { after, before, describe, test } from "../support/testing.mjs";
+import { useWatchedRegistry } from "../support/watched.mjs";
+
+const MB = 1_000_000;
+/** More than a release document and the inspection of a zip need, and much less than any of the archives. */
+const LITTLE = 1 * MB;
+/** The maximum heap for handling a request: many times the actual use, and far less than any of the archives. */
+const SOME_HEAP = 16 * MB;
+
+/** `received` and `read` state whether the archive reaches the Worker during a publish. */
+const CASES = [
+  { title: "presigned URLs", mode: "presigned", keepsChecksums: true, megabytes: 300, received: false, read: false },
+  { title: "presigned URLs, when the bucket kept no checksum", mode: "presigned", keepsChecksums: false, megabytes: 90, received: false, read: true },
+  { title: "worker URLs", mode: "worker", keepsChecksums: false, megabytes: 90, received: true, read: false },
+];
+
+for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) {
+  describe(`an archive of ${megabytes} MB, ${title}`, () => {
+    const registry = useWatchedRegistry({ mode, keepsChecksums });
+    const directory = scratch();
+    let release;
+    let inspector;
+
+    before(async () => {
+      const key = await newKey(join(directory, "key"));
+      await registry.trusts("acme", key);
+      // Publishes a small release, so that memory that the first publish allocates is not counted.
+      await registry.publishes(provider({ address: "acme/small", version: "1.0.0", key }));
+      release = await bigProvider(directory, megabytes, key);
+      inspector = await registry.inspector();
+    });
+    after(() => inspector?.close());
+
+    test("is published", async (t) => {
+      const used = await measured(t, () => registry.publishes(release));
+      const size = release.body.packages[0].size;
+      assert.ok(received ? used.received >= size : used.received < LITTLE, `${used.received} bytes reach the Worker`);
+      assert.ok(read ? used.read >= size : used.read < LITTLE, `the Worker reads ${used.read} bytes`);
+      assert.ok(used.wasm < LITTLE, `wasm memory grows by ${used.wasm} bytes`);
+      // A digest computed by the platform leaves garbage in the Worker's heap.
+      if (!read) assert.ok(used.heap < SOME_HEAP, `the heap grows by ${used.heap} bytes`);
+    });
+
+    withEachClient((client) => {
+      test("is installed", async (t) => {
+        const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/big`, "1.0.0") });
+        const used = await measured(t, () => work.runs("init"));
+        const archivePaths = used.paths.filter((path) => path.startsWith("/archives/"));
+        assert.equal(archivePaths.length > 0, mode === "worker", archivePaths.join());
+        assert.ok(used.wasm < LITTLE, `wasm memory grows by ${used.wasm} bytes`);
+        assert.ok(used.heap < SOME_HEAP, `the heap grows by ${used.heap} bytes`);
+      });
+    });
+
+    /** Runs `work`, prints its cost, and returns it. */
+    async function measured(t, work) {
+      const { wasmBytes: wasmBefore } = await registry.watched();
+      const heapBefore = await inspector.peakHeapDuring(() => {});
+      const resident = await residentMemory(registry.pid);
+      const started = performance.now();
+      const heapPeak = await inspector.peakHeapDuring(work);
+      const seconds = (performance.now() - started) / 1000;
+      const residentAfter = await resident?.end();
+      const { requests, operations, wasmBytes } = await registry.watched();
+      const used = {
+        wasm: wasmBytes - wasmBefore,
+        heap: heapPeak - heapBefore,
+        received: sum(requests.map(({ bytes }) => bytes)),
+        read: sum(operations.map(({ bytes }) => bytes ?? 0)),
+        paths: requests.map(({ path }) => path),
+      };
+      t.diagnostic(
+        `${seconds.toFixed(1)} s; the Worker received ${shown(used.received)} and read ${shown(used.read)}; wasm memory ` +
+          `${shown(wasmBefore)} to ${shown(wasmBytes)}, heap ${shown(heapBefore)} to ${shown(heapPeak)} at most` +
+          (resident ? `; with the simulators the process held ${shown(resident.before)}, ${shown(residentAfter.peak)} at most` : ""),
+      );
+      return used;
+    }
+  });
+}
+
+/** Creates a release of one zip with this many megabytes of filler. */
+async function bigProvider(directory, megabytes, key) {
+  const filename = `terraform-provider-big_1.0.0_${HERE}.zip`;
+  const contents = { executable: "terraform-provider-big_v1.0.0", program: "#!/bin/sh\n", megabytes };
+  const { blob, digest, size } = await writeBigZip(join(directory, filename), contents);
+  return signedProvider({ address: "acme/big", version: "1.0.0", key, zips: [packaged(filename, HERE, blob, digest, size)] });
+}
+
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const shown = (bytes) => `${(bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0)} MB`;

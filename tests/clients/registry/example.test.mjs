@@ -1,0 +1,101 @@
+// The first steps of README's readers: the examples, published by the `terrace` command and used by the real
+// clients.
+import assert from "node:assert/strict";
+import { appendFile, cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { buildExamples } from "../../../examples/build.mjs";
+import { terraformConfig } from "../../../scripts/lib/client-files.mjs";
+import { root } from "../../../scripts/lib/paths.mjs";
+import { withEachClient, withOldTerraform } from "../support/client.mjs";
+import { run, unlessOnPath } from "../support/programs.mjs";
+import { inBothModes, useRegistry } from "../support/registry.mjs";
+import { HERE } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { before, describe, test } from "../support/testing.mjs";
+
+/** Only this file is used: `.terraform` and the lock file may exist, from trying the examples. */
+const CONSUMER = join(root, "examples", "consumer", "main.tf");
+
+/** The exit codes in the help of `terrace`. */
+const EXIT = { refused: 3, conflict: 4, notAllowed: 5 };
+
+describe("the examples", { skip: unlessOnPath("terrace") }, () => {
+  inBothModes((mode) => {
+    const registry = useRegistry({ mode });
+    const directory = scratch();
+    let examples;
+    let publishProvider;
+    let publishModule;
+
+    /** Runs `terrace`, and returns its exit code and the JSON it prints. */
+    async function terrace(args, { token = registry.secrets.adminToken } = {}) {
+      const env = { ...process.env, TERRACE_URL: registry.url, TERRACE_TOKEN: token };
+      const { code, stdout, output } = await run("terrace", ["--json", ...args], { env });
+      return { code, answer: stdout.length > 0 ? JSON.parse(stdout) : null, output };
+    }
+
+    before(async () => {
+      examples = await buildExamples({ stateDir: directory });
+      const { namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion } = examples;
+      publishProvider = ["publish", "provider", providerDist, "--namespace", namespace];
+      publishModule = ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion];
+      for (const args of [["key", "add", namespace, publicKeyFile], publishProvider, publishModule]) {
+        const { code, output } = await terrace(args);
+        assert.equal(code, 0, output);
+      }
+    });
+
+    for (const withClients of [withEachClient, withOldTerraform]) withClients((client) => {
+      test("init and apply in the consumer run the provider and the module, with the output that README shows", async (t) => {
+        const config = terraformConfig(registry);
+        const work = await client.workspace(t, registry, { "main.tf": await readFile(CONSUMER, "utf8") }, { config });
+        await work.runs("init");
+        assert.deepEqual(await work.outputs(), {
+          from_module: "Welcome, Ada.",
+          from_provider: "Hello, Ada!",
+          from_submodule: "HELLO, ADA!",
+          provider: `${examples.providerVersion} ${HERE}`,
+        });
+        await work.remove(".terraform");
+        await work.runs("init", "-lockfile=readonly");
+        await work.runs("get", "-update");
+        assert.equal((await work.outputs()).from_provider, "Hello, Ada!");
+      });
+    });
+
+    test("publishing the same files again changes nothing", async () => {
+      for (const args of [publishProvider, publishModule]) {
+        const { code, answer, output } = await terrace(args);
+        assert.equal(code, 0, output);
+        assert.equal(answer.status, "unchanged");
+      }
+    });
+
+    test("publishing other bytes as the same version fails with a conflict", async (t) => {
+      const changed = scratch(t);
+      await cp(examples.moduleDir, changed, { recursive: true });
+      await appendFile(join(changed, "main.tf"), "\n# changed\n");
+      const { code, output } = await terrace(["publish", "module", changed, ...publishModule.slice(3)]);
+      assert.equal(code, EXIT.conflict, output);
+    });
+
+    test("a wrong token publishes nothing", async () => {
+      const args = [...publishModule.slice(0, -1), "9.9.9"];
+      assert.equal((await terrace(args, { token: "wrong-wrong-wrong" })).code, EXIT.notAllowed);
+      assert.equal((await registry.request(`/v1/modules/${examples.moduleAddress}/9.9.9/download`)).status, 404);
+    });
+
+    test("a dry run publishes nothing", async () => {
+      const { code, output } = await terrace([...publishModule.slice(0, -1), "9.9.9", "--dry-run"]);
+      assert.equal(code, 0, output);
+      assert.equal((await registry.request(`/v1/modules/${examples.moduleAddress}/9.9.9/download`)).status, 404);
+    });
+
+    test("a provider of a namespace without a key is refused", async () => {
+      const { code, output } = await terrace([...publishProvider.slice(0, -1), "stranger"]);
+      assert.equal(code, EXIT.refused, output);
+      assert.match(output, /terrace key add stranger/);
+    });
+  });
+});

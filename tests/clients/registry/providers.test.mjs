@@ -1,0 +1,103 @@
+// Providers, installed by the real clients over plain HTTP.
+import assert from "node:assert/strict";
+
+import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
+import { inBothModes, useRegistry } from "../support/registry.mjs";
+import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, test } from "../support/testing.mjs";
+
+const digests = ({ body }) => body.shasums.trim().split("\n").map((line) => line.split(" ")[0]).sort();
+
+withEachClient((client) => {
+  inBothModes((mode) => {
+    const registry = useRegistry({ mode });
+    const releases = {};
+    const keyDirectory = scratch();
+    let key;
+
+    before(async () => {
+      key = await newKey(keyDirectory);
+      await registry.trusts("acme", key);
+      for (const version of ["1.0.0", "1.2.0", "2.0.0-beta.1"]) {
+        releases[version] = await provider({ address: "acme/hello", version, key });
+        await registry.publishes(releases[version]);
+      }
+    });
+
+    test("init installs the newest version, and every digest of SHA256SUMS is locked (9)", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, ">= 1.0") });
+      const { said } = await work.runs("init");
+      assert.match(said, /Installed terrace\.test\/acme\/hello v1\.2\.0/);
+      const program = await work.read(`.terraform/providers/${HOST}/acme/hello/1.2.0/${HERE}/terraform-provider-hello_v1.2.0`);
+      assert.match(program, new RegExp(`hello 1.2.0 for ${HERE}`));
+      const locked = await work.lockedHashes();
+      assert.deepEqual(locked.zh.sort(), digests(releases["1.2.0"]));
+      assert.equal(locked.h1.length, 1);
+    });
+
+    test("a second init installs the locked version, although there is a newer one", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
+      await work.runs("init");
+      await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
+      await work.remove(".terraform");
+      const { said } = await work.runs("init");
+      assert.match(said, /Installed terrace\.test\/acme\/hello v1\.0\.0/);
+    });
+
+    test("init -upgrade installs the newer version", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
+      await work.runs("init");
+      await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
+      const { said } = await work.runs("init", "-upgrade");
+      assert.match(said, /Installed terrace\.test\/acme\/hello v1\.2\.0/);
+    });
+
+    test("providers lock records the hashes of two platforms, and init accepts them", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
+      await work.runs("providers", "lock", `-platform=${HERE}`, `-platform=${ELSEWHERE}`);
+      const locked = await work.lockedHashes();
+      assert.deepEqual(locked.zh.sort(), digests(releases["1.2.0"]));
+      assert.equal(new Set(locked.h1).size, 2);
+      await work.runs("init", "-lockfile=readonly");
+    });
+
+    test("a prerelease is installed if its exact version is required (2.1.4)", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "2.0.0-beta.1") });
+      const { said } = await work.runs("init");
+      assert.match(said, /Installed terrace\.test\/acme\/hello v2\.0\.0-beta\.1/);
+    });
+
+    test("an address in upper case is the same address (2.1.7)", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/ACME/Hello`, "1.2.0") });
+      await work.runs("init");
+    });
+
+    test("an unpublished platform is reported (2.2.1)", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
+      assert.match(await work.fails("providers", "lock", "-platform=plan9_386"), /plan9_386/);
+    });
+
+    test("a provider signed by an unregistered key can neither be published nor installed", async (t) => {
+      const stranger = await newKey(scratch(t));
+      const { status, answer } = await registry.publish(provider({ address: "acme/forged", version: "1.0.0", key: stranger }));
+      assert.equal(status, 422);
+      assert.match(answer.errors.join(), /signature/);
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/forged`, "1.0.0") });
+      assert.match(await work.fails("init"), /does not have a provider named/);
+    });
+
+    test("a package whose bytes were changed in the bucket is refused (2.3)", async (t) => {
+      const release = await provider({ address: "acme/changed", version: "1.0.0", key });
+      await registry.publishes(release);
+      for (const [digest, bytes] of release.archives) {
+        const changed = Buffer.from(bytes);
+        changed[changed.length >> 1] ^= 1;
+        await registry.overwrite(`archives/${digest}.zip`, changed);
+      }
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/changed`, "1.0.0") });
+      assert.match(await work.fails("init"), /checksum/);
+    });
+  });
+});

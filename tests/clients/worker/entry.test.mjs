@@ -1,0 +1,188 @@
+// The Worker's entry under faults, with a scripted machine and Worker.
+import assert from "node:assert/strict";
+import { copyFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { root } from "../../../scripts/lib/paths.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { test } from "../support/testing.mjs";
+
+/** Imitates the module that worker-build creates: an exception from its class means that the instance is broken. */
+const WASM = `
+export const told = { broken: [], asked: [] };
+export const machine = {};
+const call = (name) => (...args) => machine[name](...args);
+export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish"), resume: call("resume") };
+const failed = (error) => {
+  told.broken.push(error.message);
+  throw error;
+};
+export default class Worker {
+  constructor(context, env) {
+    Object.assign(this, { env, ctx: context });
+    const get = (target, name) => {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (value.constructor !== Function) return async (...args) => value.apply(target, args).catch(failed);
+      return (...args) => {
+        try {
+          return value.apply(target, args);
+        } catch (error) {
+          return failed(error);
+        }
+      };
+    };
+    return new Proxy(this, { get });
+  }
+}
+Worker.prototype.fetch = async function (request) {
+  told.asked.push({ method: request.method, variable: this.env.VARIABLE });
+  return new Response("the whole registry");
+};
+`;
+
+const READ = `r${JSON.stringify({ ticket: 7, key: "key", options: { type: "stream", cacheTtl: 30 }, takes_range: false })}`;
+const CONTINUE = "c7";
+const FETCH = "f";
+const answer = (text, headers = { "x-by": "entry" }) => `a${JSON.stringify({ status: 200, headers, body: "text" })}\n\n{}\n${text}`;
+
+/** A KV binding with numbered reads; a missing value has no metadata. */
+function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
+  let n = 0;
+  const INDICES = { getWithMetadata: async () => found((n += 1)) };
+  return { INDICES, VARIABLE: "a variable", reads: () => n };
+}
+
+const CONTEXT = {};
+
+async function entry(t, machine) {
+  const directory = scratch(t, { quick: true });
+  await copyFile(join(root, "src", "platform", "entry.js"), join(directory, "index.mjs"));
+  await writeFile(join(directory, "wasm.js"), WASM);
+  await writeFile(join(directory, "package.json"), '{"type":"module"}');
+  const load = (name) => import(pathToFileURL(join(directory, name)).href);
+  const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
+  Object.assign(wasm.machine, { start: () => false, resume: async () => new Response("resumed") }, machine);
+  const ask = async (env, method = "GET") => {
+    const response = await worker.fetch(new Request("https://registry.test/", { method }), env, CONTEXT);
+    return response.text();
+  };
+  return { ask, told: wasm.told };
+}
+
+const panics = () => {
+  throw new Error("unreachable");
+};
+
+test("a request that breaks the machine is answered by the registry, and the machine is replaced", async (t) => {
+  const { ask, told } = await entry(t, { begin: panics });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told.broken, ["unreachable"]);
+});
+
+test("a request that breaks the machine after a read is answered by the registry from the start", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => READ, finish: panics });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told, { broken: ["unreachable"], asked: [{ method: "GET", variable: "a variable" }] });
+});
+
+test("a request that needs another step is resumed with its ticket", async (t) => {
+  const resumed = [];
+  const resume = async (...args) => resumed.push(args) && new Response("resumed");
+  const { ask, told } = await entry(t, { begin: () => CONTINUE, resume });
+  const env = bindings();
+  assert.equal(await ask(env, "HEAD"), "resumed");
+  assert.equal(env.reads(), 0);
+  assert.equal(resumed[0][0].method, "HEAD");
+  assert.deepEqual(resumed[0].slice(1), [env, CONTEXT, 7, null]);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("a read that needs another step is resumed with the value of KV, which is not read again", async (t) => {
+  const values = [];
+  const resume = async (...args) => values.push(args.at(-1)) && new Response("resumed");
+  const { ask, told } = await entry(t, { begin: () => READ, finish: () => CONTINUE, resume });
+  const env = bindings();
+  assert.equal(await ask(env), "resumed");
+  assert.deepEqual(values, ["text"]);
+  assert.equal(env.reads(), 1);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("an instance that breaks while a request is resumed is replaced, and the request is not repeated", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => CONTINUE, resume: panics });
+  await assert.rejects(ask(bindings()), { message: "unreachable" });
+  assert.deepEqual(told, { broken: ["unreachable"], asked: [] });
+});
+
+test("a read whose slot was reused is answered by the registry", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => READ, finish: () => FETCH });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.deepEqual(told, { broken: [], asked: [{ method: "GET", variable: "a variable" }] });
+});
+
+test("a value that KV does not have is not requested again", async (t) => {
+  const tickets = [];
+  const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && CONTINUE;
+  const { ask, told } = await entry(t, { begin: () => READ, finish });
+  const env = bindings(() => ({ value: null, metadata: null }));
+  assert.equal(await ask(env), "resumed");
+  assert.deepEqual(told, { broken: [], asked: [] });
+  assert.deepEqual(tickets, [[7, "null", undefined]]);
+  assert.equal(env.reads(), 1);
+});
+
+test("metadata without a value is ignored", async (t) => {
+  const told = [];
+  const { ask } = await entry(t, { begin: () => READ, finish: (_, metadata) => told.push(metadata) && CONTINUE });
+  assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "resumed");
+  assert.deepEqual(told, ["null"]);
+});
+
+test("a failed KV read is repeated by the registry", async (t) => {
+  const { ask, told } = await entry(t, { begin: () => READ });
+  const env = bindings(() => Promise.reject(new Error("KV GET failed: 500")));
+  assert.equal(await ask(env), "the whole registry");
+  assert.deepEqual(told.asked, [{ method: "GET", variable: "a variable" }]);
+});
+
+test("the first request of an instance starts its reads, and no later request starts them again", async (t) => {
+  const env = bindings();
+  const calls = [];
+  const { ask, told } = await entry(t, {
+    start: (given) => calls.push("start") && given === env && calls.length === 2,
+    begin: () => (calls.push("begin") < 3 ? FETCH : answer("of the machine")),
+  });
+  assert.equal(await ask(env), "of the machine");
+  assert.deepEqual(calls, ["begin", "start", "begin"]);
+  assert.equal(await ask(env), "of the machine");
+  assert.deepEqual(calls.slice(3), ["begin"]);
+  assert.deepEqual(told, { broken: [], asked: [] });
+});
+
+test("a request that cannot be driven is answered by the registry", async (t) => {
+  let begun = 0;
+  const { ask } = await entry(t, { begin: () => ((begun += 1), FETCH) });
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.equal(begun, 1);
+});
+
+test("a request with a writing method does not reach the machine", async (t) => {
+  const { ask, told } = await entry(t, { begin: panics });
+  for (const method of ["PUT", "POST", "DELETE", "OPTIONS"]) assert.equal(await ask(bindings(), method), "the whole registry");
+  assert.deepEqual(told.broken, []);
+});
+
+test("an invalid answer is replaced by the registry's, and is not logged", async (t) => {
+  const { ask } = await entry(t, { begin: () => answer("", { etag: "a\nb" }).replace("\n\n{}", "\na line\n") });
+  const log = t.mock.method(console, "log");
+  assert.equal(await ask(bindings()), "the whole registry");
+  assert.equal(log.mock.callCount(), 0);
+});
+
+test("a download is answered even if it cannot be counted", async (t) => {
+  const { ask } = await entry(t, { begin: () => answer("an\nanswer") });
+  const DOWNLOADS = { writeDataPoint: panics };
+  assert.equal(await ask({ ...bindings(), DOWNLOADS }), "an\nanswer");
+});
