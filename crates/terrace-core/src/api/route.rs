@@ -36,9 +36,9 @@ pub const ADMIN_PREFIX: &str = "/admin/";
 /// The path prefix of sign-in and token exchange.
 pub const LOGIN_PREFIX: &str = "/oauth/";
 
-/// Returns whether responses below this path are [fenced](crate::http::reply::Reply::fenced), because a
-/// browser might render them. Only the path decides, because this also applies to errors of paths without a
-/// route.
+/// Returns whether responses below this path are sent [with security
+/// headers](crate::http::reply::Reply::with_security_headers), because a browser might render them. Only the path
+/// decides, because this also applies to errors of paths without a route.
 pub fn needs_security_headers(path: &str) -> bool {
     [ADMIN_PREFIX, LOGIN_PREFIX]
         .iter()
