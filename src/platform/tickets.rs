@@ -8,7 +8,7 @@ const SLOTS: u32 = 1024;
 /// The waiting values, each under its ticket.
 #[derive(Debug)]
 pub(super) struct Tickets<T> {
-    /// The value of a ticket is at the index `ticket % PLACES`. If its client disconnected, it stays until it
+    /// The value of a ticket is at the index `ticket % SLOTS`. If its client disconnected, it stays until it
     /// is overwritten. The values are boxed, so that all places together take only a few KiB.
     slots: RefCell<Vec<Option<Box<Slot<T>>>>>,
     next: Cell<u32>,

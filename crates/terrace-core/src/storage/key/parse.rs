@@ -106,7 +106,7 @@ impl FactKey {
     }
 
     /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
-    /// [`FactKey::parse`] reads the lasting ones, and the others are below one of [`PASSING`].
+    /// [`FactKey::parse`] reads the exported ones, and the others are below one of [`NOT_EXPORTED`].
     pub fn is_exported(&self) -> bool {
         match self {
             Self::Release(..)
