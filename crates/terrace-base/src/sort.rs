@@ -1,5 +1,6 @@
 //! Sorting that is compiled once for all types. The standard library's sorts are instantiated for each sorted
-//! type, at 4 to 10 KiB of wasm each. Here only the comparison is generic: the sort itself runs on positions.
+//! type, at 4 to 10 KiB of wasm each: with them the Worker is 55 KiB larger (21 KiB compressed), and its start takes 1 to
+//! 2 ms more of CPU (24 ms beyond an empty Worker without them). Here only the comparison is generic: the sort itself runs on positions.
 //! That is slower for thousands of items, so the items of version lists are sorted by the standard library.
 
 use std::cmp::Ordering;
