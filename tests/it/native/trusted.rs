@@ -438,7 +438,7 @@ fn an_invalid_exchange_request_is_rejected_with_the_reason() {
             "invalid_target",
             "origin",
         ),
-        (twice, 400, "invalid_request", "twice"),
+        (twice, 400, "invalid_request", "is given more than once"),
         (
             json,
             400,

@@ -73,8 +73,7 @@ struct OciEntry<'a> {
 impl Problem {
     /// Creates the error for a request without a token.
     pub fn no_token() -> Self {
-        let told =
-            "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
+        let told = "this request needs the header \"Authorization: Bearer <token>\" with a token of this registry";
         Self::Unauthorized(told.to_owned())
     }
 

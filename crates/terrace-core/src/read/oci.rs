@@ -177,8 +177,14 @@ impl Lookup {
     /// What was found is of another kind than what was asked for.
     fn unknown(&self) -> FinishError {
         let (code, told) = match self.wanted {
-            Wanted::Blob => (OciCode::BlobUnknown, "this is a manifest"),
-            _ => (OciCode::ManifestUnknown, "this is a blob"),
+            Wanted::Blob => (
+                OciCode::BlobUnknown,
+                "this digest belongs to a manifest: request it under /manifests/",
+            ),
+            _ => (
+                OciCode::ManifestUnknown,
+                "this digest belongs to a blob: request it under /blobs/",
+            ),
         };
         FinishError::Problem(Problem::Oci(OciError::new(code, told)))
     }

@@ -300,7 +300,7 @@ fn a_consent_is_valid_in_its_browser_for_ten_minutes() {
     stopped(
         people.consent(&cookie, &consent, "refuse"),
         200,
-        "You have refused",
+        "You refused the request",
     );
     people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
     let late = people.consent(&cookie, &consent, "allow");
