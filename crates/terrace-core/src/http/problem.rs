@@ -30,7 +30,7 @@ pub enum Problem {
     LengthRequired,
     /// 405: the methods that this route supports.
     MethodNotAllowed(Vec<Method>),
-    /// 500: a stored document is damaged; only the operator can help.
+    /// 500: a stored document is damaged, which only the operator can fix, or an upload to storage was.
     Corrupt(String),
     /// 500: a variable of the deployment is invalid; only its name is revealed.
     Misconfigured(String),
