@@ -46,6 +46,8 @@ pub enum Problem {
     Oci(OciError),
     /// 502: another registry, from which content is pulled, returned no usable response.
     Origin(String),
+    /// 503: the request can succeed only later; the message, and the seconds until then.
+    NotYet(String, u64),
     /// 503: storage did not respond; a retry completes the interrupted request.
     Unavailable(String),
 }
@@ -94,7 +96,7 @@ impl Problem {
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
             Self::Oci(error) => error.status(),
             Self::Origin(_) => 502,
-            Self::Unavailable(_) => 503,
+            Self::NotYet(..) | Self::Unavailable(_) => 503,
         }
     }
 
@@ -108,6 +110,7 @@ impl Problem {
             | Self::Gone(message)
             | Self::Misconfigured(message)
             | Self::NotFound(message)
+            | Self::NotYet(message, _)
             | Self::Origin(message)
             | Self::Unauthorized(message)
             | Self::Unavailable(message) => vec![message.clone()],
@@ -174,6 +177,7 @@ impl Problem {
         match self {
             Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
             Self::Unauthorized(_) => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
+            Self::NotYet(_, seconds) => reply.with("retry-after", seconds.to_string()),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
             Self::TooManyFailures => reply.with("retry-after", "60"),
             Self::Oci(error) => {
