@@ -25,7 +25,10 @@ pub(crate) async fn read<P: Host>(
         Miss::Absent(_) | Miss::Unfit => {}
         // R2 can answer when KV cannot.
         Miss::Failed(error) => ctx.host.log(&format!("storage: {error}")),
-        Miss::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
+        Miss::Corrupt => ctx.host.log(&format!(
+            "the index {} in KV is corrupt: answering from R2",
+            lookup.key
+        )),
     }
     match read_facts(ctx, lookup, origin, miss).await {
         Ok(reply) => reply,
