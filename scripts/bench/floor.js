@@ -24,7 +24,7 @@ const missingText = (told) => reply(404, "no-store", { "content-type": "text/pla
 
 const missingOci = (code, message) => json(404, "no-store", JSON.stringify({ errors: [{ code, message }] }));
 
-const CLOSED = 'this needs the header "Authorization: Bearer <token>" with a token of this registry';
+const CLOSED = 'this request needs the header "Authorization: Bearer <token>" with a token of this registry';
 
 /* Reads */
 
@@ -210,7 +210,7 @@ async function route(asked, path) {
     }
   }
   asked.route = "none";
-  return missing(`there is nothing at ${path}`);
+  return missing(`this registry has no path ${path}: check the URL`);
 }
 
 /* Signatures */

@@ -84,7 +84,7 @@ function count(env, point) {
   try {
     env.DOWNLOADS.writeDataPoint(JSON.parse(point));
   } catch (error) {
-    console.warn(`DOWNLOADS: ${error}`);
+    console.warn(`a download was not counted (binding DOWNLOADS): ${error}`);
   }
 }
 
@@ -105,6 +105,6 @@ function tell(error, env, context) {
   try {
     new Worker(context, env).fail(error);
   } catch {
-    console.error(`entry: ${error}`);
+    console.error(`internal error: ${error}`);
   }
 }

@@ -111,7 +111,9 @@ async fn fill(
         let chunk = open(bucket, *key, *length).await;
         lacks_chunk.set(matches!(chunk, Ok(None)));
         let Ok(Some(stream)) = chunk else {
-            let missing = worker::js_sys::Error::new("a chunk is missing");
+            let missing = worker::js_sys::Error::new(
+                "a chunk of the upload is missing in storage: start a new upload",
+            );
             JsFuture::from(writable.abort_with_reason(&missing)).await?;
             return Ok(());
         };

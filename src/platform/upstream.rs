@@ -134,7 +134,10 @@ async fn in_time<T>(
         Either::Left((done, _)) => done,
         Either::Right(_) => {
             controller.abort();
-            Err(UpstreamError("no response in time".to_owned()))
+            Err(UpstreamError(match seconds {
+                0 => "no time is left for this request: earlier responses were too slow".to_owned(),
+                _ => format!("no response within {seconds} seconds"),
+            }))
         }
     }
 }
@@ -258,5 +261,8 @@ fn header(response: &web_sys::Response, name: &str) -> Option<String> {
 fn failed(error: &JsValue) -> UpstreamError {
     let message = Reflect::get(error, &"message".into());
     let message = message.ok().and_then(|message| message.as_string());
-    UpstreamError(message.unwrap_or_else(|| "the request failed".to_owned()))
+    UpstreamError(
+        message
+            .unwrap_or_else(|| "the request failed, and the platform states no reason".to_owned()),
+    )
 }

@@ -138,7 +138,16 @@ impl<'a, P: Host> Context<'a, P> {
             Failure::Corrupt(what) => {
                 self.host.log(&format!("corrupt: {what}"));
                 Problem::Corrupt(
-                    "a stored document cannot be read; the registry's log names it".to_owned(),
+                    "a stored document is corrupt: its key is in the registry's log (\"corrupt:\"); the operator \
+                     can remove it from the bucket, and restore it from a copy (terrace admin import)"
+                        .to_owned(),
+                )
+            }
+            Failure::Damaged(key) => {
+                let line = format!("storage: {key} was damaged during the upload to storage");
+                self.host.log(&line);
+                Problem::Corrupt(
+                    "the upload was damaged in transit: send the same request again".to_owned(),
                 )
             }
         }

@@ -166,6 +166,6 @@ where
 
 /// Returns a 404 response for a request without a handler.
 fn nowhere<'c, S: 'c>() -> Handling<'c, S> {
-    let problem = Problem::NotFound("there is nothing here".to_owned());
+    let problem = Problem::NotFound("this registry has no such path: check the URL".to_owned());
     Box::pin(ready(Err(problem.into())))
 }

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Store(StoreError),
     /// A stored document does not have the contents that were written.
     Corrupt(String),
+    /// Bytes were damaged during their upload to storage, which rejected them. Contains their key.
+    Damaged(String),
     /// Other publishes kept committing while a version list was written.
     Outrun(Package),
 }
@@ -29,7 +31,7 @@ impl Failure {
     /// Returns whether the failure may have interrupted a change.
     pub(crate) fn may_have_changed_state(&self) -> bool {
         match self {
-            Self::Store(_) | Self::Corrupt(_) | Self::Outrun(_) => true,
+            Self::Store(_) | Self::Corrupt(_) | Self::Damaged(_) | Self::Outrun(_) => true,
             Self::Problem(_) | Self::Origin(_) => false,
         }
     }

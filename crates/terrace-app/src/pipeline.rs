@@ -320,10 +320,12 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
 fn changes_disabled(errors: Errors) -> Problem {
     match errors {
         Errors::Oci => Problem::Forbidden(
-            "nobody can push to this registry: TERRACE_ADMIN_TOKEN is not set".to_owned(),
+            "pushing is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
+                .to_owned(),
         ),
         Errors::Json | Errors::OAuth => Problem::NotFound(
-            "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set".to_owned(),
+            "the admin API is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
+                .to_owned(),
         ),
     }
 }

@@ -50,7 +50,7 @@ pub enum InstallError {
         mode: u32,
     },
     /// Compressed and uncompressed sizes that contradict each other.
-    #[error("archive entry {} cannot unpack from {compressed} to {uncompressed} bytes", quoted(.name))]
+    #[error("archive entry {} has sizes that contradict each other ({compressed} bytes compressed, {uncompressed} uncompressed): pack again", quoted(.name))]
     Sizes {
         /// The entry's name.
         name: String,
@@ -60,13 +60,13 @@ pub enum InstallError {
         uncompressed: u64,
     },
     /// A device, pipe, socket or unknown type.
-    #[error("archive entry {} is neither a file nor a directory", quoted(.0))]
+    #[error("archive entry {} is neither a file nor a directory: remove it, and pack again", quoted(.0))]
     Special(String),
     /// A symbolic link in a zip, where its target is unknown.
     #[error("archive entry {} is a symbolic link, which clients unpack as a file: pack the file that it points to", quoted(.0))]
     Symlink(String),
     /// A symbolic link that leads out of the archive.
-    #[error("archive entry {} is a symbolic link to {}, outside the archive", quoted(.name), quoted(.target))]
+    #[error("archive entry {} is a symbolic link to {}, outside the archive: remove the link, or replace it with the file", quoted(.name), quoted(.target))]
     LinkEscapes {
         /// The entry's name.
         name: String,
@@ -140,7 +140,7 @@ pub enum ArchiveWarning {
     #[error("{} is not marked executable, and clients keep modes: the provider installs but cannot start; set the mode (chmod +x), and pack again", quoted(.0))]
     NotExecutable(String),
     /// Symbolic links in a tar.
-    #[error("clients unpack symbolic links as empty files ({count} in the archive, the first is {})", quoted(.first))]
+    #[error("clients unpack symbolic links as empty files ({count} in the archive, the first is {}); pack the files that they point to", quoted(.first))]
     Symlinks {
         /// The name of the first one.
         first: String,

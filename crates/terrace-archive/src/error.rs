@@ -46,7 +46,7 @@ pub enum ArchiveError {
     },
 
     /// A zip without an end record where Go looks for one.
-    #[error("not a zip: no end record in the last {max} bytes", max = limits::ZIP_TAIL_BYTES)]
+    #[error("not a zip: no end of central directory record in the last {max} bytes", max = limits::ZIP_TAIL_BYTES)]
     ZipNoEndRecord,
     /// A truncated zip comment.
     #[error("the zip's comment is truncated: {declared} bytes are declared, {present} are present")]
@@ -67,7 +67,7 @@ pub enum ArchiveError {
     Zip64(&'static str),
     /// A central directory that is not directly before the end record.
     #[error(
-        "the zip's directory is declared at byte {offset} with {size} bytes, but must end at byte {end}: bytes were inserted before or into the zip"
+        "the zip's central directory is declared at byte {offset} with {size} bytes, but must end at byte {end}: bytes were inserted before or into the zip"
     )]
     ZipDirectoryMisplaced {
         /// The declared offset.
@@ -78,13 +78,13 @@ pub enum ArchiveError {
         end: u64,
     },
     /// A central directory larger than the limit.
-    #[error("the zip's directory has {0} bytes, at most {max} are allowed", max = limits::DIRECTORY_BYTES)]
+    #[error("the zip's central directory has {0} bytes, at most {max} are allowed", max = limits::DIRECTORY_BYTES)]
     ZipDirectoryTooLarge(u64),
     /// A central directory without the declared number of well-formed headers.
-    #[error("the zip's directory is malformed at entry {0} (counted from 1)")]
+    #[error("the zip's central directory is malformed at entry {0} (counted from 1)")]
     ZipDirectoryMalformed(usize),
     /// Two entries share bytes, or one reaches past the part of the zip that entries may use.
-    #[error("the content of zip entry {} overlaps the next entry or the directory", quoted(.0))]
+    #[error("the content of zip entry {} overlaps the next entry or the central directory", quoted(.0))]
     ZipOverlap(String),
     /// Bytes before the first entry.
     #[error("{0} bytes precede the first entry of the zip")]
@@ -99,7 +99,7 @@ pub enum ArchiveError {
     },
 
     /// Not a gzip file.
-    #[error("not a tar.gz: the gzip header is malformed")]
+    #[error("not a tar.gz: the gzip header is malformed: pack with tar -czf")]
     GzipHeader,
     /// Corrupt deflate data.
     #[error("the gzip data are corrupt: create the archive again")]
@@ -134,7 +134,7 @@ pub enum ArchiveError {
     #[error("the pax header after tar entry {0} is malformed")]
     TarPax(usize),
     /// Names that are together longer than the limit.
-    #[error("the names in the tar have more than {max} bytes", max = limits::DIRECTORY_BYTES)]
+    #[error("the names in the tar have more than {max} bytes in total: shorten paths", max = limits::DIRECTORY_BYTES)]
     TarNamesTooLarge,
     /// A sparse file, which tools read in different ways.
     #[error("tar entry {} is a sparse file: pack it without --sparse", quoted(.0))]

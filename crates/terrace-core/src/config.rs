@@ -92,7 +92,8 @@ impl Config {
         let paths = secret.map(|secret| PathSigner::new(&secret));
         let pull = pull_policy(&var)?;
         if pull.pulls_any() && paths.is_none() {
-            let rule = format!("needs {URL_SECRET} or {ADMIN_TOKEN}, which sign its URLs");
+            let rule =
+                format!("requires {URL_SECRET} or {ADMIN_TOKEN} to sign URLs: set one of them");
             return Err(error(PULL_THROUGH, rule));
         }
         let signer = match presigner(&var)? {
@@ -121,13 +122,13 @@ impl Config {
         let open = open.map(|rule| {
             format!(
                 "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which anyone \
-                 can trigger by opening a pull request: also ask for a tag, an environment or an event_name"
+                 can trigger by opening a pull request: also require a tag, an environment or an event_name"
             )
         });
         let unknown = self.trusted_publishers.unknown_claims();
         let unknown = unknown.map(|UnknownClaim { rule, claim, system }| {
             format!(
-                "{TRUSTED_PUBLISHERS} rule {rule} asks for the claim {claim}, which the tokens of {system} are not \
+                "{TRUSTED_PUBLISHERS} rule {rule} requires the claim {claim}, which the tokens of {system} are not \
                  known to have: the rule trusts no job whose token lacks it"
             )
         });
@@ -162,7 +163,9 @@ fn admin_token(
     {
         return Err(error(
             name,
-            format!("begins with {TOKEN_PREFIX:?}, which is the prefix of the tokens made with it"),
+            format!(
+                "begins with {TOKEN_PREFIX:?}, which is the prefix of the tokens made with it: choose another value"
+            ),
         ));
     }
     Ok(secret)
@@ -188,7 +191,7 @@ fn access(
         let needs = |name| {
             Err(error(
                 name,
-                format!("needs {ADMIN_TOKEN}, with which tokens are made"),
+                format!("requires {ADMIN_TOKEN}, which signs tokens: set it"),
             ))
         };
         if previous.is_some() {
@@ -217,7 +220,7 @@ fn trusted_publishers(
     if access.has_root() {
         Ok(parsed)
     } else {
-        let rule = format!("needs {ADMIN_TOKEN}, with which tokens are made");
+        let rule = format!("requires {ADMIN_TOKEN}, which signs tokens: set it");
         Err(error(TRUSTED_PUBLISHERS, rule))
     }
 }
@@ -413,7 +416,7 @@ mod tests {
         assert_eq!(
             config.warnings(),
             [
-                "TERRACE_TRUSTED_PUBLISHERS rule 1 asks for the claim \"quantum_zone\", which the tokens of GitLab are \
+                "TERRACE_TRUSTED_PUBLISHERS rule 1 requires the claim \"quantum_zone\", which the tokens of GitLab are \
               not known to have: the rule trusts no job whose token lacks it"
             ]
         );
@@ -472,7 +475,7 @@ mod tests {
             (
                 vec![(ADMIN_TOKEN_PREVIOUS, TOKEN.1)],
                 ADMIN_TOKEN_PREVIOUS,
-                "needs",
+                "requires",
             ),
             (
                 vec![TOKEN, (ACCESS, "Private")],

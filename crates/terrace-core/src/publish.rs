@@ -255,7 +255,9 @@ impl Publication {
                 Ok(grown) => return Ok(Release::Mirrored(grown)),
                 Err(differences) => differences,
             },
-            _ => vec!["it is a release of another kind".to_owned()],
+            _ => vec![
+                "the stored release is of another kind (hosted, mirrored or module)".to_owned(),
+            ],
         };
         if differences.is_empty() {
             return Ok(existing.clone());
@@ -263,9 +265,7 @@ impl Publication {
         let (address, version) = (self.address(), self.version());
         let mut reasons = vec![match self {
             Self::Mirror(_) => {
-                format!(
-                    "{address} {version} is already mirrored, with contents that contradict this request"
-                )
+                format!("{address} {version} is already mirrored, with different contents")
             }
             _ => format!(
                 "{address} {version} is already published and never changes; publish another version"

@@ -454,7 +454,7 @@ impl Lookup {
             IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
                 format!("{} {version} is revoked: {reason}", package.address())
             }
-            _ => format!("this is revoked: {reason}"),
+            _ => format!("this version is revoked: {reason}"),
         })
     }
 
@@ -482,9 +482,9 @@ impl Lookup {
             IndexKey::Content(package, digest) => {
                 let (kind, address) = (kind(package), package.address());
                 let digest = Digest::Sha256(*digest);
-                format!("this registry has nothing with the digest {digest} of {kind} {address}")
+                format!("{kind} {address} has no content with the digest {digest}")
             }
-            IndexKey::Revocations => "there is nothing here".to_owned(),
+            IndexKey::Revocations => "this registry has no such path: check the URL".to_owned(),
             IndexKey::Pushed(index) => {
                 let repository = index.repository();
                 match index {

@@ -82,7 +82,7 @@ pub enum TokenError {
         now: UnixTime,
     },
     /// A signature that the key did not make.
-    #[error("its signature is wrong")]
+    #[error("its signature is invalid")]
     Signature,
     /// A token longer than the limit.
     #[error("it is {0} bytes long, but at most {max} are read", max = limits::TOKEN_BYTES)]

@@ -16,18 +16,20 @@ pub struct IssuerUrl(HttpsUrl);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// A URL longer than the limit.
-    #[error("it is {0} bytes long, but at most {max} are allowed", max = url::MAX_BYTES)]
+    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
     TooLong(usize),
     /// A missing scheme, or one other than https.
     #[error("it must start with https://")]
     Scheme,
     /// A missing or invalid host, or one with credentials before it.
-    #[error("after https:// there must be a host, optionally with a port, and nothing else")]
+    #[error(
+        "\"https://\" must be followed by a host and an optional port, without a user name or password"
+    )]
     Host,
     /// A URL with a fragment, a query where none is allowed, a space, or a part that a URL parser would
     /// change.
     #[error(
-        "its path may not contain spaces, backslashes, \"..\", characters outside ASCII or a fragment, and an issuer may have no query"
+        "its path may not contain spaces, quotes, backslashes, \"..\", a fragment, or characters outside ASCII, and an issuer may not have a query"
     )]
     Path,
 }

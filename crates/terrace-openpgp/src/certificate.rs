@@ -195,7 +195,7 @@ fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
         tag::MARKER if packet.body == b"PGP" => return Ok(None),
         tag::TRUST | tag::FIRST_NON_CRITICAL.. => return Ok(None),
         other => {
-            let reason = format!("a packet with tag {other} has no place in a public key");
+            let reason = format!("a packet with tag {other} is not allowed in a public key");
             return Err(CertificateError::Malformed(reason));
         }
     };
@@ -255,7 +255,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         };
         if user_ids.iter().any(crashes) {
             let reason = "of two revoked user IDs only one has a self-signature, \
-                          which crashes them"
+                          which crashes terraform and tofu"
                 .to_owned();
             return Err(CertificateError::Malformed(reason));
         }
@@ -426,7 +426,9 @@ impl<I: Iterator<Item = Part>> Reader<I> {
 }
 
 fn out_of_place(after: &str, kind: u8) -> CertificateError {
-    CertificateError::Malformed(format!("a signature of type {kind:#04x} follows a {after}"))
+    CertificateError::Malformed(format!(
+        "a signature of type {kind:#04x} follows a {after}, where it is not allowed"
+    ))
 }
 
 /// Keeps the newest signature; of equally old ones the first.

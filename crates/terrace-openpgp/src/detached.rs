@@ -280,18 +280,19 @@ impl Check<'_> {
             .map(|subkey| (&subkey.key, &subkey.binding));
         let (key, self_signature) = primary_expired.or(subkey_expired)?;
         let (key_id, created) = (KeyId(key.key_id), u64::from(key.created));
-        let state = if created > self.now {
-            format!("key {key_id} is dated in the future, {}", UnixTime(created))
+        let (state, fix) = if created > self.now {
+            let state = format!("key {key_id} is dated in the future, {}", UnixTime(created));
+            let fix = "create a new key on a machine with the correct time";
+            (state, fix)
         } else {
             let lifetime = self_signature.subpackets.key_lifetime.unwrap_or_default();
-            format!(
-                "key {key_id} expired at {}",
-                UnixTime(created + u64::from(lifetime))
-            )
+            let expired = UnixTime(created + u64::from(lifetime));
+            let fix = "extend its expiry date (gpg --quick-set-expire)";
+            (format!("key {key_id} expired at {expired}"), fix)
         };
         Some(format!(
             "{state}: terraform and tofu still accept it with a warning, and tofu refuses it under \
-             OPENTOFU_ENFORCE_GPG_EXPIRATION=true; prolong the key and register it again"
+             OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
         ))
     }
 

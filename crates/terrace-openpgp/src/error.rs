@@ -28,7 +28,7 @@ pub enum OpenPgpError {
     NotAKey(String),
     /// A secret key.
     #[error(
-        "this is a SECRET key, which belongs on no server: consider it exposed if it has no passphrase, and send the public key that `gpg --armor --export KEYID` prints"
+        "this is a SECRET key, which must never be sent to a server: consider it exposed if it has no passphrase, and send the public key that `gpg --armor --export KEYID` prints"
     )]
     SecretKey,
     /// Damaged armour around a key.

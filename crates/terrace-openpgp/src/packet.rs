@@ -18,7 +18,7 @@ impl PacketError {
     }
 
     pub(super) fn cut_off() -> Self {
-        Self::malformed("it ends too early")
+        Self::malformed("the packet data are truncated")
     }
 }
 

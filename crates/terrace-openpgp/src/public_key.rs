@@ -244,7 +244,7 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
         ));
     }
     if !(limits::RSA_MIN_BITS..=limits::RSA_MAX_BITS).contains(&terrace_signature::bits(n)) {
-        return Ok(Material::Unverifiable("RSA of an unusual size"));
+        return Ok(Material::Unverifiable("RSA with an unsupported key size"));
     }
     Ok(Material::Rsa {
         n: n.to_vec(),
@@ -255,7 +255,7 @@ fn rsa(bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
 fn dsa(bytes: &mut Bytes<'_>) -> Option<Material> {
     let [p, q, g, y] = mpis(bytes)?.map(<[u8]>::to_vec);
     if !terrace_signature::is_dsa_size(&p, &q) {
-        return Some(Material::Unverifiable("DSA of an unusual size"));
+        return Some(Material::Unverifiable("DSA with an unsupported key size"));
     }
     Some(Material::Dsa { p, q, g, y })
 }
@@ -264,7 +264,7 @@ fn curve_oid<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8], PacketError> {
     let length = bytes.u8().ok_or_else(PacketError::cut_off)?;
     if length == 0 || length == 0xff {
         return Err(PacketError::Skipped(
-            "a curve identifier has a form reserved for the future".to_owned(),
+            "the length of a curve identifier (OID) is reserved".to_owned(),
         ));
     }
     bytes
@@ -315,7 +315,7 @@ fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     let point_length = match oid {
         oid::CURVE25519 | oid::ED25519 if version == 6 => {
             return Err(PacketError::malformed(
-                "a version 6 key is on the old Curve25519",
+                "a version 6 key uses a legacy OID of Curve25519",
             ));
         }
         oid::CURVE25519 => Some(33),
@@ -349,7 +349,7 @@ fn ecdh(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
 fn eddsa_legacy(version: u8, bytes: &mut Bytes<'_>) -> Result<Material, PacketError> {
     if version == 6 {
         return Err(PacketError::malformed(
-            "a version 6 key uses the old form of EdDSA",
+            "a version 6 key uses the legacy EdDSA algorithm (22)",
         ));
     }
     let oid = curve_oid(bytes)?;

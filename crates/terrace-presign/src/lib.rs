@@ -59,19 +59,19 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The text is longer than a URL may be.
-    #[error("it is {0} bytes long: the maximum is {max}", max = url::MAX_BYTES)]
+    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
     TooLong(usize),
     /// The scheme is missing, or neither http nor https.
     #[error("it must start with https:// or http://")]
     Scheme,
     /// The host is missing, or contains something that a host cannot, such as a password.
     #[error(
-        "after :// there must be a host, optionally with a port, and nothing else before the path"
+        "\"://\" must be followed by a host and an optional port, without a user name or password"
     )]
     Host,
     /// The path cannot be signed unchanged.
     #[error(
-        "its path may only contain letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\", without \"..\", and it must not have a query"
+        "its path may contain only letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\", without \"..\", and it may not have a query"
     )]
     Prefix,
 }

@@ -89,7 +89,7 @@ describe("login", { skip }, () => {
     async function endsWithNothing({ work, terminal }, page) {
       const text = await textOf(page);
       assert.match(text, /Or press Ctrl-C in the terminal, or Ctrl-\\ if that has no effect\. Then start again with terraform login 127/);
-      await page.click("text=Let the terminal know");
+      await page.click("text=Notify the terminal");
       assert.notEqual(await terminal.end(), 0);
       assert.match(terminal.screen, /invalid_grant.*sign-in was refused or failed: the page in the browser shows the reason/);
       assert.equal(await stored(work), undefined);
@@ -123,7 +123,7 @@ describe("login", { skip }, () => {
       const page = await browser.window();
       await signIn(page, login.url, "ann");
       await page.click(REFUSE);
-      await page.waitForSelector("text=You have refused");
+      await page.waitForSelector("text=You refused the request");
       await endsWithNothing(login, page);
     });
 
@@ -133,7 +133,7 @@ describe("login", { skip }, () => {
       await page.goto(login.url, { waitUntil: "domcontentloaded" });
       await page.click("a:has-text('Cancel')");
       await page.waitForSelector("text=Sign-in was refused");
-      assert.match(await textOf(page), /refused where you were sent to sign in: access_denied/);
+      assert.match(await textOf(page), /The sign-in provider refused the sign-in: access_denied/);
       await endsWithNothing(login, page);
     });
 
@@ -143,7 +143,7 @@ describe("login", { skip }, () => {
         const page = await browser.window();
         await signIn(page, begun.url, login);
         const text = await textOf(page);
-        assert.ok(text.includes(`You are signed in as ${name}, and no rule of`), text);
+        assert.ok(text.includes(`You are signed in as ${name}, but no sign-in rule of`), text);
         assert.match(text, /Ask its operator/);
         await endsWithNothing(begun, page);
       }

@@ -205,7 +205,7 @@ describe("a hostile origin", () => {
 
   test("an origin that does not answer is given up before clients give up", async (t) => {
     const { type } = await published();
-    assert.match(await refused(t, type, () => true), /no response in time/);
+    assert.match(await refused(t, type, () => true), /no response within \d+ seconds/);
   });
 
   test("a package document with another digest than SHA256SUMS is refused", async (t) => {

@@ -207,7 +207,7 @@ fn a_job_may_request_fewer_scopes_and_not_more() {
     }
     // The last one is not a valid scope.
     let log = memory.log();
-    let told = "requested more than read:acme publish:infra";
+    let told = "requested scopes other than those that its rules grant: read:acme publish:infra";
     assert_eq!(
         log.iter().filter(|line| line.ends_with(told)).count(),
         4,
@@ -438,7 +438,7 @@ fn an_invalid_exchange_request_is_rejected_with_the_reason() {
             "invalid_target",
             "origin",
         ),
-        (twice, 400, "invalid_request", "twice"),
+        (twice, 400, "invalid_request", "is given more than once"),
         (
             json,
             400,

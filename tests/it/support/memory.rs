@@ -57,6 +57,8 @@ struct World {
     faults: Faults,
     /// Whether the caller of the last operation was killed.
     is_killed: Cell<bool>,
+    /// Whether the next bytes that the registry itself uploads are damaged in transit.
+    damages: Cell<bool>,
     /// The number of random numbers drawn so far: each is different.
     random: Cell<u64>,
     /// The number of failed authentications that the platform's own limit still lets pass, if it has one.
@@ -88,6 +90,11 @@ impl Memory {
     /// Serves the registry at this origin only.
     pub fn serve_only(&self, origin: &str) {
         self.world.origin.replace(Some(origin.to_owned()));
+    }
+
+    /// Damages the next bytes that the registry itself uploads.
+    pub fn damage_next_upload(&self) {
+        self.world.damages.set(true);
     }
 
     /// Puts an edge in front of KV, which caches each value for as long as the read permits.

@@ -110,7 +110,7 @@ pub(crate) async fn ask_for_copies<P: Host>(
     for UploadBody { key: text, size } in archives {
         let key = BytesKey::parse_key(&text).ok_or_else(|| {
             Problem::BadRequest(format!(
-                "{text:?} is the key of no bytes: it must be archives/<sha256>.<extension> or \
+                "{text:?} is not the key of an archive or a blob: it must be archives/<sha256>.<extension> or \
                      oci/blobs/<algorithm>/<digits>"
             ))
         })?;

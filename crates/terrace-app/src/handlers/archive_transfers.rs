@@ -91,7 +91,10 @@ where
     }
     check(ctx, &path, SignedMethod::Put, size)?;
     let Some(stream) = request.stream() else {
-        return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+        return Err(Problem::BadRequest(
+            "the request has no body: send the bytes of the archive or blob as the body".to_owned(),
+        )
+        .into());
     };
     let archives = ctx.host.archives();
     match archives.store(path.object, Payload::Stream(stream)).await? {

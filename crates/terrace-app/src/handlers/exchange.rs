@@ -73,7 +73,7 @@ async fn exchanged<P: Host, R: Request>(
     };
     let job = Quoted::text(claims.subject());
     let scopes = request_form.narrow(&scopes).inspect_err(|_| {
-        let line = format!("access: {job} of {issuer} requested more than {scopes}");
+        let line = format!("access: {job} of {issuer} requested scopes other than those that its rules grant: {scopes}");
         ctx.host.log(&line);
     })?;
     let now = ctx.host.clock().now();

@@ -51,7 +51,7 @@ pub(crate) async fn list<P: Host>(
         if page.is_truncated && page.facts.is_empty() {
             return Err(Failure::Store(StoreError::Failed {
                 operation: format!("list {prefix}"),
-                cause: "there is more, and it is not told".to_owned(),
+                cause: "storage returned an empty page that is marked as truncated".to_owned(),
             }));
         }
         all.extend(page.facts);

@@ -37,11 +37,11 @@ pub(crate) async fn ensure_may_write<P: Host>(ctx: &Context<'_, P>) -> Result<()
                 store(ctx, &document, condition).await?;
             }
             WriteDecision::Wait(seconds) => {
-                return Err(Problem::Unavailable(format!(
+                let message = format!(
                     "a newer version of Terrace has just begun to write to this registry: send the same request again in \
                      {seconds} seconds"
-                ))
-                .into());
+                );
+                return Err(Problem::NotYet(message, seconds).into());
             }
             WriteDecision::Refused(oldest) => return Err(writer.refusal(&oldest).into()),
         }

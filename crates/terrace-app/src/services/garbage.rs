@@ -23,8 +23,8 @@ pub(crate) struct GcFence {
 /// Returns the error for an archive that cannot be stored at the moment.
 pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
     Problem::Unavailable(format!(
-        "{key} is being removed as garbage: send the same request again in a moment; if this stays for more \
-         than an hour, end it with `terrace admin gc --yes`"
+        "{key} is being removed as garbage: send the same request again in a moment; if this continues for more \
+         than an hour, complete the removal with `terrace admin gc --yes`"
     ))
 }
 

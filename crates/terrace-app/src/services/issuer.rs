@@ -146,7 +146,7 @@ async fn once<P: Host, T>(
     }
     Err(failed(
         issuer,
-        "another request has been fetching from it for too long without a response",
+        "another request has been waiting for its response for too long",
     ))
 }
 

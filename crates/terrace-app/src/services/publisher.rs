@@ -172,7 +172,7 @@ async fn take<P: Host>(
             match archives.store((*key).into(), payload).await {
                 Ok(Stored::Yes) => {}
                 Ok(Stored::DigestMismatch) => {
-                    return Err(Failure::Corrupt(format!("{key} on its way to storage")));
+                    return Err(Failure::Damaged(key.to_string()));
                 }
                 Err(StoreError::Busy(operation)) => {
                     // Another request is storing the same bytes.

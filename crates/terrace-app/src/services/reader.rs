@@ -25,7 +25,10 @@ pub(crate) async fn read<P: Host>(
         MissReason::Absent(_) | MissReason::Unfit => {}
         // R2 can answer when KV cannot.
         MissReason::Failed(error) => ctx.host.log(&format!("storage: {error}")),
-        MissReason::Corrupt => ctx.host.log(&format!("index {} is corrupt", lookup.key)),
+        MissReason::Corrupt => ctx.host.log(&format!(
+            "the index {} in KV is corrupt: answering from R2",
+            lookup.key
+        )),
     }
     match read_facts(ctx, lookup, origin, miss).await {
         Ok(reply) => reply,

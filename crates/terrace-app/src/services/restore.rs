@@ -33,7 +33,7 @@ pub(crate) async fn document<P: Host>(
     changed: &mut BTreeMap<String, FactKey>,
 ) -> Result<RestoreOutcome, Failure> {
     let Some(key) = FactKey::parse(text) else {
-        let reason = "this version of the registry does not know this key";
+        let reason = "this version of Terrace does not know documents with this key";
         return Ok(RestoreOutcome::Refused(reason.to_owned()));
     };
     if key == FactKey::Format {

@@ -140,7 +140,7 @@ fn read_end64(
         .ok_or_else(malformed)?;
     if offset != tail_offset + at as u64 {
         return Err(ArchiveError::Zip64(
-            "the zip64 end record is not right before its locator",
+            "the zip64 end record does not immediately precede its locator",
         ));
     }
     let record = before
@@ -184,6 +184,8 @@ fn agreed(end: End, end64: End) -> Result<End, ArchiveError> {
     if agree {
         Ok(end64)
     } else {
-        Err(ArchiveError::Zip64("their numbers differ"))
+        Err(ArchiveError::Zip64(
+            "their entry counts, sizes or offsets differ",
+        ))
     }
 }

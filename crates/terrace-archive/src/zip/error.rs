@@ -4,14 +4,14 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
     /// The directory points to bytes that are not a local header.
-    #[error("there is no local header at byte {0}, where the zip's directory locates it")]
+    #[error("there is no local header at byte {0}, where the zip's central directory locates it")]
     NoLocalHeader(u64),
     /// The local header has another name.
-    #[error("its local header has another name than the zip's directory")]
+    #[error("its local header has another name than the zip's central directory")]
     LocalName,
     /// The local header has other flags, among those that change how the entry is read.
     #[error(
-        "its local header has flags {local:#06x}, but the zip's directory has {directory:#06x}"
+        "its local header has flags {local:#06x}, but the zip's central directory has {directory:#06x}"
     )]
     LocalFlags {
         /// The flags in the local header.
@@ -20,7 +20,9 @@ pub enum ContentError {
         directory: u16,
     },
     /// The local header has another value for a field.
-    #[error("its local header has {field} {local}, but the zip's directory has {directory}")]
+    #[error(
+        "its local header has {field} {local}, but the zip's central directory has {directory}"
+    )]
     Local {
         /// The name of the field.
         field: &'static str,
@@ -30,7 +32,9 @@ pub enum ContentError {
         directory: u64,
     },
     /// The data descriptor after the content is missing, or has other values.
-    #[error("no data descriptor with the checksum and sizes of the zip's directory follows it")]
+    #[error(
+        "no data descriptor with the checksum and sizes of the zip's central directory follows it"
+    )]
     Descriptor,
     /// Corrupt deflate data.
     #[error("the deflated data are corrupt")]

@@ -26,7 +26,7 @@ pub(crate) enum BaseUrlError {
     #[error("{}", describe(*.0))]
     Parse(ParseError),
     /// The text is a URL only after a correction.
-    #[error("it would have to be corrected ({})", .0.description())]
+    #[error("a URL parser would have to correct it ({})", .0.description())]
     Violation(SyntaxViolation),
     /// The scheme is neither `http` nor `https`.
     #[error("its scheme is neither https nor http")]

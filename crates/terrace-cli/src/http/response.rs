@@ -63,7 +63,7 @@ impl Response {
         match self.status {
             300..=399 => Failure::Unexpected(format!(
                 "{url} redirects to {}: set TERRACE_URL to the registry's own address",
-                self.location.unwrap_or_else(|| "somewhere else".to_owned())
+                self.location.unwrap_or_else(|| "another URL".to_owned())
             )),
             401 | 403 => Failure::NotAllowed(joined),
             404 => Failure::NotAllowed(format!(

@@ -138,7 +138,7 @@ fn split(rest: Option<&str>) -> Vec<&str> {
 
 fn no_such_route(path: &str) -> Problem {
     Problem::NotFound(format!(
-        "there is nothing at {}",
+        "this registry has no path {}: check the URL",
         line(path).at_most(QUOTED_CHARS)
     ))
 }

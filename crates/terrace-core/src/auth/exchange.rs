@@ -104,7 +104,7 @@ impl ExchangeRequest {
             return wrong(format!("requested_token_type must be {TYPE_ACCESS_TOKEN}"));
         }
         if form.value("actor_token").is_some() {
-            return wrong("a job acts for itself: actor_token is not supported".to_owned());
+            return wrong("actor_token is not supported: omit it".to_owned());
         }
         for target in ["audience", "resource"] {
             let target = form.value(target);

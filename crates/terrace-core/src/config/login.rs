@@ -36,7 +36,7 @@ pub(super) fn login(
     let needs = || {
         error(
             set,
-            format!("needs {ADMIN_TOKEN}, with which tokens are made"),
+            format!("requires {ADMIN_TOKEN}, which signs tokens: set it"),
         )
     };
     Ok(Some(Login {

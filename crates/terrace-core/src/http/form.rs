@@ -17,11 +17,11 @@ pub struct Query<'a>(pub &'a str);
 pub struct Form<'a>(pub &'a str);
 
 /// The reason why a parameter, or a whole form, is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
-    /// A parameter occurs more than once.
+    /// The parameter with this name occurs more than once.
     #[error("is given more than once")]
-    Twice,
+    Twice(String),
     /// A name or a value is not UTF-8 text.
     #[error("is not UTF-8 text")]
     NoText,
@@ -57,7 +57,7 @@ impl Form<'_> {
             return Ok(None);
         };
         if named.next().is_some() {
-            return Err(FormError::Twice);
+            return Err(FormError::Twice(name.to_owned()));
         }
         let value = decoded(pair.value.unwrap_or_default(), Plus::Space);
         let value = value.ok_or(FormError::NoText)?.into_owned();
@@ -75,7 +75,7 @@ impl Form<'_> {
             let name = decoded(pair.name, Plus::Space);
             let (name, _) = name.zip(value).ok_or(FormError::NoText)?;
             if names.contains(&name) {
-                return Err(FormError::Twice);
+                return Err(FormError::Twice(name.into_owned()));
             }
             if names.len() >= limit {
                 return Err(FormError::TooMany);
@@ -150,14 +150,15 @@ mod tests {
         for broken in ["e", "f", "g"] {
             assert_eq!(form.value(broken), Err(FormError::NoText));
         }
-        assert_eq!(form.value("h"), Err(FormError::Twice));
+        assert_eq!(form.value("h"), Err(FormError::Twice("h".to_owned())));
         assert_eq!(form.value("i"), Ok(None));
     }
 
     #[test]
     fn a_second_spelling_of_a_name_is_the_same_name() {
-        assert_eq!(Form("a=1&%61=2").value("a"), Err(FormError::Twice));
-        assert_eq!(Form("a=1&%61=2").check(9), Err(FormError::Twice));
+        let twice = || Err(FormError::Twice("a".to_owned()));
+        assert_eq!(Form("a=1&%61=2").value("a"), twice().map(|()| None));
+        assert_eq!(Form("a=1&%61=2").check(9), twice());
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
         for (form, error) in [
             ("a=1&b=%", FormError::NoText),
             ("%ff=1", FormError::NoText),
-            ("a&a", FormError::Twice),
-            ("=1&=2", FormError::Twice),
+            ("a&a", FormError::Twice("a".to_owned())),
+            ("=1&=2", FormError::Twice(String::new())),
             ("a&b&c&d", FormError::TooMany),
         ] {
             assert_eq!(Form(form).check(3), Err(error), "{form}");

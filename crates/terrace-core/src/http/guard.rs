@@ -208,9 +208,9 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address belongs to this machine"),
         // No client needs a public IPv4 address in this form.
         [0, 0, 0, 0, 0, 0xffff, ..] => Some("the address is an IPv4-mapped IPv6 address"),
-        [0x64, 0xff9b, ..] => Some("the address leads to an IPv4 address through NAT64"),
+        [0x64, 0xff9b, ..] => Some("the address maps to an IPv4 address (NAT64)"),
         [0x2002, ..] | [0x2001, 0, ..] => {
-            Some("the address leads to an IPv4 address through a tunnel")
+            Some("the address maps to an IPv4 address (6to4 or Teredo)")
         }
         [0xfc00..=0xfdff, ..] => Some("the address is private"),
         [0xfe80..=0xfebf, ..] => Some("the address is link-local"),
@@ -325,8 +325,8 @@ mod tests {
             ("[::127.0.0.1]", "reserved"),
             ("[64:ff9b::7f00:1]", "NAT64"),
             ("[64:ff9b:1::1]", "NAT64"),
-            ("[2002:7f00:1::]", "tunnel"),
-            ("[2001:0:1::]", "tunnel"),
+            ("[2002:7f00:1::]", "6to4"),
+            ("[2001:0:1::]", "Teredo"),
             ("[fc00::1]", "private"),
             ("[fdff::1]", "private"),
             ("[fe80::1]", "link-local"),

@@ -30,7 +30,7 @@ pub enum Problem {
     LengthRequired,
     /// 405: the methods that this route supports.
     MethodNotAllowed(Vec<Method>),
-    /// 500: a stored document is damaged; only the operator can help.
+    /// 500: a stored document is damaged, which only the operator can fix, or an upload to storage was.
     Corrupt(String),
     /// 500: a variable of the deployment is invalid; only its name is revealed.
     Misconfigured(String),
@@ -46,6 +46,8 @@ pub enum Problem {
     Oci(OciError),
     /// 502: another registry, from which content is pulled, returned no usable response.
     Origin(String),
+    /// 503: the request can succeed only later; the message, and the seconds until then.
+    NotYet(String, u64),
     /// 503: storage did not respond; a retry completes the interrupted request.
     Unavailable(String),
 }
@@ -73,8 +75,7 @@ struct OciEntry<'a> {
 impl Problem {
     /// Creates the error for a request without a token.
     pub fn no_token() -> Self {
-        let message =
-            "this needs the header \"Authorization: Bearer <token>\" with a token of this registry";
+        let message = "this request needs the header \"Authorization: Bearer <token>\" with a token of this registry";
         Self::Unauthorized(message.to_owned())
     }
 
@@ -95,7 +96,7 @@ impl Problem {
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
             Self::Oci(error) => error.status(),
             Self::Origin(_) => 502,
-            Self::Unavailable(_) => 503,
+            Self::NotYet(..) | Self::Unavailable(_) => 503,
         }
     }
 
@@ -109,6 +110,7 @@ impl Problem {
             | Self::Gone(message)
             | Self::Misconfigured(message)
             | Self::NotFound(message)
+            | Self::NotYet(message, _)
             | Self::Origin(message)
             | Self::Unauthorized(message)
             | Self::Unavailable(message) => vec![message.clone()],
@@ -175,6 +177,7 @@ impl Problem {
         match self {
             Self::MethodNotAllowed(allowed) => reply.with("allow", Method::names(allowed)),
             Self::Unauthorized(_) => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
+            Self::NotYet(_, seconds) => reply.with("retry-after", seconds.to_string()),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
             Self::TooManyFailures => reply.with("retry-after", "60"),
             Self::Oci(error) => {

@@ -94,7 +94,7 @@ pub enum AuditError {
     #[error("entry {0} is missing")]
     Missing(u64),
     /// An entry does not contain the digest of the previous one.
-    #[error("entry {0} does not follow from entry {prev}: one of them was changed", prev = .0 - 1)]
+    #[error("entry {0} does not contain the digest of entry {prev}: one of them was changed", prev = .0 - 1)]
     Broken(u64),
 }
 

@@ -146,7 +146,7 @@ impl Restored {
             }
             FactKey::Format => read::<FormatDocument>(document).map(|_| Self::default()),
             FactKey::Pushed(fact) => Self::parse_pushed(fact, document),
-            _ => Err("it does not belong in a copy".to_owned()),
+            _ => Err("documents of this kind are not part of a copy: remove it".to_owned()),
         }
     }
 
@@ -164,7 +164,9 @@ impl Restored {
             PushedFact::Manifest(_, digest) => {
                 let found = digest.of_same_kind(document.as_bytes());
                 if found != *digest {
-                    return Err(format!("its digest is {found}"));
+                    return Err(format!(
+                        "its digest is {found}, which differs from the one in its key"
+                    ));
                 }
                 PushedManifest::parse(document.as_bytes())
                     .map(|_| Self::default())
@@ -190,7 +192,7 @@ impl Restored {
                 })
             }
             PushedFact::Change(_) | PushedFact::Upload(_) => {
-                Err("it does not belong in a copy".to_owned())
+                Err("documents of this kind are not part of a copy: remove it".to_owned())
             }
         }
     }
@@ -245,7 +247,9 @@ pub fn check_referrer(
 ) -> Result<Vec<(&'static str, String)>, String> {
     let parsed = PushedManifest::parse(manifest).map_err(|error| error.message().to_owned())?;
     if parsed.subject() != Some(subject) {
-        return Err(format!("the manifest {digest} has another subject"));
+        return Err(format!(
+            "the manifest {digest} has a different subject than this referrer entry"
+        ));
     }
     let referrer = parsed.referrer(manifest, digest);
     same(
@@ -284,7 +288,7 @@ fn same(document: &str, written: String) -> Result<(), String> {
     if document == written {
         return Ok(());
     }
-    Err("it is not written as this version of Terrace writes it".to_owned())
+    Err("its encoding differs from that of this version of Terrace".to_owned())
 }
 
 fn text_of(error: impl ToString) -> String {
@@ -336,7 +340,7 @@ mod tests {
                 document.clone(),
                 "it describes acme/vpc/aws 1.2.3",
             ),
-            (key, document.replace(':', ": "), "not written as"),
+            (key, document.replace(':', ": "), "its encoding differs"),
             (
                 key,
                 document.replace("\"schema\":1", "\"schema\":9"),
@@ -346,7 +350,7 @@ mod tests {
             (
                 "keys/acme",
                 "{\"keys\":[],\"more\":1}".to_owned(),
-                "not written as",
+                "its encoding differs",
             ),
             (
                 &format!("oci/manifests/team/app:sha256:{DIGEST}"),
@@ -361,7 +365,7 @@ mod tests {
             (
                 &format!("garbage/{DIGEST}.zip"),
                 "{}".to_owned(),
-                "not belong in a copy",
+                "not part of a copy",
             ),
         ] {
             let error = parse(key, &document).unwrap_err();

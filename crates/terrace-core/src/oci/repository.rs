@@ -123,7 +123,7 @@ fn repository(name: &[&str]) -> Result<GeneratedRepository, OciError> {
     if !is_name(&text) {
         return Err(OciError::new(
             OciCode::NameInvalid,
-            "a repository name consists of lower-case letters and digits, with single separators . _ - between them",
+            "the name of a repository must consist of lower-case letters and digits, with . _ __ or dashes between them, in parts separated by /",
         ));
     }
     match name {

@@ -36,7 +36,7 @@ impl<'a> Urls<'a> {
         now: UnixTime,
     ) -> Result<Self, FinishError> {
         let urls = urls.ok_or_else(|| {
-            let message = "no secret is set that could sign download URLs: \
+            let message = "download URLs cannot be signed: \
                            set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
             FinishError::Problem(Problem::Misconfigured(message.to_owned()))
         })?;

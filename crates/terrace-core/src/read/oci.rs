@@ -184,8 +184,14 @@ impl Lookup {
     /// Returns the error for content of another kind than requested.
     fn other_kind(&self) -> FinishError {
         let (code, message) = match self.projection {
-            Projection::Blob => (OciCode::BlobUnknown, "this is a manifest"),
-            _ => (OciCode::ManifestUnknown, "this is a blob"),
+            Projection::Blob => (
+                OciCode::BlobUnknown,
+                "this digest belongs to a manifest: request it under /manifests/",
+            ),
+            _ => (
+                OciCode::ManifestUnknown,
+                "this digest belongs to a blob: request it under /blobs/",
+            ),
         };
         FinishError::Problem(Problem::Oci(OciError::new(code, message)))
     }

@@ -90,7 +90,7 @@ impl Writer {
         let version = &self.version;
         Problem::Conflict(vec![format!(
             "this registry can only be changed by Terrace {oldest} or newer, because a newer version has written documents \
-             that Terrace {version} would damage; reads go on: deploy Terrace {oldest} or newer"
+             that Terrace {version} would damage; reading still works; to write, deploy Terrace {oldest} or newer"
         )])
     }
 }

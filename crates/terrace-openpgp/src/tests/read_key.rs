@@ -361,7 +361,10 @@ fn a_direct_key_signature_after_a_user_id_is_refused() {
     let key = Key::v4(1);
     let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[]));
     let reason = malformed(&[forge::certificate(&key), direct]);
-    assert_eq!(reason, "a signature of type 0x1f follows a user ID");
+    assert_eq!(
+        reason,
+        "a signature of type 0x1f follows a user ID, where it is not allowed"
+    );
 }
 
 #[test]
@@ -407,7 +410,7 @@ fn packets_that_do_not_belong_in_a_key_are_refused() {
         let reason = malformed(&[forge::certificate(&Key::v4(1)), forge::packet(tag, &[0; 8])]);
         assert_eq!(
             reason,
-            format!("a packet with tag {tag} has no place in a public key")
+            format!("a packet with tag {tag} is not allowed in a public key")
         );
     }
 }

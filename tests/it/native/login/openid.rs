@@ -294,13 +294,17 @@ fn a_consent_is_valid_in_its_browser_for_ten_minutes() {
         stopped(response, 400, "<code>answer</code>");
     }
     let long = "x".repeat(30_000);
-    stopped(people.consent(&cookie, &long, "allow"), 400, "is too long");
+    stopped(
+        people.consent(&cookie, &long, "allow"),
+        400,
+        "must be sent in a form of at most",
+    );
     let by_get = people.registry.get("/oauth/consent?answer=allow");
     by_get.expect(405);
     stopped(
         people.consent(&cookie, &consent, "refuse"),
         200,
-        "You have refused",
+        "You refused the request",
     );
     people.memory.advance(u64::from(SIGN_IN_SECONDS) + 1);
     let late = people.consent(&cookie, &consent, "allow");

@@ -361,7 +361,7 @@ fn invalid_statuses_in_a_copy_are_refused() {
         ),
         (
             format!(r#"{{"versions": {{"1.0.0":{said}}}}}"#),
-            "not written as",
+            "its encoding differs",
         ),
         (
             r#"{"versions":{"1.0.0":{"state":"lost","reason":"x","at":1,"by":"root"}}}"#.to_owned(),

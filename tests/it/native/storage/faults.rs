@@ -443,6 +443,25 @@ fn a_fact_that_cannot_be_read_is_500_and_stays_unchanged() {
 }
 
 #[test]
+fn an_upload_damaged_on_its_way_to_storage_is_rejected_and_can_be_repeated() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.add_key(&registry);
+    fixture.upload(&registry);
+    memory.damage_next_upload();
+    let rejected = fixture.put(&registry).expect(500);
+    assert_eq!(
+        rejected.errors(),
+        "the upload was damaged in transit: send the same request again"
+    );
+    let log = memory.log().join("\n");
+    let told = "was damaged during the upload to storage";
+    assert!(log.contains(told), "{log}");
+    fixture.put(&registry).expect(201);
+}
+
+#[test]
 fn a_write_of_a_busy_key_document_is_retried() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);

@@ -158,6 +158,7 @@ fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
         "{}",
         refused.errors()
     );
+    assert_eq!(refused.header("retry-after"), Some("60"));
     let raised = r#"{"oldest_writer":"0.1.0","raised_at":1800000000}"#;
     assert_eq!(memory.object_bytes("format"), raised.as_bytes());
     memory.advance(FORMAT_SECONDS);

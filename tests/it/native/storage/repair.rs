@@ -305,6 +305,17 @@ fn a_step_that_never_ended_is_skipped_by_the_next() {
 }
 
 #[test]
+fn a_step_with_an_invalid_position_starts_from_the_beginning() {
+    let (memory, registry) = filled(&[]);
+    memory.put_object("repair/cursor", br#"{"next":"nowhere"}"#);
+    registry.run_repair_step();
+    let log = memory.log().join("\n");
+    let told = "repair: the stored position \"nowhere\" is invalid: it must be the `next` of an earlier step; \
+                starting again with the releases";
+    assert!(log.contains(told), "{log}");
+}
+
+#[test]
 fn the_periodic_repair_can_be_switched_off() {
     let (memory, _) = filled(&[]);
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "0")]);

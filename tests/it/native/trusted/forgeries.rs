@@ -77,7 +77,7 @@ fn signatures() -> Vec<Forgery> {
         (
             "another key with the same ID",
             by(&OTHER_P256, &of("ES256", "p256"), &github()),
-            "signature is wrong",
+            "signature is invalid",
         ),
         (
             "an unknown ID",
@@ -122,22 +122,22 @@ fn signatures() -> Vec<Forgery> {
         (
             "an empty signature",
             resigned(|_| Vec::new()),
-            "signature is wrong",
+            "signature is invalid",
         ),
         (
             "a signature of zeros",
             resigned(|s| vec![0; s.len()]),
-            "signature is wrong",
+            "signature is invalid",
         ),
         (
             "a truncated signature",
             resigned(|s| s[..63].to_vec()),
-            "signature is wrong",
+            "signature is invalid",
         ),
         (
             "a signature with its halves exchanged",
             resigned(|s| [&s[32..], &s[..32]].concat()),
-            "signature is wrong",
+            "signature is invalid",
         ),
     ]
 }
@@ -167,7 +167,7 @@ fn forms() -> Vec<Forgery> {
         (
             "claims of another token",
             format!("{head}.{others}.{signature}"),
-            "signature is wrong",
+            "signature is invalid",
         ),
         (
             "claims that are a list",
@@ -399,7 +399,9 @@ fn a_forged_or_misused_token_gets_the_same_response_and_the_reason_is_logged() {
     registry.send(&exchange(&genuine(&github()))).expect(200);
     let first = seen(&registry.send(&exchange("x")).expect(400));
     assert!(
-        first.2.contains("this job is not trusted here"),
+        first
+            .2
+            .contains("no trusted-publishing rule matches this job, or its token is invalid"),
         "{}",
         first.2
     );

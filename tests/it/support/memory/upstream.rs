@@ -66,7 +66,9 @@ impl Upstream for Memory {
     ) -> Result<Fetched, UpstreamError> {
         self.pause().await;
         if seconds == 0 {
-            return Err(UpstreamError("no response in time".to_owned()));
+            return Err(UpstreamError(
+                "no time is left for this request: earlier responses were too slow".to_owned(),
+            ));
         }
         self.ask(fetch, guard).map(fetched)
     }

@@ -70,12 +70,21 @@ async fn person_back<P: Host, R: Request>(
     if let Ok(Some(error)) = form.value("error") {
         let words = form.value("error_description").ok().flatten();
         let (error, words) = (printable(&error), printable(&words.unwrap_or_default()));
-        log::write(ctx, &format!("the provider answers {error:?}: {words:?}"));
+        log::write(
+            ctx,
+            &format!("the provider returned the error {error:?}: {words:?}"),
+        );
         return Err(SignInError::RefusedThere(error));
     }
     let code = form.value("code").ok().flatten();
     let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
-    let no_code = || log::distrusted(ctx, "the browser returned without a code");
+    let no_code = || {
+        let most = limits::PROVIDER_CODE_BYTES;
+        let line = format!(
+            "the provider redirected the browser without the parameter code, or with one of more than {most} bytes"
+        );
+        log::distrusted(ctx, line)
+    };
     let back = Return {
         code: &code.ok_or_else(no_code)?,
         callback: &callback_of(request),

@@ -33,7 +33,12 @@ async fn take_consent<P: Host, R: Request>(
         let rule = rule.to_owned();
         SignInError::Parameter(ParameterError { parameter, rule })
     };
-    let body = body.ok_or_else(|| wrong("consent", "is too long"))?;
+    let too_long = || {
+        let most = limits::LOGIN_FORM_BYTES;
+        let rule = format!("must be sent in a form of at most {most} bytes");
+        wrong("consent", &rule)
+    };
+    let body = body.ok_or_else(too_long)?;
     let form = Form(&body);
     let sealed = form.value("consent").ok().flatten().unwrap_or_default();
     let now = ctx.host.clock().now();

@@ -136,7 +136,7 @@ fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
     let mut tags: Vec<Tag> = Vec::new();
     for text in query.values("tag") {
         let tag = Tag::parse(&text).ok_or_else(|| {
-            let message = "a tag must have 1 to 128 letters, digits and _ . -";
+            let message = "a tag must consist of 1 to 128 letters, digits and _ . -, and must not begin with . or -, such as v1.2.3";
             OciError::new(OciCode::ManifestInvalid, message)
         })?;
         if !tags.contains(&tag) {

@@ -168,15 +168,19 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadPayload<R::Stream>, Fail
         (Some(length), Some(stream)) => UploadPayload::Sized(stream, length),
         (None, Some(stream)) => UploadPayload::Unsized(stream, None),
         (Some(_), None) => {
-            return Err(Problem::BadRequest("the body is missing".to_owned()).into());
+            return Err(Problem::BadRequest(
+                "the request has no body: send the bytes of the blob or chunk as the body"
+                    .to_owned(),
+            )
+            .into());
         }
     })
 }
 
 fn too_large(max: u64) -> OciError {
     let message = format!(
-        "Cloudflare takes request bodies of at most {max} bytes: send the blob in chunks, or publish \
-         it with `terrace publish`, which sends archives straight to storage"
+        "Cloudflare accepts request bodies of at most {max} bytes: send the blob in chunks, or publish \
+         it with `terrace publish`, which uploads archives directly to storage"
     );
     OciError::new(OciCode::SizeInvalid, message).with_status(413)
 }

@@ -72,7 +72,7 @@ pub(crate) async fn check_references<P: Host>(
     let named: Vec<&str> = named.collect();
     let (count, named) = (missing.len(), named.join(", "));
     let message = format!(
-        "{repository} lacks {count} of the blobs and manifests that this refers to: {named}"
+        "the manifest refers to {count} blobs or manifests that are not in {repository}: push them first: {named}"
     );
     Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))
 }

@@ -118,7 +118,7 @@ async fn mount_empty_config<P: Host>(ctx: &Context<'_, P>) -> Result<LinkDocumen
         let bytes = Payload::Bytes(EMPTY_CONFIG.as_bytes().to_vec());
         match archives.store(key, bytes).await {
             Ok(Stored::Yes) => {}
-            Ok(Stored::DigestMismatch) => return Err(Failure::Corrupt(key.to_string())),
+            Ok(Stored::DigestMismatch) => return Err(Failure::Damaged(key.to_string())),
             // Another request is storing it.
             Err(StoreError::Busy(_)) if archives.head(key).await?.is_some() => {}
             Err(error) => return Err(error.into()),

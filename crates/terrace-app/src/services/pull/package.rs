@@ -110,8 +110,9 @@ fn redirect<P: Host>(
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
     let Some(urls) = &ctx.config.archive_urls else {
-        let message = "no secret is set that could sign download URLs".to_owned();
-        return Err(Problem::Misconfigured(message).into());
+        let message = "download URLs cannot be signed: \
+                       set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
+        return Err(Problem::Misconfigured(message.to_owned()).into());
     };
     let url = urls.download(origin, key, ctx.host.clock().now());
     Ok(Reply::new(302, CachePolicy::NoStore).with("location", url))
@@ -160,7 +161,7 @@ async fn open_offer<P: Host>(
         platform,
     } = package;
     let found = upstream::package(ctx, address, version, platform).await?;
-    let found = found.ok_or_else(|| failure(package, "its origin no longer has it"))?;
+    let found = found.ok_or_else(|| failure(package, "its origin no longer offers it"))?;
     if found.sha256 != offer.sha256 {
         let (now, then) = (found.sha256, offer.sha256);
         let error =

@@ -226,7 +226,7 @@ async fn inquire_any<P: Host>(
     let what = format_args!("{address} {}", seen.version);
     Err(failure(
         what,
-        "its origin lists it, but has no package for it",
+        "its origin lists this version, but has no package of it for any platform",
     ))
 }
 

@@ -29,7 +29,8 @@ async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
-        ctx.host.log("repair: another step is running");
+        ctx.host
+            .log("repair: another step is running; this one is skipped");
         return Ok(());
     };
     let mut position = position(ctx, &cursor.next);
@@ -102,7 +103,9 @@ async fn put_cursor<P: Host>(
 
 fn position<P: Host>(ctx: &Context<'_, P>, text: &str) -> Position {
     text.parse().unwrap_or_else(|error| {
-        ctx.host.log(&format!("repair: {text:?} is {error}"));
+        ctx.host.log(&format!(
+            "repair: the stored position {text:?} is invalid: {error}; starting again with the releases"
+        ));
         Position::start(Section::Releases)
     })
 }

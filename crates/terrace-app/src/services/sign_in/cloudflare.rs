@@ -31,7 +31,12 @@ pub(crate) async fn person<P: Host, R: Request>(
         SignInError::Unprotected
     };
     let text = request.header(ASSERTION);
-    let text = text.ok_or_else(|| refused("the header is missing".to_owned()))?;
+    let text = text.ok_or_else(|| {
+        refused(
+            "the request has no such header, so it did not come through Cloudflare Access"
+                .to_owned(),
+        )
+    })?;
     let token = UnverifiedToken::parse(&text).map_err(|it| refused(it.to_string()))?;
     let base = team.as_str().trim_end_matches('/');
     let url: Result<HttpsUrl, _> = format!("{base}{KEYS_PATH}").parse();

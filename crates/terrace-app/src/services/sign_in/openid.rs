@@ -123,7 +123,10 @@ pub(crate) async fn redeem_code<P: Host>(
     if length > limits::PROVIDER_ANSWER_BYTES {
         return Err(log::distrusted(
             ctx,
-            format!("{endpoint}: the response is too long"),
+            format!(
+                "{endpoint}: the response is longer than {} bytes",
+                limits::PROVIDER_ANSWER_BYTES
+            ),
         ));
     }
     let answer = ProviderAnswer::parse(&answer.body);
@@ -133,7 +136,7 @@ pub(crate) async fn redeem_code<P: Host>(
         let words = printable(answer.error_description.as_deref().unwrap_or_default());
         return Err(log::distrusted(
             ctx,
-            format!("{endpoint} answers {status} to the code: {error:?}: {words:?}"),
+            format!("{endpoint} rejects the code (status {status}): {error:?}: {words:?}"),
         ));
     }
     Ok(answer)

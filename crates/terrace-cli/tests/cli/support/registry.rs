@@ -219,7 +219,7 @@ impl State {
                 state.keys.retain(|key| key.key_id.to_string() != *id);
                 state.keys()
             }
-            _ => errors(404, &["there is nothing here"]),
+            _ => errors(404, &["this registry has no such path: check the URL"]),
         }
     }
 

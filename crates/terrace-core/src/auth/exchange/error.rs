@@ -66,7 +66,9 @@ impl ExchangeError {
         match self {
             Self::GrantType => format!("grant_type must be {}", super::GRANT_TYPE),
             Self::Malformed(message) | Self::Scope(message) => message.clone(),
-            Self::Off => format!("this registry trusts no jobs: {TRUSTED_PUBLISHERS} is not set"),
+            Self::Off => format!(
+                "trusted publishing is disabled: {TRUSTED_PUBLISHERS} is not set; set it, or publish with a token"
+            ),
             Self::Target => {
                 "audience and resource must be the origin of this registry, under which the request reached it"
                     .to_owned()
@@ -76,12 +78,15 @@ impl ExchangeError {
                 format!("the body may be at most {limit} bytes long")
             }
             Self::TooMany => {
-                "too many untrusted jobs came from this address: wait a minute".to_owned()
+                "too many requests of untrusted jobs came from this address: wait a minute".to_owned()
             }
             Self::Unavailable => {
-                "the issuer of this token does not respond: try again".to_owned()
+                "the issuer of this token does not respond: send the same request again in a few seconds".to_owned()
             }
-            Self::Untrusted => "this job is not trusted here".to_owned(),
+            Self::Untrusted => {
+                "no trusted-publishing rule matches this job, or its token is invalid: the registry's log states the reason"
+                    .to_owned()
+            }
         }
     }
 

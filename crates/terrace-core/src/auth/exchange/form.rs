@@ -3,6 +3,7 @@
 use super::ExchangeError;
 use crate::http::form::{self, FormError};
 use crate::limits;
+use terrace_base::untrusted::quoted;
 
 /// The parameters of a form, each given once.
 pub(super) struct Form<'a>(form::Form<'a>);
@@ -20,13 +21,22 @@ impl<'a> Form<'a> {
         if body.len() as u64 > limits::EXCHANGE_BYTES {
             return Err(ExchangeError::TooLarge);
         }
-        let body = std::str::from_utf8(body).map_err(|_| wrong("the body is not a form"))?;
+        let body = std::str::from_utf8(body)
+            .map_err(|_| wrong("the body is not valid application/x-www-form-urlencoded"))?;
         let form = form::Form(body);
         match form.check(limits::EXCHANGE_PARAMETERS) {
             Ok(()) => Ok(Self(form)),
-            Err(FormError::NoText) => Err(wrong("the body is not a form")),
-            Err(FormError::Twice) => Err(wrong("a parameter is given twice")),
-            Err(FormError::TooMany) => Err(wrong("there are too many parameters")),
+            Err(FormError::NoText) => Err(wrong(
+                "the body is not valid application/x-www-form-urlencoded",
+            )),
+            Err(FormError::Twice(name)) => Err(wrong(&format!(
+                "the parameter {} is given more than once",
+                quoted(&name)
+            ))),
+            Err(FormError::TooMany) => Err(wrong(&format!(
+                "there are too many parameters: at most {} are allowed",
+                limits::EXCHANGE_PARAMETERS
+            ))),
         }
     }
 
@@ -68,14 +78,14 @@ mod tests {
             .map(|n| format!("p{n}=1"))
             .collect();
         for (body, message) in [
-            ("a=%", "not a form"),
-            ("a=%4", "not a form"),
-            ("a=%zz", "not a form"),
-            ("a=%ff", "not a form"),
-            ("a=1&a=1", "twice"),
-            ("a=1&%61=2", "twice"),
-            ("a&a", "twice"),
-            (&many.join("&"), "too many"),
+            ("a=%", "not valid application/x-www-form-urlencoded"),
+            ("a=%4", "not valid application/x-www-form-urlencoded"),
+            ("a=%zz", "not valid application/x-www-form-urlencoded"),
+            ("a=%ff", "not valid application/x-www-form-urlencoded"),
+            ("a=1&a=1", r#"\"a\" is given more than once"#),
+            ("a=1&%61=2", r#"\"a\" is given more than once"#),
+            ("a&a", r#"\"a\" is given more than once"#),
+            (&many.join("&"), "at most 20 are allowed"),
         ] {
             let error = parse(body).err().expect(body);
             assert!(error.contains(message), "{body}: {error}");

@@ -65,24 +65,24 @@ impl SignInError {
             }
             Self::RefusedThere(error) => {
                 let body = body
-                    .raw("<p>The sign-in was refused where you were sent to sign in: <code>")
+                    .raw("<p>The sign-in provider refused the sign-in: <code>")
                     .text(error)
                     .raw("</code>. The terminal gets no token.</p>");
                 (403, "Sign-in was refused", body)
             }
             Self::RefusedHere => {
-                let body = body.raw("<p>You have refused. The terminal gets no token.</p>");
+                let body = body.raw("<p>You refused the request. The terminal gets no token.</p>");
                 (200, "Refused", body)
             }
             Self::NothingGranted(person) => {
                 let body = body
                     .raw("<p>You are signed in as <strong>")
                     .text(&person.name.to_string())
-                    .raw("</strong>, and no rule of <strong>")
+                    .raw("</strong>, but no sign-in rule of <strong>")
                     .text(host)
-                    .raw("</strong> lets you do anything. Ask its operator: the Worker&#39;s log ")
+                    .raw("</strong> grants your account access. Ask its operator: the Worker&#39;s log ")
                     .raw("shows which rule comes closest.</p>");
-                (403, "Nothing is granted to you", body)
+                (403, "Your account has no access", body)
             }
             Self::Distrusted => {
                 let body = body
@@ -143,7 +143,7 @@ mod tests {
                 403,
                 "&lt;x&gt;",
             ),
-            (SignInError::RefusedHere, 200, "You have refused"),
+            (SignInError::RefusedHere, 200, "You refused the request"),
             (
                 SignInError::NothingGranted(Box::new(person)),
                 403,

@@ -43,7 +43,7 @@ impl Html {
             Some(terminal) => self
                 .raw("<p><a href=\"")
                 .text(&terminal.redirect_to(REFUSED))
-                .raw("\">Let the terminal know</a>, so that it stops waiting.</p>"),
+                .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
             None => self,
         };
         html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
@@ -106,7 +106,7 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
         .text(host)
         .raw("</strong> as <strong>")
         .text(&token.person.name.to_string())
-        .raw("</strong>.</p><p>A terminal on this computer asks for a token that lets it:</p><ul>");
+        .raw("</strong>.</p><p>A terminal on this computer requests a token that allows it to:</p><ul>");
     let body = rights(body, &token.scopes)
         .raw("</ul><p>The token is valid until ")
         .text(&expires.to_string())

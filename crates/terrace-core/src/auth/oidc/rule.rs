@@ -242,8 +242,10 @@ fn check_name(name: &str) -> Result<(), RuleError> {
     let rule = match name {
         "iss" => "use the member issuer of the rule",
         "aud" => "use the member audience of the rule",
-        "exp" | "iat" | "nbf" | "jti" | "nonce" => "it differs from token to token",
-        "" => "it has no name",
+        "exp" | "iat" | "nbf" | "jti" | "nonce" => {
+            "its value differs in every token: use another claim"
+        }
+        "" => "the name of a claim must not be empty",
         _ if name.len() > limits::CLAIM_NAME_BYTES => "its name is too long",
         _ => return Ok(()),
     };

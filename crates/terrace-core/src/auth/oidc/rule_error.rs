@@ -80,12 +80,12 @@ pub enum RuleError {
         cause: UrlError,
     },
     /// A claim must be given elsewhere in the rule, or cannot be matched.
-    #[error("asks for the claim {0}: {1}")]
+    #[error("requires the claim {0}: {1}")]
     Claim(Quoted, &'static str),
     /// The rule asks for a claim that tokens of its issuer do not have, but with a name close to one that
     /// they have.
     #[error(
-        "asks for the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"
+        "requires the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"
     )]
     MisspeltClaim {
         /// The name of the claim.
@@ -99,7 +99,7 @@ pub enum RuleError {
     #[error("has identifies, which is for issuers other than GitHub and GitLab: remove it")]
     Identifies,
     /// The pattern of a claim is not a string.
-    #[error("asks for {claim} to be {found}: write a string in quotes")]
+    #[error("requires {claim} to be {found}: write a string in quotes")]
     NoText {
         /// The name of the claim.
         claim: Quoted,
@@ -107,7 +107,7 @@ pub enum RuleError {
         found: Quoted,
     },
     /// The pattern of a claim is invalid.
-    #[error("asks for {claim} to be {found}: {cause}")]
+    #[error("requires {claim} to be {found}: {cause}")]
     Pattern {
         /// The name of the claim.
         claim: Quoted,
@@ -123,7 +123,7 @@ pub enum RuleError {
     Anybody(&'static str),
     /// The rule would let everyone with an account at the provider make changes.
     #[error(
-        "lets everyone with an account at the provider make changes: with * alone, grant only read"
+        "grants write access to every account of the provider: a rule whose only pattern is * may grant only read"
     )]
     Everybody,
 }

@@ -26,7 +26,7 @@ impl Digest {
         read(text).ok_or_else(|| {
             OciError::new(
                 OciCode::DigestInvalid,
-                "a digest is sha256: and 64, or sha512: and 128 lower-case hexadecimal digits",
+                "a digest must be sha256: followed by 64, or sha512: followed by 128, lower-case hexadecimal digits",
             )
         })
     }

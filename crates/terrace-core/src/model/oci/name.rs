@@ -27,14 +27,14 @@ impl RepositoryName {
         if !is_name(text) {
             return Err(OciError::new(
                 OciCode::NameInvalid,
-                "the name of a repository has lower-case letters and digits, with single separators . _ - between them",
+                "the name of a repository must consist of lower-case letters and digits, with . _ __ or dashes between them, in parts separated by /",
             ));
         }
         let limit = limits::REPOSITORY_BYTES;
         if text.len() > limit {
             return Err(OciError::new(
                 OciCode::NameInvalid,
-                format!("the name of a repository has at most {limit} bytes"),
+                format!("the name of a repository may have at most {limit} bytes"),
             ));
         }
         if is_virtual(text) {

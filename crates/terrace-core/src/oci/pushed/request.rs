@@ -107,7 +107,7 @@ fn manifest(reference: &str) -> Result<PushedPath, OciError> {
         Some(tag) => Ok(PushedPath::Manifest(Reference::Tag(tag))),
         None => Err(OciError::new(
             OciCode::ManifestUnknown,
-            "a tag has 1 to 128 letters, digits and _ . -, and does not begin with . or -",
+            "a tag must consist of 1 to 128 letters, digits and _ . -, and must not begin with . or -, such as v1.2.3",
         )),
     }
 }

@@ -161,7 +161,11 @@ fn constraint(text: &str) -> Result<Constraint, String> {
         "~>" => Operator::SameMajor,
         "=>" => return Err("write \">=\" for \"=>\"".to_owned()),
         "=<" => return Err("write \"<=\" for \"=<\"".to_owned()),
-        other => return Err(format!("there is no operator {other:?}")),
+        other => {
+            return Err(format!(
+                "{other:?} is not an operator: use =, !=, >, >=, <, <= or ~>"
+            ));
+        }
     };
     Ok(Constraint { operator, boundary })
 }
@@ -183,7 +187,7 @@ fn boundary(text: &str) -> Result<(usize, semver::Version), String> {
         None => (rest, None),
     };
     if pre.is_some_and(str::is_empty) || build.is_some_and(str::is_empty) {
-        return Err("nothing follows its \"-\" or \"+\"".to_owned());
+        return Err("the text after \"-\" or \"+\" is missing".to_owned());
     }
     let mut numbers = Vec::new();
     for number in core.split('.') {
@@ -312,12 +316,12 @@ mod tests {
             ("1.0.0.0", "three numbers"),
             ("=> 1.0", "write \">=\""),
             ("=< 1.0", "write \"<=\""),
-            ("== 1.0", "no operator"),
+            ("== 1.0", "is not an operator"),
             ("~> ", "missing"),
             ("1.0,,2.0", "missing"),
             ("1.0 2.0", "is not a number"),
-            ("1.0.0-", "nothing follows"),
-            ("1.0.0+", "nothing follows"),
+            ("1.0.0-", "the text after"),
+            ("1.0.0+", "the text after"),
             ("1.0.0-é", "unexpected character"),
             ("99999999999999999999", "too large"),
             (&"1,".repeat(600), "longer than"),

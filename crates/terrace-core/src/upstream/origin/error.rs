@@ -177,6 +177,6 @@ pub enum OriginError {
         pinned: String,
     },
     /// The driver fed an unrequested response, or finished too early.
-    #[error("the inquiry is not finished, or has already ended")]
+    #[error("internal error: a response arrived out of order")]
     Unfinished,
 }

@@ -79,7 +79,7 @@ impl OriginVersions {
                         place.insert(found);
                     }
                     Entry::Occupied(twice) => {
-                        skipped.add(format!("version {} is listed again", twice.key()));
+                        skipped.add(format!("version {} is listed twice", twice.key()));
                     }
                 },
                 Err(reason) => skipped.add(reason),
@@ -223,7 +223,7 @@ mod tests {
         for part in [
             "\"v1.0.0\"",
             "latest\\u{1b}",
-            "1.0.0 is listed again",
+            "1.0.0 is listed twice",
             "lin_ux",
         ] {
             assert!(skipped.contains(part), "{part} is not in {skipped}");

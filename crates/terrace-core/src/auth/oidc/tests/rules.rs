@@ -207,7 +207,7 @@ fn a_misspelt_claim_is_rejected_with_a_suggestion() {
     ] {
         let claims = json!({ "sub": "repo:acme/widget", claim: "acme/widget" });
         let error = parse(&json!([of(issuer, claims)])).unwrap_err();
-        let complaint = format!("rule 1 asks for the claim {claim:?}, which the tokens of ");
+        let complaint = format!("rule 1 requires the claim {claim:?}, which the tokens of ");
         assert!(
             error.starts_with(&complaint) && error.ends_with(message),
             "{error}"
@@ -384,39 +384,39 @@ fn an_error_names_the_rule_and_the_reason() {
         (changed("claims", many), "rule 2 has 17 claims"),
         (
             changed("claims", json!({ "iss": "a" })),
-            "rule 2 asks for the claim \"iss\": use the member issuer",
+            "rule 2 requires the claim \"iss\": use the member issuer",
         ),
         (
             changed("claims", json!({ "aud": "a" })),
-            "rule 2 asks for the claim \"aud\": use the member audience",
+            "rule 2 requires the claim \"aud\": use the member audience",
         ),
         (
             changed("claims", json!({ "exp": "1" })),
-            "rule 2 asks for the claim \"exp\"",
+            "rule 2 requires the claim \"exp\"",
         ),
         (
             changed("claims", json!({ "": "1" })),
-            "rule 2 asks for the claim \"\"",
+            "rule 2 requires the claim \"\"",
         ),
         (
             changed("claims", json!({ "sub": 1 })),
-            "rule 2 asks for \"sub\" to be 1: write a string",
+            "rule 2 requires \"sub\" to be 1: write a string",
         ),
         (
             changed("claims", json!({ "sub": ["a"] })),
-            "rule 2 asks for \"sub\" to be a list",
+            "rule 2 requires \"sub\" to be a list",
         ),
         (
             changed("claims", json!({ "sub": "" })),
-            "rule 2 asks for \"sub\" to be \"\": it is empty",
+            "rule 2 requires \"sub\" to be \"\": it is empty",
         ),
         (
             changed("claims", json!({ "sub": "a/**" })),
-            "rule 2 asks for \"sub\" to be \"a/**\": `**`",
+            "rule 2 requires \"sub\" to be \"a/**\": `**`",
         ),
         (
             changed("claims", json!({ "sub": long })),
-            "rule 2 asks for \"sub\" to be",
+            "rule 2 requires \"sub\" to be",
         ),
         (
             changed("issuer", "http://a.example"),
@@ -479,7 +479,7 @@ fn rules_for_people_have_no_issuer_and_may_match_everyone() {
         let rules = json!([{ "scopes": ["read", scope], "claims": claims }]);
         let error = parse(rules).unwrap_err();
         assert!(
-            error.contains("lets everyone with an account at the provider make changes"),
+            error.contains("grants write access to every account of the provider"),
             "{error}"
         );
     }
