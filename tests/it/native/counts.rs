@@ -9,11 +9,10 @@ use terrace_core::config::Config;
 use terrace_core::limits::KEYS_OF_READ;
 use terrace_core::read::{Decision, RequestHead, begin};
 
-use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::post;
-use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, everything};
 
 fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
     let memory = Memory::new();
@@ -27,29 +26,10 @@ fn published() -> (Memory, Registry, ProviderFixture, ModuleFixture) {
 
 #[test]
 fn each_read_makes_one_kv_read_and_no_r2_operation() {
-    let (memory, registry, provider, module) = published();
-    let mirrored = MirrorFixture::new("1.0.0");
-    mirrored.publish(&registry);
-    let own = format!("/mirror/registry.test/{}/widget", provider.namespace);
-    let zip = format!("sha256:{}", sha256(&mirrored.origin.packages[0].3));
-    for path in [
-        mirrored.index(),
-        mirrored.packages(),
-        format!("{own}/index.json"),
-        format!("{own}/1.0.0.json"),
-        format!("{}/versions", provider.path()),
-        format!("{}/1.0.0/download/linux/amd64", provider.path()),
-        format!("{}/1.0.0/download/plan9/386", provider.path()),
-        format!("{}/versions", module.path()),
-        format!("{}/1.0.0/download", module.path()),
-        format!("/v2/providers/{}/widget/tags/list", provider.namespace),
-        format!(
-            "/v2/providers/{}/widget/manifests/1.0.0",
-            provider.namespace
-        ),
-        format!("/v2/providers/{}/blobs/{zip}", mirrored.address()),
-        format!("/v2/modules/{}/manifests/1.0.0", module.address),
-    ] {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    everything::fill(&registry);
+    for (_, path) in everything::reads() {
         for method in ["GET", "HEAD"] {
             memory.forget_operations();
             registry.send(&Sent::new(method, &path));
@@ -98,24 +78,14 @@ fn each_read_of_a_protocol_names_one_key() {
             }
         }
     }
-    let indexed = [
-        "mirror_packages",
-        "mirror_versions",
-        "module_download",
-        "module_newest",
-        "module_versions",
-        "oci_blob",
-        "oci_manifest",
-        "oci_tags",
-        "origin_versions",
-        "provider_download",
-        "provider_version",
-        "provider_versions",
-        "pushed_blob",
-        "pushed_manifest",
-        "pushed_tags",
-    ];
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), indexed);
+    let reads: BTreeSet<&str> = everything::reads()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(
+        seen, reads,
+        "each indexed route has a read in support/everything.rs"
+    );
 }
 
 /// Downloads, which can be revoked, are cached for five minutes; lists, and mirrored versions that may gain

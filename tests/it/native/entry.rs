@@ -12,25 +12,13 @@ use crate::support::{Registry, everything};
 
 const TERRAFORM: &str = "Terraform/1.11.4 (+https://www.terraform.io)";
 
-/// Reads of the objects in `everything` that find their index.
-const FOUND: [&str; 16] = [
-    "/v1/providers/acme/widget/versions",
-    "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64",
-    "/v1/providers/acme/widget/1.0.0+b/download/plan9/386",
-    "/v1/providers/acme/widget/1.1.0+b/download/linux/amd64",
-    "/v1/modules/acme/vpc/aws/versions",
-    "/v1/modules/acme/vpc/aws/1.0.0/download",
-    "/v1/modules/acme/vpc/aws/1.1.0/download",
-    "/mirror/registry.test/acme/widget/index.json",
-    "/mirror/registry.example.com/acme/gadget/index.json",
-    "/mirror/registry.example.com/acme/gadget/1.0.0.json",
-    "/v2/providers/registry.example.com/acme/gadget/tags/list",
-    "/v2/providers/registry.example.com/acme/gadget/tags/list?n=1",
-    "/v2/providers/registry.example.com/acme/gadget/manifests/1.0.0",
-    "/v2/modules/acme/vpc/aws/manifests/1.0.0",
-    "/v2/team/tools/tags/list",
-    "/v2/team/tools/manifests/1.0",
-];
+/// A read that finds its index.
+const LIST: &str = "/v1/providers/acme/widget/versions";
+
+/// Returns the paths of reads that find their index.
+fn found() -> impl Iterator<Item = String> {
+    everything::reads().into_iter().map(|(_, path)| path)
+}
 
 /// Requests that need no index.
 const NEEDS_NONE: [&str; 6] = [
@@ -106,11 +94,11 @@ fn assert_resumed(memory: &Memory, vars: &[(&str, &str)], sent: &Sent) -> Respon
 fn a_read_of_at_most_one_index_is_answered_as_the_registry_answers_it() {
     for vars in [&[][..], &S3] {
         let (memory, registry) = filled(vars);
-        for path in FOUND.iter().chain(&NEEDS_NONE) {
+        for path in found().chain(NEEDS_NONE.map(str::to_owned)) {
             for method in ["GET", "HEAD"] {
-                let response = assert_same(&memory, &registry, &asked(method, path));
+                let response = assert_same(&memory, &registry, &asked(method, &path));
                 if let Some(etag) = response.header("etag") {
-                    let again = asked(method, path).header("if-none-match", etag);
+                    let again = asked(method, &path).header("if-none-match", etag);
                     assert_same(&memory, &registry, &again).expect(304);
                 }
             }
@@ -121,8 +109,8 @@ fn a_read_of_at_most_one_index_is_answered_as_the_registry_answers_it() {
 #[test]
 fn the_reads_of_this_file_find_their_index() {
     let (memory, registry) = filled(&[]);
-    for path in FOUND {
-        registry.send(&asked("GET", path));
+    for path in found() {
+        registry.send(&asked("GET", &path));
         let line = memory.request_lines().pop().unwrap();
         let line: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(line["index"], "hit", "{path}");
@@ -151,7 +139,7 @@ fn a_read_whose_index_is_lost_or_damaged_is_continued_by_the_application() {
         damaged.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
         assert_resumed(&damaged, vars, &download);
         memory.lose_indices();
-        for path in FOUND {
+        for path in &found().collect::<Vec<_>>() {
             for method in ["GET", "HEAD"] {
                 assert_resumed(&memory, vars, &asked(method, path));
             }
@@ -162,7 +150,7 @@ fn a_read_whose_index_is_lost_or_damaged_is_continued_by_the_application() {
 #[test]
 fn a_read_whose_index_cannot_be_read_is_continued_by_the_application() {
     let (filled, _) = filled(&[]);
-    for path in FOUND {
+    for path in &found().collect::<Vec<_>>() {
         let answers = [true, false].map(|is_by_worker| {
             let memory = filled.copy();
             let registry = Registry::in_memory(&memory, &[]);
@@ -183,7 +171,7 @@ fn a_read_whose_index_cannot_be_read_is_continued_by_the_application() {
 #[test]
 fn the_time_of_a_kv_read_is_logged_once() {
     let (memory, registry) = filled(&[]);
-    for (path, r2) in [(FOUND[0], 0), ("/v1/providers/nobody/nothing/versions", 1)] {
+    for (path, r2) in [(LIST, 0), ("/v1/providers/nobody/nothing/versions", 1)] {
         registry.by_worker(&asked("GET", path), 7);
         let line = memory.request_lines().pop().unwrap();
         let line: Value = serde_json::from_str(&line).unwrap();
@@ -213,15 +201,15 @@ fn the_entry_accepts_only_a_token_that_is_known_to_be_valid() {
     let vars = [("TERRACE_ACCESS", "private")];
     let (memory, registry) = filled(&vars);
     let (id, token) = create(&registry, &["read"], None);
-    let path = FOUND[0];
+    let path = LIST;
     let bearing = || asked("GET", path).bearing(&token);
     // The list of revoked tokens has not been read yet.
-    for path in FOUND {
+    for path in &found().collect::<Vec<_>>() {
         assert_resumed(&memory, &vars, &asked("GET", path).bearing(&token));
     }
     assert!(registry.by_entry(&bearing()).is_none());
     registry.send(&bearing()).expect(200);
-    for path in FOUND {
+    for path in &found().collect::<Vec<_>>() {
         assert_same(&memory, &registry, &asked("GET", path).bearing(&token));
     }
     assert_same(&memory, &registry, &asked("GET", path)).expect(401);
@@ -244,7 +232,7 @@ fn the_entry_accepts_only_a_token_that_is_known_to_be_valid() {
 fn the_entry_logs_requests_as_configured() {
     let (_, registry) = filled(&[("TERRACE_LOG_REQUESTS", "failures")]);
     let line = |path| registry.by_entry(&asked("GET", path)).unwrap().line;
-    assert_eq!(line(FOUND[0]), None);
+    assert_eq!(line(LIST), None);
     assert!(line("/nowhere").is_some());
 }
 
@@ -252,7 +240,7 @@ fn the_entry_logs_requests_as_configured() {
 fn an_index_that_no_header_can_hold_is_rebuilt() {
     let (memory, registry) = filled(&[]);
     memory.damage_etag("providers/hosted/acme/widget/versions");
-    assert_resumed(&memory, &[], &asked("GET", FOUND[0]));
-    let response = registry.send(&asked("GET", FOUND[0])).expect(200);
+    assert_resumed(&memory, &[], &asked("GET", LIST));
+    let response = registry.send(&asked("GET", LIST)).expect(200);
     assert!(!response.header("etag").unwrap().contains('\n'));
 }

@@ -2,12 +2,83 @@
 
 use serde_json::{Value, json};
 
-use super::fixtures::{Signer, add_key, tar_gz_of};
+use super::fixtures::{Signer, add_key, sha256, tar_gz_of};
 use super::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, digest};
 use super::registry::Registry;
 use super::statuses::{set_status, status_of};
 use super::tokens::{create, revoke};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
+
+/// Reads that find their index in a filled registry, each with the name of its route.
+const READS: [(&str, &str); 21] = [
+    ("provider_versions", "/v1/providers/acme/widget/versions"),
+    ("provider_version", "/v1/providers/acme/widget/1.0.0+b"),
+    (
+        "provider_download",
+        "/v1/providers/acme/widget/1.0.0+b/download/linux/amd64",
+    ),
+    (
+        "provider_download",
+        "/v1/providers/acme/widget/1.0.0+b/download/plan9/386",
+    ),
+    (
+        "provider_download",
+        "/v1/providers/acme/widget/1.1.0+b/download/linux/amd64",
+    ),
+    ("module_versions", "/v1/modules/acme/vpc/aws/versions"),
+    ("module_download", "/v1/modules/acme/vpc/aws/1.0.0/download"),
+    ("module_download", "/v1/modules/acme/vpc/aws/1.1.0/download"),
+    ("module_newest", "/v1/modules/acme/vpc/aws/download"),
+    (
+        "mirror_versions",
+        "/mirror/registry.test/acme/widget/index.json",
+    ),
+    (
+        "mirror_versions",
+        "/mirror/registry.example.com/acme/gadget/index.json",
+    ),
+    (
+        "mirror_packages",
+        "/mirror/registry.test/acme/widget/1.0.0+b.json",
+    ),
+    (
+        "mirror_packages",
+        "/mirror/registry.example.com/acme/gadget/1.0.0.json",
+    ),
+    (
+        "origin_versions",
+        "/origins/registry.example.com/v1/providers/acme/gadget/versions",
+    ),
+    (
+        "oci_tags",
+        "/v2/providers/registry.example.com/acme/gadget/tags/list",
+    ),
+    (
+        "oci_tags",
+        "/v2/providers/registry.example.com/acme/gadget/tags/list?n=1",
+    ),
+    (
+        "oci_manifest",
+        "/v2/providers/registry.example.com/acme/gadget/manifests/1.0.0",
+    ),
+    ("oci_manifest", "/v2/modules/acme/vpc/aws/manifests/1.0.0"),
+    ("pushed_tags", "/v2/team/tools/tags/list"),
+    ("pushed_manifest", "/v2/team/tools/manifests/1.0"),
+    (
+        "pushed_blob",
+        // The layer that `push` pushes: "a layer".
+        "/v2/team/tools/blobs/sha256:e28d98ac666afd34f089b971a663264d54d67a60ddc82996d48d8f3c204eb75f",
+    ),
+];
+
+/// Returns reads that find their index in a filled registry, each with the name of its route: at least one of every
+/// indexed route, which `native/counts.rs` checks.
+pub fn reads() -> Vec<(&'static str, String)> {
+    let zip = sha256(&ModuleFixture::of("acme", "1.0.0").archive);
+    let blob = format!("/v2/modules/acme/vpc/aws/blobs/sha256:{zip}");
+    let reads = READS.map(|(name, path)| (name, path.to_owned()));
+    reads.into_iter().chain([("oci_blob", blob)]).collect()
+}
 
 /// Publishes, mirrors and pushes, sets statuses, and revokes a token.
 pub fn fill(registry: &Registry) {
