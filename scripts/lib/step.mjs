@@ -34,7 +34,11 @@ export async function step(title, work) {
   }
 }
 
-/** The running steps, and their start times. On a terminal, a last line counts their seconds. */
+/** In milliseconds: how often elapsed times are shown on a terminal, and elsewhere. */
+const REDRAW_MS = 1_000;
+const REPORT_MS = 60_000;
+
+/** The running steps, and their start times. On a terminal, a last line counts their seconds; elsewhere, a line a minute. */
 const running = new Map();
 let ticker;
 
@@ -42,13 +46,17 @@ let ticker;
 export const stepsUnderWay = () => [...running].map(([title, started]) => `${title}, for ${seconds(started)}`);
 
 function showProgress() {
-  if (!process.stdout.isTTY) return;
-  ticker ??= setInterval(() => {
-    hideProgress();
-    const times = [...running].map(([title, started]) => `${title} ${seconds(started)}`);
-    process.stdout.write(`  ${times.join(", ")}`.slice(0, process.stdout.columns - 1));
-  }, 1000).unref();
+  const { isTTY } = process.stdout;
+  ticker ??= setInterval(isTTY ? redraw : report, isTTY ? REDRAW_MS : REPORT_MS).unref();
 }
+
+function redraw() {
+  hideProgress();
+  const times = [...running].map(([title, started]) => `${title} ${seconds(started)}`);
+  process.stdout.write(`  ${times.join(", ")}`.slice(0, process.stdout.columns - 1));
+}
+
+const report = () => stepsUnderWay().forEach((line) => say(`  still ${line}`));
 
 function ended(title) {
   running.delete(title);
