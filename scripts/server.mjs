@@ -97,11 +97,11 @@ async function startOnce(
   },
 ) {
   await mkdir(stateDir, { recursive: true });
+  await refuseSecond(stateDir);
   const usedPort = port || (await freePort());
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
-  await refuseSecond(stateDir);
   const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });

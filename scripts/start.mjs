@@ -10,7 +10,8 @@ import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
 import { run } from "./lib/run.mjs";
-import { main, say, step } from "./lib/step.mjs";
+import { refuseSecond } from "./lib/running.mjs";
+import { explain, main, say, step } from "./lib/step.mjs";
 import { isFree, newSecrets, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
@@ -21,10 +22,25 @@ const USAGE = `npm start [-- --https] [-- --no-presign]
   PORT=8788     listen there instead of on 8787
 `;
 
+/** The clean-up, once it has begun. */
+let ending;
+
 endWithParent();
 await main(async () => {
   const options = readOptions();
   if (options.help) return say(USAGE);
+  const cleanup = new Cleanup();
+  try {
+    await start(options, cleanup);
+  } catch (error) {
+    explain(error);
+    await end(cleanup);
+    throw error;
+  }
+});
+
+async function start(options, cleanup) {
+  await refuseSecond(stateDir);
   if (!(await isFree(options.port))) {
     throw new Error(`Port ${options.port} is in use. Choose another one: PORT=${options.port + 1} npm start`);
   }
@@ -37,13 +53,12 @@ await main(async () => {
   // Imported after `setup`, because it needs npm packages.
   const { buildExamples } = await import("../examples/build.mjs");
   const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
-  const cleanup = new Cleanup();
   const server = await startServer(cleanup, { ...options, stateDir, secrets: await secrets(), say: (line) => say(`  ${line}`) });
   endWith(server, cleanup);
   await publish(examples, server);
   await writeClientFiles(server);
   sayWhatNext(server, options);
-});
+}
 
 function readOptions() {
   const { values } = parseArgs({
@@ -116,18 +131,20 @@ ${https ? "\nTerraform trusts the local certificate by SSL_CERT_FILE, on Linux; 
 
 /** Ends the server with this process, and this process with the server. */
 function endWith(server, cleanup) {
-  let asked = false;
-  const end = async () => {
-    if (asked) return;
-    asked = true;
-    await cleanup.run();
+  const stop = async () => {
+    await end(cleanup);
     say("\nStopped.");
     process.exit(0);
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop);
   server.ended.then(() => {
-    if (asked) return;
+    if (ending) return;
     say(`The server ended by itself. Its log: ${server.logFile}`);
     process.exit(1);
   });
+}
+
+function end(cleanup) {
+  ending ??= cleanup.run();
+  return ending;
 }

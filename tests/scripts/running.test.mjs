@@ -3,9 +3,13 @@ import assert from "node:assert/strict";
 import { cp, mkdir, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
+import { root } from "../../scripts/lib/paths.mjs";
+import { run } from "../../scripts/lib/run.mjs";
 import { recordRunning, refuseSecond } from "../../scripts/lib/running.mjs";
+import { freePort } from "../../scripts/server.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 /** Returns a state directory with a running registry: this process answers in its place. */
@@ -50,4 +54,26 @@ test("a registry is started after the last one has ended", async (t) => {
   const { directory, server } = await running(t);
   await new Promise((done) => server.close(done));
   await refuseSecond(directory);
+});
+
+test("a second `npm start` ends with 1, and names the running registry", async (t) => {
+  const { parent, directory, registry } = await running(t);
+  await cp(join(root, "scripts"), join(parent, "scripts"), { recursive: true });
+  await cp(join(root, "package.json"), join(parent, "package.json"));
+  await rename(directory, join(parent, ".terrace"));
+  const env = { ...process.env, PORT: String(await freePort()) };
+  const { code, output } = await run(process.execPath, [join(parent, "scripts", "start.mjs")], { env, check: false, timeout: 60_000 });
+  assert.equal(code, 1, output);
+  assert.ok(output.includes(`already runs, at ${registry.url}`), output);
+});
+
+test("a start that is refused leaves nothing open", async (t) => {
+  const { directory } = await running(t);
+  const script = `
+    const [{ startServer }, { Cleanup }] = await Promise.all(process.argv.slice(1, 3).map((url) => import(url)));
+    await startServer(new Cleanup(), { stateDir: process.argv[3] }).catch(() => (process.exitCode = 1));`;
+  const modules = ["server.mjs", "lib/cleanup.mjs"].map((name) => pathToFileURL(join(root, "scripts", name)).href);
+  const args = ["--input-type=module", "-e", script, ...modules, directory];
+  const { code, output } = await run(process.execPath, args, { check: false, timeout: 60_000 });
+  assert.equal(code, 1, output);
 });
