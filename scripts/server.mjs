@@ -167,11 +167,19 @@ async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, w
     ...bindings,
     vars: Object.fromEntries(set.filter(([name]) => !SECRETS.includes(name))),
   };
-  const secrets = set.filter(([name]) => SECRETS.includes(name)).map(([name, value]) => `${name}="${value}"\n`);
+  const secrets = set.filter(([name]) => SECRETS.includes(name)).map(([name, value]) => `${name}=${quoted(name, value)}\n`);
   const files = { config: join(stateDir, "wrangler.json"), secrets: join(stateDir, "secrets.env") };
   await writeFile(files.config, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   await writeFile(files.secrets, secrets.join(""), { mode: 0o600 });
   return files;
+}
+
+/** Quotes a secret for wrangler, which knows no escapes except that of `$`, for its own expansion of variables. */
+function quoted(name, setting) {
+  const value = String(setting);
+  const quote = ["'", '"', "`"].find((character) => !value.includes(character));
+  if (!quote || value.includes("\\")) throw new Error(`${name} cannot be passed to wrangler: it contains a backslash, or all three kinds of quotes`);
+  return `${quote}${value.replaceAll("$", "\\$")}${quote}`;
 }
 
 async function compatibilityDate() {
@@ -193,16 +201,25 @@ const quietEnv = (stateDir, trusts) => ({
 });
 
 /** Waits for the discovery document while wrangler is at work, and returns it. */
-async function firstAnswer(url, tls, { child, ended }, { logFile, say }) {
+async function firstAnswer(url, tls, { child, ended, stop, logged }, { logFile, say }) {
   const ready = (signal) => askUntilAnswered(url, tls, signal);
   try {
     const answer = await waitWhileAtWork({ title: "`wrangler dev`", ready, group: child.pid, ended, logFile, say });
     if (answer.status === 200) return JSON.parse(answer.body);
-    throw new Error(`the registry answers ${answer.status} to discovery: ${answer.body}`);
+    const message = `the registry answers ${answer.status} to discovery: ${answer.body}`;
+    await stop();
+    await logged;
+    throw new CommandFailed(message, await configurationErrors(logFile), { logFile });
   } catch (error) {
     if (!(error instanceof NotReady)) throw error;
     throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { code: error.code, logFile });
   }
+}
+
+/** Returns the Worker's messages about its configuration. Other lines may contain a secret under a misspelt name. */
+async function configurationErrors(logFile) {
+  const found = (await readFile(logFile, "utf8")).matchAll(/configuration: [^\n\x1b]+/g);
+  return [...new Set(Array.from(found, ([message]) => message))].join("\n");
 }
 
 /** Repeats the request, because wrangler holds requests back until the Worker is up. */

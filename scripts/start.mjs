@@ -11,6 +11,7 @@ import { continueUnderNewNode } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
 import { run } from "./lib/run.mjs";
 import { refuseSecond } from "./lib/running.mjs";
+import { describeSettings, isPrivate, readSettings } from "./lib/settings.mjs";
 import { explain, main, say, step } from "./lib/step.mjs";
 import { isFree, newSecrets, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
@@ -20,6 +21,7 @@ const USAGE = `npm start [-- --https] [-- --no-presign]
   --https       serve TLS, with a certificate authority made for this checkout
   --no-presign  let the Worker sign and serve download URLs itself, as a registry without S3 keys does
   PORT=8788     listen there instead of on 8787
+  TERRACE_…     a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
 
 /** The clean-up, once it has begun. */
@@ -48,16 +50,26 @@ async function start(options, cleanup) {
   await continueUnderNewNode();
   await mkdir(stateDir, { recursive: true });
   await chmod(stateDir, 0o700);
+  const settings = await readSettings();
+  for (const line of describeSettings(settings)) say(`  ${line}`);
 
   await buildAll();
   // Imported after `setup`, because it needs npm packages.
   const { buildExamples } = await import("../examples/build.mjs");
   const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
-  const server = await startServer(cleanup, { ...options, stateDir, secrets: await secrets(), say: (line) => say(`  ${line}`) });
+  const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
+  const own = await secrets();
+  const server = await startServer(cleanup, {
+    ...options,
+    stateDir,
+    secrets: { ...own, adminToken: adminToken || own.adminToken },
+    vars,
+    say: (line) => say(`  ${line}`),
+  });
   endWith(server, cleanup);
   await publish(examples, server);
-  await writeClientFiles(server);
-  sayWhatNext(server, options);
+  await writeClientFiles(server, isPrivate(vars));
+  sayWhatNext(server, { ...options, isPrivate: isPrivate(vars) });
 }
 
 function readOptions() {
@@ -103,14 +115,19 @@ async function publish({ namespace, publicKeyFile, providerDist, moduleDir, modu
   });
 }
 
-async function writeClientFiles(server) {
+async function writeClientFiles(server, isPrivate) {
   const terraformrc = join(stateDir, "terraformrc");
-  await writeFile(terraformrc, terraformConfig(server));
+  const token = isPrivate ? server.secrets.adminToken : null;
+  await writeFile(terraformrc, terraformConfig(server, { token }), { mode: 0o600 });
   const env = shellExports({ ...server.env, TF_CLI_CONFIG_FILE: terraformrc }, cliDir);
   await writeFile(join(stateDir, "env"), env, { mode: 0o600 });
 }
 
-function sayWhatNext({ url }, { https }) {
+function sayWhatNext({ url }, { https, isPrivate }) {
+  const notes = [
+    https && "Terraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.",
+    isPrivate && "Reading needs a token. terraform and tofu find one in .terrace/terraformrc, which .terrace/env names to them.",
+  ];
   say(`
 Terrace runs at ${url} until you press Ctrl-C. Published packages stay in .terrace/state.
 
@@ -124,9 +141,11 @@ Install the example provider and module from it, in another terminal:
 
 Publish your own:
 
-    terrace publish module ./my-module --address acme/my-module/aws --version 1.0.0
+    terrace publish module ./vpc --address acme/vpc/aws --version 1.0.0
     terrace publish provider dist/ --namespace acme        # the output of GoReleaser
-${https ? "\nTerraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.\n" : ""}`);
+
+The source address of that module is ${new URL(url).host}/acme/vpc/aws.
+${notes.filter(Boolean).map((note) => `\n${note}\n`).join("")}`);
 }
 
 /** Ends the server with this process, and this process with the server. */

@@ -6,22 +6,35 @@ const EXAMPLE_HOST = "127.0.0.1:8787";
 
 /**
  * Returns a CLI configuration for terraform and tofu. Both require TLS for discovery; a `host` block replaces
- * discovery, and also maps the examples' host to another port.
+ * discovery, and also maps the examples' host to another port. A registry that is private needs the `token`.
  */
-export function terraformConfig({ url, services }) {
+export function terraformConfig({ url, services }, { token = null } = {}) {
   const { host, protocol } = new URL(url);
-  const hosts = [...new Set([EXAMPLE_HOST, host])].filter((name) => protocol === "http:" || name !== host);
+  const names = [...new Set([EXAMPLE_HOST, host])];
+  const hosts = names.filter((name) => protocol === "http:" || name !== host);
+  const blocks = [
+    ...hosts.map((name) => hostBlock(name, url, services)),
+    ...(token === null ? [] : names.map((name) => credentialsBlock(name, token))),
+  ];
   const header = "# Written by `npm start`.\n";
-  if (hosts.length === 0) return `${header}# No settings are needed: the registry has TLS, and clients find it by discovery.\n`;
-  return header + hosts.map((name) => hostBlock(name, url, services)).join("");
+  if (blocks.length === 0) return `${header}# No settings are needed: the registry has TLS, and clients find it by discovery.\n`;
+  return header + blocks.join("");
 }
 
 function hostBlock(name, url, services) {
-  const lines = Object.entries(services).map(
-    ([service, path]) => `    ${JSON.stringify(service)} = ${JSON.stringify(new URL(path, url).href)}\n`,
-  );
+  const lines = Object.entries(services).map(([service, value]) => `    ${JSON.stringify(service)} = ${serviceValue(value, url)}\n`);
   return `\nhost ${JSON.stringify(name)} {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
+
+/** Returns the URL of a service. `login.v1` is an object with two URLs. */
+function serviceValue(value, url) {
+  const absolute = (path) => new URL(path, url).href;
+  if (typeof value === "string") return JSON.stringify(absolute(value));
+  const members = Object.entries({ ...value, authz: absolute(value.authz), token: absolute(value.token) });
+  return `{ ${members.map(([name, member]) => `${JSON.stringify(name)} = ${JSON.stringify(member)}`).join(", ")} }`;
+}
+
+const credentialsBlock = (name, token) => `\ncredentials ${JSON.stringify(name)} {\n  token = ${JSON.stringify(token)}\n}\n`;
 
 /** Returns a file for `. file` in a POSIX shell: it exports `variables` and puts `directory` first on PATH. */
 export function shellExports(variables, directory) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { startServer } from "../../../scripts/server.mjs";
+import { newSecrets, startServer } from "../../../scripts/server.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { cleanupOf, describe, test } from "../support/testing.mjs";
 import { WatchedRegistry } from "../support/watched.mjs";
@@ -26,6 +26,11 @@ describe("a misspelt setting", () => {
     }
   });
 
+  test("fails a start with the nearest setting", async (t) => {
+    const start = startServer(cleanupOf(t), { presign: false, vars: MISSPELT });
+    await assert.rejects(start, { output: "configuration: TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?" });
+  });
+
   test("is logged with the nearest setting, but without its value", async (t) => {
     const stateDir = scratch(t);
     await assert.rejects(startServer(cleanupOf(t), { stateDir, presign: false, vars: MISSPELT }), { message: new RegExp(TOLD) });
@@ -41,4 +46,13 @@ test("a rule that jobs of pull requests from forks match is logged with a warnin
   await server.stop();
   const log = await readFile(server.logFile, "utf8");
   assert.match(log, /configuration: TERRACE_TRUSTED_PUBLISHERS rule 1 also trusts workflows on pull_request_target/);
+});
+
+test("an admin token with characters that wrangler would interpret opens a private registry", async (t) => {
+  const adminToken = `$HOME \${PATH}'s "token" #1`;
+  const secrets = { ...newSecrets(), adminToken };
+  const { url } = await startServer(cleanupOf(t), { presign: false, secrets, vars: { TERRACE_ACCESS: "private" } });
+  const status = async (headers) => (await fetch(`${url}/v1/modules/acme/vpc/aws/versions`, { headers })).status;
+  assert.equal(await status({}), 401);
+  assert.equal(await status({ authorization: `Bearer ${adminToken}` }), 404);
 });

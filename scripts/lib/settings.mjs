@@ -1,0 +1,65 @@
+// The settings of the registry that `npm start` runs, from the places where a deployment and `wrangler dev` have them.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+
+import { nodeForWrangler } from "./npm.mjs";
+import { npmFile, root } from "./paths.mjs";
+import { run } from "./run.mjs";
+
+/** Variables of the `terrace` command, which `.terrace/env` exports and users set. */
+const COMMAND_VARIABLES = ["TERRACE_TOKEN", "TERRACE_URL", "TERRACE_INSECURE", "TERRACE_ID_TOKEN"];
+
+/** The settings of the bucket: the local registry has a simulated bucket of its own. */
+const OF_BUCKET = /^TERRACE_S3_/;
+
+/**
+ * Returns `{ values, sources, ignored }`: the settings by name, the place that each comes from, and the names of the
+ * settings of another bucket. `[vars]` of `wrangler.toml` are overridden by `.dev.vars`, and both by the environment.
+ *
+ * Misspelt names are settings too: the Worker rejects them.
+ */
+export async function readSettings({ directory = root, env = process.env } = {}) {
+  return merge([
+    ["wrangler.toml", await varsOf(join(directory, "wrangler.toml"))],
+    [".dev.vars", parseEnv(await readFile(join(directory, ".dev.vars"), "utf8").catch(() => ""))],
+    ["the environment", ofEnvironment(env)],
+  ]);
+}
+
+function merge(places) {
+  const [values, sources, ignored] = [{}, {}, new Set()];
+  for (const [place, settings] of places) {
+    for (const [name, value] of Object.entries(settings)) {
+      if (OF_BUCKET.test(name)) ignored.add(name);
+      else [values[name], sources[name]] = [value, place];
+    }
+  }
+  return { values, sources, ignored: [...ignored] };
+}
+
+function ofEnvironment(env) {
+  const isSetting = (name) => name.startsWith("TERRACE_") && !COMMAND_VARIABLES.includes(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isSetting(name)));
+}
+
+/** Parses `[vars]` as wrangler does. wrangler runs in a process of its own, because it handles signals. */
+async function varsOf(file) {
+  const script = `
+    const { experimental_readRawConfig } = require(${JSON.stringify(npmFile("wrangler"))});
+    const { rawConfig } = experimental_readRawConfig({ config: process.argv[1] });
+    console.log("\\n" + JSON.stringify(rawConfig.vars ?? {}));`;
+  const { stdout } = await run(nodeForWrangler(), ["-e", script, file]);
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1));
+}
+
+/** Returns whether some packages can only be read with a token. */
+export const isPrivate = ({ TERRACE_ACCESS, TERRACE_ACCESS_EXCEPT }) => TERRACE_ACCESS === "private" || Boolean(TERRACE_ACCESS_EXCEPT);
+
+/** Returns lines that name the settings, without their values. */
+export function describeSettings({ sources, ignored }) {
+  const places = [...new Set(Object.values(sources))];
+  const lines = places.map((place) => `settings from ${place}: ${Object.keys(sources).filter((name) => sources[name] === place).join(", ")}`);
+  if (ignored.length > 0) lines.push(`ignored, because this registry has a simulated bucket: ${ignored.join(", ")}`);
+  return lines;
+}

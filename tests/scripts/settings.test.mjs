@@ -1,0 +1,74 @@
+// The settings of the registry that `npm start` runs.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
+import { describeSettings, isPrivate, readSettings } from "../../scripts/lib/settings.mjs";
+import { cleanupOf, test } from "../clients/support/testing.mjs";
+
+/** Returns a checkout with these files. */
+async function checkout(t, files) {
+  const directory = temporaryDirectory(cleanupOf(t));
+  for (const [name, text] of Object.entries({ "wrangler.toml": "", ...files })) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+test("settings come from wrangler.toml, .dev.vars and the environment, of which the last wins", async (t) => {
+  const directory = await checkout(t, {
+    "wrangler.toml": `[vars]
+TERRACE_ACCESS = "public"
+TERRACE_URL_LIFETIME = "1"
+TERRACE_HOSTNAMES = "a.test" # a comment
+# TERRACE_LOG_REQUESTS = "none"
+TERRACE_TRUSTED_PUBLISHERS = [
+  { scopes = ["publish:acme"], issuer = "https://ci.test", claims = { sub = "a" } },
+]
+`,
+    ".dev.vars": "TERRACE_URL_LIFETIME=2\nTERRACE_ACCESS=public\nTERRACE_LOGIN_CLIENT_SECRET='hush'\n",
+  });
+  const { values, sources } = await readSettings({ directory, env: { TERRACE_ACCESS: "private", PATH: "/bin" } });
+  assert.deepEqual(values, {
+    TERRACE_ACCESS: "private",
+    TERRACE_URL_LIFETIME: "2",
+    TERRACE_HOSTNAMES: "a.test",
+    TERRACE_TRUSTED_PUBLISHERS: [{ scopes: ["publish:acme"], issuer: "https://ci.test", claims: { sub: "a" } }],
+    TERRACE_LOGIN_CLIENT_SECRET: "hush",
+  });
+  assert.equal(sources.TERRACE_ACCESS, "the environment");
+  assert.equal(sources.TERRACE_URL_LIFETIME, ".dev.vars");
+  assert.equal(sources.TERRACE_HOSTNAMES, "wrangler.toml");
+});
+
+test("variables of the command in the environment are no settings", async (t) => {
+  const env = { TERRACE_URL: "http://127.0.0.1:8787", TERRACE_TOKEN: "t", TERRACE_INSECURE: "1", TERRACE_ID_TOKEN: "i" };
+  assert.deepEqual((await readSettings({ directory: await checkout(t), env })).values, {});
+});
+
+test("a misspelt variable stays a setting, which the Worker rejects", async (t) => {
+  const { values } = await readSettings({ directory: await checkout(t), env: { TERRACE_ACESS: "private" } });
+  assert.deepEqual(values, { TERRACE_ACESS: "private" });
+});
+
+test("the settings of the deployed bucket are ignored, and named", async (t) => {
+  const directory = await checkout(t, { "wrangler.toml": '[vars]\nTERRACE_S3_BUCKET = "terrace-facts"\n' });
+  const settings = await readSettings({ directory, env: {} });
+  assert.deepEqual(settings.values, {});
+  assert.deepEqual(describeSettings(settings), ["ignored, because this registry has a simulated bucket: TERRACE_S3_BUCKET"]);
+});
+
+test("the report names settings and their places, but no values", async (t) => {
+  const directory = await checkout(t, { ".dev.vars": "TERRACE_LOGIN_CLIENT_SECRET=hush\n" });
+  const settings = await readSettings({ directory, env: { TERRACE_ADMIN_TOKEN: "hush", TERRACE_ACCESS: "private" } });
+  assert.deepEqual(describeSettings(settings), [
+    "settings from .dev.vars: TERRACE_LOGIN_CLIENT_SECRET",
+    "settings from the environment: TERRACE_ADMIN_TOKEN, TERRACE_ACCESS",
+  ]);
+});
+
+test("a registry with private access, or with exceptions to public access, is private", () => {
+  assert.equal(isPrivate({}), false);
+  assert.equal(isPrivate({ TERRACE_ACCESS: "public", TERRACE_ACCESS_EXCEPT: "" }), false);
+  assert.equal(isPrivate({ TERRACE_ACCESS: "private" }), true);
+  assert.equal(isPrivate({ TERRACE_ACCESS_EXCEPT: "acme" }), true);
+});
