@@ -16,12 +16,13 @@ import { explain, main, say, step } from "./lib/step.mjs";
 import { isFree, newSecrets, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
-const USAGE = `npm start [-- --https] [-- --no-presign]
+const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples]
 
-  --https       serve TLS, with a certificate authority made for this checkout
-  --no-presign  let the Worker sign and serve download URLs itself, as a registry without S3 keys does
-  PORT=8788     listen there instead of on 8787
-  TERRACE_…     a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
+  --https        serve TLS, with a certificate authority made for this checkout
+  --no-presign   let the Worker sign and serve download URLs itself, as a registry without S3 keys does
+  --no-examples  publish nothing, so that a copy can be imported into an empty registry
+  PORT=8788      listen there instead of on 8787
+  TERRACE_…      a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
 
 /** The clean-up, once it has begun. */
@@ -54,9 +55,7 @@ async function start(options, cleanup) {
   for (const line of describeSettings(settings)) say(`  ${line}`);
 
   await buildAll();
-  // Imported after `setup`, because it needs npm packages.
-  const { buildExamples } = await import("../examples/build.mjs");
-  const examples = await buildExamples({ stateDir, log: (line) => say(`  ${line}`) });
+  const examples = options.examples ? await buildExamples() : null;
   const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
   const own = await secrets();
   const server = await startServer(cleanup, {
@@ -67,18 +66,24 @@ async function start(options, cleanup) {
     say: (line) => say(`  ${line}`),
   });
   endWith(server, cleanup);
-  await publish(examples, server);
+  if (examples) await publish(examples, server);
   await writeClientFiles(server, isPrivate(vars));
   sayWhatNext(server, { ...options, isPrivate: isPrivate(vars) });
 }
 
 function readOptions() {
   const { values } = parseArgs({
-    options: { https: { type: "boolean" }, "no-presign": { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    options: {
+      https: { type: "boolean" },
+      "no-presign": { type: "boolean" },
+      "no-examples": { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
   });
   const port = Number(process.env.PORT || 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${process.env.PORT} is not a port`);
-  return { port, https: values.https === true, presign: values["no-presign"] !== true, help: values.help };
+  const { https = false, "no-presign": noPresign = false, "no-examples": noExamples = false, help } = values;
+  return { port, https, presign: !noPresign, examples: !noExamples, help };
 }
 
 /** Returns the secrets of this checkout's registry, which are created once. */
@@ -99,6 +104,12 @@ function readSecrets(file, text) {
     // Reported below.
   }
   throw new Error(`${file} is not a valid secrets file of an earlier start. Remove it: new secrets are created, and published packages stay.`);
+}
+
+async function buildExamples() {
+  // Imported after `setup`, because it needs npm packages.
+  const { buildExamples: build } = await import("../examples/build.mjs");
+  return build({ stateDir, log: (line) => say(`  ${line}`) });
 }
 
 /** Publishes the examples through the command, like any publisher; published packages stay unchanged. */
@@ -123,7 +134,7 @@ async function writeClientFiles(server, isPrivate) {
   await writeFile(join(stateDir, "env"), env, { mode: 0o600 });
 }
 
-function sayWhatNext({ url }, { https, isPrivate }) {
+function sayWhatNext({ url }, { https, examples, isPrivate }) {
   const notes = [
     https && "Terraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.",
     isPrivate && "Reading needs a token. terraform and tofu find one in .terrace/terraformrc, which .terrace/env names to them.",
@@ -131,14 +142,11 @@ function sayWhatNext({ url }, { https, isPrivate }) {
   say(`
 Terrace runs at ${url} until you press Ctrl-C. Published packages stay in .terrace/state.
 
-Install the example provider and module from it, in another terminal:
+${examples ? "Install the example provider and module from it, in another terminal" : "Use it in another terminal"}:
 
     cd ${root}
     . .terrace/env
-    cd examples/consumer
-    terraform init
-    terraform apply
-
+${examples ? "    cd examples/consumer\n    terraform init\n    terraform apply\n" : ""}
 Publish your own:
 
     terrace publish module ./vpc --address acme/vpc/aws --version 1.0.0
