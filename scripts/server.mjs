@@ -178,7 +178,7 @@ async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, w
 function quoted(name, setting) {
   const value = String(setting);
   const quote = ["'", '"', "`"].find((character) => !value.includes(character));
-  if (!quote || value.includes("\\")) throw new Error(`${name} cannot be passed to wrangler: it contains a backslash, or all three kinds of quotes`);
+  if (!quote || value.includes("\\")) throw new Error(`${name} cannot be passed to wrangler: it contains a backslash, or all three kinds of quotes; set another value on this machine`);
   return `${quote}${value.replaceAll("$", "\\$")}${quote}`;
 }
 

@@ -137,7 +137,7 @@ async function writeClientFiles(server, isPrivate) {
 function sayWhatNext({ url }, { https, examples, isPrivate }) {
   const notes = [
     https && "Terraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.",
-    isPrivate && "Reading needs a token. terraform and tofu find one in .terrace/terraformrc, which .terrace/env names to them.",
+    isPrivate && "Reading needs a token: .terrace/env points terraform and tofu to one, in .terrace/terraformrc.",
   ];
   say(`
 Terrace runs at ${url} until you press Ctrl-C. Published packages stay in .terrace/state.
