@@ -119,7 +119,9 @@ async function publish({ namespace, publicKeyFile, providerDist, moduleDir, modu
     await run(cli, ["key", "add", namespace, publicKeyFile], options);
     const provider = run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
     await provider.catch((error) => {
-      const hint = `If the key or the examples in ${stateDir} were deleted, new ones were created, which differ from the published ones: remove the whole directory to start over.`;
+      const hint =
+        `If the key or the examples in ${stateDir} were deleted, or a copy of another checkout was imported, others are published: ` +
+        "remove the whole directory to start over, or keep it and run npm start -- --no-examples";
       throw new Error(`${error.message}\n${hint}`);
     });
     await run(cli, ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion], options);
