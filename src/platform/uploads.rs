@@ -57,7 +57,7 @@ impl Uploads for Bucket {
                 lengths.push(length);
                 key.offset += length;
             }
-            if piece.length() < limits::UPLOAD_PIECE_BYTES {
+            if piece.length() < limits::UNSIZED_CHUNK_BYTES {
                 return Ok(lengths);
             }
         }
@@ -142,7 +142,7 @@ async fn open(
 
 /// Reads the next piece of a stream: as many bytes as fit, unless the stream ends before.
 async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
-    let limit = limits::UPLOAD_PIECE_BYTES;
+    let limit = limits::UNSIZED_CHUNK_BYTES;
     let mut buffer = Uint8Array::new_with_length(limit).buffer();
     let mut filled = 0;
     while filled < limit {

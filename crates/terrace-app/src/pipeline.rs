@@ -2,7 +2,7 @@
 //! the [driver].
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
-use terrace_core::api::endpoint::{Action, BodyHandling, Errors, RequiredAccess};
+use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
 use terrace_core::api::route::{AdminRoute, HandledRoute};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
@@ -317,13 +317,13 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
 }
 
 /// Returns the error for changes in a registry without an admin token.
-fn changes_disabled(errors: Errors) -> Problem {
+fn changes_disabled(errors: ErrorFormat) -> Problem {
     match errors {
-        Errors::Oci => Problem::Forbidden(
+        ErrorFormat::Oci => Problem::Forbidden(
             "pushing is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
-        Errors::Json | Errors::OAuth => Problem::NotFound(
+        ErrorFormat::Json | ErrorFormat::OAuth => Problem::NotFound(
             "the admin API is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
@@ -363,14 +363,14 @@ async fn record<P: Host>(
 /// Returns the response to a failure, in the error format of the endpoint's clients.
 fn failure_reply<P: Host>(
     ctx: &Context<'_, P>,
-    errors: Errors,
+    errors: ErrorFormat,
     origin: &str,
     failure: Failure,
 ) -> Reply<P::Stream> {
     match errors {
-        Errors::Json => ctx.report(failure).reply(),
-        Errors::OAuth => failed(ctx, failure),
-        Errors::Oci => match ctx.report(failure) {
+        ErrorFormat::Json => ctx.report(failure).reply(),
+        ErrorFormat::OAuth => failed(ctx, failure),
+        ErrorFormat::Oci => match ctx.report(failure) {
             // Clients follow the challenge, which names the origin of their request.
             Problem::Unauthorized(message) => {
                 Problem::Oci(unauthorized(origin, &message)).oci_reply()

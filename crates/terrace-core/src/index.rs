@@ -1,11 +1,11 @@
 //! The indices: the values in KV, each a pure function of the facts.
 //!
 //! # Why the newest version list wins
-//! After its commit, a publisher rewrites the package's *change marker* in R2, lists the releases, writes the
-//! list to KV, and then reads the change marker again. If the marker is no longer its own, another publisher
-//! committed in the meantime, and it lists and writes again. So if a publisher commits after another one has
-//! listed, there are two cases: the other one sees the new marker, or the publisher lists after the other one
-//! has written. Therefore the last list written contains every committed release, and the check costs one
+//! After its commit, a publisher rewrites the package's *change marker* in R2. Before it lists the releases, it
+//! reads the marker's revision, and after it has written the list to KV, again. If they differ, another
+//! publisher has committed in the meantime, and it lists and writes again. So if a publisher commits after
+//! another one has listed, there are two cases: the other one sees the new revision, or the publisher lists
+//! after the other one has written. Therefore the last list written contains every committed release, and the check costs one
 //! small read instead of a second listing of all versions.
 //!
 //! A package has up to three lists, one for each protocol that lists its versions. They are built from one
@@ -222,7 +222,7 @@ struct ModuleVersion {
 
 /// Returns every version list of a package, ascending by version and without revoked versions; empty if it
 /// has no versions at all.
-pub fn versions(
+pub fn lists(
     package: &Package,
     mut releases: Vec<ListedRelease>,
     statuses: &StatusDocument,
@@ -517,7 +517,7 @@ mod tests {
             listed("1.10.0", "5.0,6.0", "linux_amd64,darwin_arm64"),
             listed("1.2.0", "5.0", "linux_amd64"),
         ];
-        let lists = versions(&provider(), releases, &StatusDocument::default());
+        let lists = lists(&provider(), releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"versions":[{"version":"1.2.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"1.10.0","protocols":["5.0","6.0"],"platforms":[{"os":"linux","arch":"amd64"},{"os":"darwin","arch":"arm64"}]}]}"#
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn a_mirrored_provider_has_only_the_lists_of_the_mirror_and_of_tags_5_3_6_3() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
-        let lists = versions(
+        let lists = lists(
             &package,
             vec![listed("1.0.0+b", "", "")],
             &StatusDocument::default(),
@@ -546,7 +546,7 @@ mod tests {
     fn a_module_list_follows_the_protocol_3_1() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let releases = vec![listed("1.0.0", "", ""), listed("0.9.0", "", "")];
-        let lists = versions(&package, releases, &StatusDocument::default());
+        let lists = lists(&package, releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"0.9.0"},{"version":"1.0.0"}]}]}"#
@@ -565,7 +565,7 @@ mod tests {
             from("1.0.0", "https://example.com/old"),
             from("1.2.0", ""),
         ];
-        let lists = versions(&package, releases, &StatusDocument::default());
+        let lists = lists(&package, releases, &StatusDocument::default());
         assert_eq!(
             lists[0].1.text,
             r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"1.2.0"}],"source":"https://example.com/new"}]}"#
@@ -575,7 +575,7 @@ mod tests {
     #[test]
     fn a_package_without_releases_has_no_list_2_1_6() {
         assert_eq!(
-            versions(&provider(), Vec::new(), &StatusDocument::default()),
+            lists(&provider(), Vec::new(), &StatusDocument::default()),
             []
         );
     }
@@ -631,7 +631,7 @@ mod tests {
             numbers.dedup();
             let of = |numbers: &[(u8, u8, u8)]| {
                 let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-                versions(&provider(), releases, &StatusDocument::default())
+                lists(&provider(), releases, &StatusDocument::default())
             };
             let sorted = of(&numbers);
             let middle = usize::try_from(seed % numbers.len() as u64).unwrap();

@@ -19,6 +19,7 @@ pub mod limits;
 pub mod maintenance;
 pub mod model;
 pub mod oci;
+// A helper of the tests that pin stored formats.
 #[cfg(test)]
 mod pinned;
 pub mod publish;

@@ -247,12 +247,12 @@ pub const TAGS_AT_ONCE: usize = 16;
 /// request; the rest of the 1,000 is for everything else.
 pub const UPLOAD_CHUNKS: usize = 800;
 
-/// Recommended chunk length, in bytes, as reported to clients that ask for it: [`UPLOAD_CHUNKS`] of them are
-/// 4 GB. Shorter chunks are accepted too, as long as there are not too many.
+/// Recommended chunk length, in bytes, sent as `OCI-Chunk-Min-Length` in the 202 of each new upload:
+/// [`UPLOAD_CHUNKS`] of them are 4 GB. Shorter chunks are accepted too, as long as there are not too many.
 pub const UPLOAD_CHUNK_BYTES: u64 = 5 * 1024 * 1024;
 
 /// Length of the chunks in which a body of unknown length is stored, in bytes: one chunk is held in memory.
-pub const UPLOAD_PIECE_BYTES: u32 = 4 * 1024 * 1024;
+pub const UNSIZED_CHUNK_BYTES: u32 = 4 * 1024 * 1024;
 
 /// Age at which an upload that was neither completed nor published is removed, in seconds.
 pub const UPLOAD_ABANDONED_SECONDS: u64 = 86_400;
@@ -260,8 +260,7 @@ pub const UPLOAD_ABANDONED_SECONDS: u64 = 86_400;
 /// Maximum number of objects of abandoned uploads that are removed at once.
 pub const UPLOADS_SWEPT: u32 = 100;
 
-/// Lifetime of a token that is issued in exchange for the admin token, in seconds. A client that gets it
-/// before a large blob must still have it for the manifest (clients.md 11.3).
+/// Maximum lifetime of a token that the OCI token endpoint issues, in seconds. A client that gets it before a large blob must still have it for the manifest (clients.md 11.3).
 pub const OCI_TOKEN_SECONDS: u32 = 3_600;
 
 /// Maximum number of characters of client input that a message quotes.
@@ -372,9 +371,9 @@ pub const VERIFIED_AT_ONCE: u32 = 100;
 pub const GARBAGE_AT_ONCE: usize = 40;
 
 /// Time for which an archive must have been marked before it is removed, in seconds: much longer than
-/// [`FENCE_SECONDS`], as [`crate::maintenance::repair`] explains.
+/// [`FENCE_SECONDS`], as [`crate::maintenance::garbage`] explains.
 pub const GARBAGE_SECONDS: u64 = 3_600;
 
-/// Time for which a publish relies on its snapshot of the garbage marks, in seconds; after that it takes a
-/// new one.
+/// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
+/// commit: the response is a 503, and the retry takes a new snapshot.
 pub const FENCE_SECONDS: u64 = 900;

@@ -16,7 +16,7 @@ pub mod pushed;
 mod repository;
 mod tag;
 
-pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config};
+pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config_digest};
 pub use auth::{OciTokenAnswer, challenge, unauthorized};
 pub use repository::{GeneratedPath, GeneratedReference, GeneratedRepository, GeneratedRequest};
 pub use tag::{TagPage, tags};

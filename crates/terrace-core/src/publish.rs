@@ -121,8 +121,9 @@ pub enum Plan {
     Execute {
         /// The steps to execute.
         steps: Vec<PublishStep>,
-        /// Whether this publishes the version; otherwise it only rebuilds its indices.
-        creates: bool,
+        /// Whether the steps contain a commit: of a new release, or of additions to a mirrored one. Otherwise
+        /// they only rebuild indices.
+        commits: bool,
         /// Warnings for the publisher.
         warnings: Vec<String>,
     },
@@ -141,8 +142,8 @@ pub enum PublishStep {
     IndexVersion(Box<Release>),
     /// Notify concurrent writers of the version list that there is another change to list.
     MarkChanged(Package),
-    /// Write the version list.
-    IndexVersions(Package),
+    /// Write the version lists.
+    IndexLists(Package),
 }
 
 impl ExpectedArchive {
@@ -345,7 +346,7 @@ impl Publication {
                 Ok(after) if after == release => {
                     return Plan::Execute {
                         steps: indexing(&release),
-                        creates: false,
+                        commits: false,
                         warnings: Vec::new(),
                     };
                 }
@@ -406,7 +407,7 @@ impl Publication {
                 warnings.extend(about_key);
                 Plan::Execute {
                     steps,
-                    creates: true,
+                    commits: true,
                     warnings,
                 }
             }
@@ -446,7 +447,7 @@ pub fn indexing(release: &Release) -> Vec<PublishStep> {
     vec![
         PublishStep::MarkChanged(release.package()),
         PublishStep::IndexVersion(Box::new(release.clone())),
-        PublishStep::IndexVersions(release.package()),
+        PublishStep::IndexLists(release.package()),
     ]
 }
 

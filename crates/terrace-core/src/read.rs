@@ -20,7 +20,7 @@ mod oci;
 mod plan;
 mod view;
 
-use crate::api::endpoint::{Action, Endpoint, Errors};
+use crate::api::endpoint::{Action, Endpoint, ErrorFormat};
 use crate::api::route::{HandledRoute, Route};
 #[cfg(doc)]
 use crate::auth::access::Access;
@@ -63,7 +63,7 @@ pub enum Decision<S> {
     InvalidCredentials(CredentialsError, Reply<S>),
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
-    /// Not a read.
+    /// The request is not an indexed read: a handler answers it.
     Handle(HandledRoute, &'static Action),
 }
 
@@ -162,7 +162,7 @@ enum Freshness {
     Unfit,
 }
 
-/// The reason why an index does not give an answer.
+/// The result of a read other than a reply: a corrupt index, or an error response.
 #[derive(Debug)]
 pub enum FinishError {
     /// The index is not the output of an index function; rebuild it from the facts.
@@ -238,9 +238,9 @@ fn begin_at<S>(
     config: &Config,
     now: impl FnOnce() -> UnixTime,
 ) -> Decision<S> {
-    let action = match endpoint.requested(head.method) {
+    let action = match endpoint.requested_action(head.method) {
         Ok(action) => action,
-        Err(problem) if endpoint.errors == Errors::Oci => {
+        Err(problem) if endpoint.errors == ErrorFormat::Oci => {
             return Decision::Answer(problem.oci_reply());
         }
         Err(problem) => return Decision::Answer(problem.reply()),

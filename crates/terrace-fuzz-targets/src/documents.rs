@@ -4,7 +4,8 @@ use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
 use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
-use terrace_core::maintenance::repair::{CursorDocument, GarbageDocument};
+use terrace_core::maintenance::garbage::GarbageDocument;
+use terrace_core::maintenance::repair::CursorDocument;
 use terrace_core::maintenance::restore::{Restored, check_referrer};
 use terrace_core::model::oci::UploadId;
 use terrace_core::model::status::{KeyStatus, ReleaseState, ReleaseStatus, StatusDocument};
@@ -46,7 +47,7 @@ pub fn release(data: &[u8]) {
     let statuses = StatusDocument::default();
     index::of_version(&release, &[], &statuses);
     index::of_version(&release, &[], &revoked_status);
-    index::versions(&package, vec![listed], &statuses);
+    index::lists(&package, vec![listed], &statuses);
 }
 
 fn revoked() -> ReleaseStatus {

@@ -101,11 +101,11 @@ async fn publish<P: Host>(
 ) -> Handled<P::Stream> {
     let requires_possession = staging::requires_possession(ctx, &call.caller);
     match publisher::publish(ctx, publication, requires_possession).await? {
-        PublishOutcome::Whole { creates, warnings } => {
+        PublishOutcome::Whole { commits, warnings } => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
-            Ok(published(publication, creates, warnings).into())
+            Ok(published(publication, commits, warnings).into())
         }
         PublishOutcome::Lacks(missing) => {
             let object = |archive: &ExpectedArchive| match requires_possession {
@@ -143,13 +143,13 @@ fn ask_for<P: Host>(
     Ok(answer(202, &PublishAnswer::Incomplete { missing }))
 }
 
-fn published<S>(publication: &Publication, creates: bool, warnings: Vec<String>) -> Reply<S> {
+fn published<S>(publication: &Publication, commits: bool, warnings: Vec<String>) -> Reply<S> {
     let published = PublishedBody {
         address: publication.address(),
         version: publication.version().to_string(),
         warnings,
     };
-    if creates {
+    if commits {
         answer(201, &PublishAnswer::Created(published))
     } else {
         answer(200, &PublishAnswer::Unchanged(published))

@@ -278,7 +278,7 @@ fn lists_of(
     releases: Vec<ListedRelease>,
     statuses: &StatusDocument,
 ) -> Result<Indexed, Failure> {
-    Ok(index::versions(package, releases, statuses))
+    Ok(index::lists(package, releases, statuses))
 }
 
 pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {

@@ -1,10 +1,10 @@
 //! Garbage collection: marks archives that nothing refers to, and removes them an hour later.
-//! [`terrace_core::maintenance::repair`] explains why no archive is removed that a release refers to.
+//! [`terrace_core::maintenance::garbage`] explains why no archive is removed that a release refers to.
 
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
-use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
 
 use crate::context::Context;

@@ -39,8 +39,8 @@ impl Executed {
 pub(crate) enum PublishOutcome {
     /// Everything is stored.
     Whole {
-        /// Whether this publish created the release.
-        creates: bool,
+        /// Whether this publish committed something: a new release, or additions to a mirrored one.
+        commits: bool,
         /// Warnings for the publisher.
         warnings: Vec<String>,
     },
@@ -64,10 +64,10 @@ pub(crate) async fn publish<P: Host>(
             Plan::Upload(missing) => return Ok(PublishOutcome::Lacks(missing)),
             Plan::Execute {
                 steps,
-                creates,
+                commits,
                 warnings,
             } => match execute(ctx, steps, &fence).await? {
-                Executed::All => return Ok(PublishOutcome::Whole { creates, warnings }),
+                Executed::All => return Ok(PublishOutcome::Whole { commits, warnings }),
                 // Each iteration means that another publisher has written the release. It is never removed
                 // and never loses anything, so this ends.
                 Executed::WrittenByAnother => {}
@@ -211,7 +211,7 @@ async fn take<P: Host>(
             index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
         }
         PublishStep::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
-        PublishStep::IndexVersions(package) => index_refresh::refresh_lists(ctx, package).await?,
+        PublishStep::IndexLists(package) => index_refresh::refresh_lists(ctx, package).await?,
     }
     Ok(Executed::All)
 }

@@ -45,7 +45,7 @@ fn of_module(count: usize) -> (Package, Vec<ListedRelease>) {
 #[bench::module_500(of_module(500))]
 #[bench::module_5000(of_module(5_000))]
 fn versions((package, releases): (Package, Vec<ListedRelease>)) -> (Indices, Package) {
-    let indices = index::versions(&package, black_box(releases), &StatusDocument::default());
+    let indices = index::lists(&package, black_box(releases), &StatusDocument::default());
     (black_box(indices), package)
 }
 

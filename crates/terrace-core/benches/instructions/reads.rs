@@ -186,7 +186,7 @@ fn stored() -> BTreeMap<String, IndexDocument> {
     let mut all: Vec<(IndexKey, IndexDocument)> = Vec::new();
     for release in [provider(), mirrored(), module()] {
         let package = release.package();
-        all.extend(index::versions(&package, listed(&package, 50), &nothing));
+        all.extend(index::lists(&package, listed(&package, 50), &nothing));
         all.extend(index::of_version(&release, &[], &nothing));
     }
     let named = all.into_iter();

@@ -26,7 +26,7 @@ pub struct Endpoint {
     /// The supported methods.
     pub actions: &'static [Action],
     /// The format of errors.
-    pub errors: Errors,
+    pub errors: ErrorFormat,
 }
 
 /// The properties of one method of a route.
@@ -75,7 +75,7 @@ pub enum BodyHandling {
 
 /// The format of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errors {
+pub enum ErrorFormat {
     /// The format of the Terraform protocols: `{"errors":["…"]}`.
     Json,
     /// The format of OCI Distribution, with a challenge that names the registry.
@@ -93,7 +93,7 @@ macro_rules! endpoints {
             name: $name,
             paths: &$paths,
             actions: &$actions,
-            errors: Errors::$errors,
+            errors: ErrorFormat::$errors,
         };)+
 
         /// All endpoints.
@@ -256,7 +256,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`Problem::MethodNotAllowed`] with the methods that the endpoint supports.
-    pub fn requested(&self, method: &str) -> Result<&'static Action, Problem> {
+    pub fn requested_action(&self, method: &str) -> Result<&'static Action, Problem> {
         Method::parse(method)
             .and_then(|method| self.action(method))
             .ok_or_else(|| Problem::MethodNotAllowed(self.methods()))

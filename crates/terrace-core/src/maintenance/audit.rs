@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_names_the_lasting_document_that_it_wrote() {
+    fn an_entry_names_the_permanent_document_that_it_wrote() {
         let entry = |what: &str, status| {
             let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
             entry.what = what.to_owned();

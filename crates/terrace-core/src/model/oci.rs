@@ -7,7 +7,7 @@ mod upload_id;
 
 pub use digest::Digest;
 pub use name::{RepositoryName, Tag};
-pub(crate) use name::{is_name, is_virtual};
+pub(crate) use name::{is_generated, is_name};
 pub use upload_id::UploadId;
 
 /// The path prefix of OCI Distribution.

@@ -1,4 +1,7 @@
 //! Packages, which versions belong to, and the files of a provider's version.
+//!
+//! The word has two meanings. A [`Package`] is what has versions: a provider or a module. In names such as
+//! [`PulledPackage`] and `PackageDocument`, as in the protocols, it is the zip of one version for one platform.
 
 use std::fmt;
 
@@ -18,7 +21,7 @@ pub enum Package {
     Module(ModuleAddress),
 }
 
-/// A provider package that is offered by its origin.
+/// The zip of a pulled provider for one platform, which its origin offers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PulledPackage {
     /// The address of the provider.

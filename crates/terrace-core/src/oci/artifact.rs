@@ -72,7 +72,7 @@ impl Content {
 }
 
 /// Returns the digest of [`EMPTY_CONFIG`].
-pub fn empty_config() -> Sha256 {
+pub fn empty_config_digest() -> Sha256 {
     Sha256::of(EMPTY_CONFIG.as_bytes())
 }
 
@@ -228,7 +228,7 @@ fn manifest(
         artifact_type,
         config: Descriptor {
             data: Some(EMPTY_DATA),
-            ..Descriptor::of(EMPTY_TYPE, empty_config(), EMPTY_CONFIG.len() as u64)
+            ..Descriptor::of(EMPTY_TYPE, empty_config_digest(), EMPTY_CONFIG.len() as u64)
         },
         layers: [Descriptor {
             annotations: Some(Annotations { title }),

@@ -53,7 +53,7 @@ pub(super) fn plan_generated<S>(
             let key = IndexKey::Content(package, digest);
             stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
-        GeneratedPath::Blob(digest) if digest == oci::empty_config() => {
+        GeneratedPath::Blob(digest) if digest == oci::empty_config_digest() => {
             ReadPlan::AnswerToReaders(package, empty_config())
         }
         GeneratedPath::Blob(digest) => {
@@ -197,8 +197,8 @@ impl Lookup {
     }
 }
 
-/// "Determining Support" of OCI Distribution. OpenTofu requests it first, and must be answered without a
-/// challenge, which it would have to follow (clients.md 6.1).
+/// "Determining Support" of OCI Distribution. OpenTofu requests it first, and must not be answered with
+/// 401: it would have to follow the challenge (clients.md 6.1).
 pub fn oci_base<S>() -> Reply<S> {
     Reply::json(200, CachePolicy::Short, "{}".to_owned())
         .with("docker-distribution-api-version", "registry/2.0")
@@ -222,7 +222,7 @@ fn empty_config<S>() -> Reply<S> {
         .with("content-type", "application/octet-stream")
         .with(
             CONTENT_DIGEST,
-            Digest::Sha256(oci::empty_config()).to_string(),
+            Digest::Sha256(oci::empty_config_digest()).to_string(),
         )
         .with_body(Body::Text(text))
 }

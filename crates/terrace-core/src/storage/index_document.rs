@@ -22,7 +22,8 @@ pub struct IndexDocument {
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,
-    /// The reason why the content must not be served any more; `None` if it may be.
+    /// The reason why the content must not be served any more; `None` if it may be. The stored name is older
+    /// than the field's.
     #[serde(default, rename = "gone", skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
     /// The description of the content, for a manifest or a zip of an OCI repository.

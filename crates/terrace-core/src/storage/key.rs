@@ -224,7 +224,7 @@ impl FactKey {
     }
 }
 
-/// Prefix of the keys of all staged uploads, and of no other key.
+/// Prefix of the keys of all staged uploads, and of no other key. Its text is the older name of staged uploads.
 pub const STAGED: &str = "incoming/";
 
 /// Prefix of the keys of all entries of the audit log, and of no other key.

@@ -381,7 +381,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
     }
     for (package, releases) in lists {
         let statuses = statuses(&package);
-        indices.extend(index::versions(&package, releases, &statuses));
+        indices.extend(index::lists(&package, releases, &statuses));
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));

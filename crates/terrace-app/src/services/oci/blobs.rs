@@ -5,7 +5,7 @@ use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::oci::UploadId;
 use terrace_core::model::oci::{Digest, RepositoryName};
-use terrace_core::oci::empty_config;
+use terrace_core::oci::empty_config_digest;
 use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadSession};
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
@@ -84,7 +84,7 @@ async fn has_bytes<P: Host>(
     digest: Digest,
 ) -> Result<bool, Failure> {
     let is_open =
-        ctx.config.access.may_read_all(caller) || digest == Digest::Sha256(empty_config());
+        ctx.config.access.may_read_all(caller) || digest == Digest::Sha256(empty_config_digest());
     let archives = ctx.host.archives();
     Ok(is_open && archives.head(BytesKey::Blob(digest)).await?.is_some())
 }

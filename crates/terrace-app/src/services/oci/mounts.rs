@@ -6,7 +6,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::pushed::LinkDocument;
-use terrace_core::oci::{EMPTY_CONFIG, GeneratedRepository, empty_config};
+use terrace_core::oci::{EMPTY_CONFIG, GeneratedRepository, empty_config_digest};
 use terrace_core::storage::index_document::ContentMetadata;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 
@@ -77,7 +77,9 @@ async fn mountable_published<P: Host>(
 ) -> Result<Option<LinkDocument>, Failure> {
     let visibility = ctx.config.access.visibility(caller, &Owner::of(&package));
     let package = match visibility {
-        Visibility::Public | Visibility::Private if digest == Digest::Sha256(empty_config()) => {
+        Visibility::Public | Visibility::Private
+            if digest == Digest::Sha256(empty_config_digest()) =>
+        {
             return mount_empty_config(ctx).await.map(Some);
         }
         Visibility::Public | Visibility::Private => package,
@@ -113,7 +115,7 @@ fn serves<P: Host>(ctx: &Context<'_, P>, package: &Package, content: &ContentMet
 /// Stores the config of all manifests of published releases: no archive contains it.
 async fn mount_empty_config<P: Host>(ctx: &Context<'_, P>) -> Result<LinkDocument, Failure> {
     let archives = ctx.host.archives();
-    let key = BytesKey::Blob(Digest::Sha256(empty_config()));
+    let key = BytesKey::Blob(Digest::Sha256(empty_config_digest()));
     if archives.head(key).await?.is_none() {
         let bytes = Payload::Bytes(EMPTY_CONFIG.as_bytes().to_vec());
         match archives.store(key, bytes).await {

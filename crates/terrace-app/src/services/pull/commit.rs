@@ -101,7 +101,7 @@ pub(crate) async fn commit_stored<P: Host>(
         ];
         if is_first {
             // A version without packages has no tag.
-            steps.push(PublishStep::IndexVersions(grown.package()));
+            steps.push(PublishStep::IndexLists(grown.package()));
         }
         // Each iteration means that the release has grown. It never loses anything, so this ends.
         if publisher::execute(ctx, steps, &fence).await?.is_all() {

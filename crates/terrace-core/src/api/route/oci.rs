@@ -1,7 +1,7 @@
 //! Routes of OCI Distribution.
 
 use crate::http::problem::Problem;
-use crate::model::oci::{OCI_PREFIX, is_virtual};
+use crate::model::oci::{OCI_PREFIX, is_generated};
 use crate::oci::GeneratedRequest;
 use crate::oci::pushed::PushedRequest;
 
@@ -28,7 +28,7 @@ impl OciRoute {
             None | Some("") => Ok(Self::Base),
             Some("token") => Ok(Self::Token),
             Some("_catalog") => Ok(Self::Catalog),
-            Some(rest) if is_virtual(rest) => GeneratedRequest::parse(rest)
+            Some(rest) if is_generated(rest) => GeneratedRequest::parse(rest)
                 .map(Self::Generated)
                 .map_err(Problem::Oci),
             Some(rest) => PushedRequest::parse(rest)

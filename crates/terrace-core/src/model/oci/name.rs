@@ -37,7 +37,7 @@ impl RepositoryName {
                 format!("the name of a repository may have at most {limit} bytes"),
             ));
         }
-        if is_virtual(text) {
+        if is_generated(text) {
             return Err(OciError::new(
                 OciCode::NameUnknown,
                 "this repository is generated from published releases and cannot be pushed to",
@@ -86,7 +86,7 @@ impl Tag {
 }
 
 /// Returns whether a path below `/v2/` belongs to a repository that is generated from published releases.
-pub(crate) fn is_virtual(path: &str) -> bool {
+pub(crate) fn is_generated(path: &str) -> bool {
     matches!(path.split('/').next(), Some("providers" | "modules"))
 }
 

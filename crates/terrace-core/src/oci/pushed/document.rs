@@ -33,7 +33,7 @@ pub struct TagDocument {
     pub push: u64,
     /// Whether this is a tombstone: the tag was deleted with its manifest. A delete in storage removes any
     /// current object, and the tag may have been pushed again meanwhile; so the tombstone replaces the tag,
-    /// if it is still the same.
+    /// if it is still the same. The stored name is older than the field's.
     #[serde(default, rename = "is_gone", skip_serializing_if = "is_false")]
     pub is_tombstone: bool,
 }
@@ -51,6 +51,7 @@ pub struct ListedTag {
 const DIGEST: &str = "digest";
 const MEDIA_TYPE: &str = "media-type";
 const ARTIFACT_TYPE: &str = "artifact-type";
+/// The stored name is older than the word *tombstone*.
 const TOMBSTONE: &str = "gone";
 
 impl TagDocument {

@@ -24,8 +24,8 @@ pub const NOT_EXPORTED: [&str; 11] = [
 ];
 
 impl FactKey {
-    /// Parses the key of a lasting fact, or of a mark of garbage; `None` for a key of another shape, and for
-    /// the other keys below [`NOT_EXPORTED`].
+    /// Parses the key of an exported fact, or of a garbage mark; `None` for a key of another shape, and for the
+    /// other keys below [`NOT_EXPORTED`].
     pub fn parse(text: &str) -> Option<Self> {
         let key = Self::read(text)?;
         (key.to_string() == text).then_some(key)
@@ -106,7 +106,7 @@ impl FactKey {
     }
 
     /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
-    /// [`FactKey::parse`] reads the exported ones, and the others are below one of [`NOT_EXPORTED`].
+    /// [`FactKey::parse`] reads the exported ones; the keys of the others are below one of [`NOT_EXPORTED`].
     pub fn is_exported(&self) -> bool {
         match self {
             Self::Release(..)
@@ -296,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn lasting_keys_are_parsed_and_others_lie_below_a_passing_prefix() {
+    fn exported_keys_are_parsed_and_others_are_below_a_prefix_that_is_not_exported() {
         for key in facts() {
             let text = key.to_string();
-            let is_passing = NOT_EXPORTED.iter().any(|prefix| text.starts_with(prefix));
-            assert_eq!(is_passing, !key.is_exported(), "{text}");
+            let is_below = NOT_EXPORTED.iter().any(|prefix| text.starts_with(prefix));
+            assert_eq!(is_below, !key.is_exported(), "{text}");
             if key.is_exported() || matches!(key, FactKey::Garbage(_)) {
                 assert_eq!(FactKey::parse(&text), Some(key));
             }
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_is_never_removed_lasts() {
+    fn a_document_that_is_never_removed_is_exported() {
         for key in facts() {
             assert!(!key.is_permanent() || key.is_exported(), "{key}");
             assert!(!key.is_immutable() || key.is_permanent(), "{key}");

@@ -22,7 +22,7 @@ use terrace_openpgp::{OpenPgpError, SigningKey};
 /// `ShouldEnforceGPGValidationForProvider`; clients.md 2.3.6).
 const MAY_BE_UNSIGNED: &str = "registry.opentofu.org";
 
-/// A package that clients would accept, if its zip has the promised digest.
+/// A platform's zip that clients would accept, if it has the promised digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginPackage {
     /// The platform that it runs on.
