@@ -1,11 +1,11 @@
 // The Worker's entry. It drives reads with `entry.rs` at the platform's own speed: it reads from KV, makes
 // responses, and decides nothing. The Worker that worker-build generates from `lib.rs` handles everything
-// else.
+// else. `scripts/build.mjs` puts this file beside that Worker, and calls the two `index.js` and `wasm.js`.
 import Worker, { Machine } from "./wasm.js";
 
 const { start, begin, finish, finish_several, resume } = Machine;
 
-/** The first character of a text from the machine, as in `entry.rs`. */
+/** The first character of a text from the machine. `mod tag` of `entry.rs` explains each, and what follows it. */
 const ANSWER = "a";
 const READ = "r";
 const CONTINUE = "c";
@@ -17,26 +17,26 @@ export default {
     if (method !== "GET" && method !== "HEAD") return new Worker(context, env).fetch(request);
     try {
       const header = (name) => headers.get(name) ?? undefined;
-      const ask = () => begin(method, request.url, header("if-none-match"), header("authorization"), header("user-agent"), Date.now());
-      let said = ask();
-      if (said === FETCH && start(env)) said = ask();
+      const beginRead = () => begin(method, request.url, header("if-none-match"), header("authorization"), header("user-agent"), Date.now());
+      let output = beginRead();
+      if (output === FETCH && start(env)) output = beginRead();
       let value = null;
-      if (said[0] === READ) {
-        const { ticket, key, options, takes_range } = JSON.parse(said.slice(1));
+      if (output[0] === READ) {
+        const { ticket, key, options, takes_range } = JSON.parse(output.slice(1));
         const found = await env.INDICES.getWithMetadata(key, options);
         if (Array.isArray(key)) {
-          said = finish_several(ticket, JSON.stringify(key.map((name) => pair(found.get(name)))), Date.now());
+          output = finish_several(ticket, JSON.stringify(key.map((name) => pair(found.get(name)))), Date.now());
         } else {
           ({ value } = found);
           const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
           const range = takes_range ? header("range") : undefined;
-          said = finish(ticket, value === null ? "null" : JSON.stringify(found.metadata), bytes, range, Date.now());
+          output = finish(ticket, value === null ? "null" : JSON.stringify(found.metadata), bytes, range, Date.now());
         }
       }
-      if (said[0] === ANSWER) return respond(said, value, env);
-      if (said[0] === CONTINUE) return new Worker(context, env).resume(request, Number(said.slice(1)), value);
+      if (output[0] === ANSWER) return respond(output, value, env);
+      if (output[0] === CONTINUE) return new Worker(context, env).resume(request, Number(output.slice(1)), value);
     } catch (error) {
-      tell(error, env, context);
+      report(error, env, context);
     }
     return new Worker(context, env).fetch(request);
   },
@@ -51,16 +51,16 @@ function pair(found) {
   return [found?.value ?? null, found?.metadata ?? null];
 }
 
-/** Makes the response from an answer as `lines` of `entry.rs` writes it; `value` is the value that was read from KV. */
+/** Makes the response from an answer, whose form `lines` of `entry.rs` explains; `value` was read from KV. */
 function respond(answer, value, env) {
-  const line = answer.indexOf("\n") + 1;
-  const point = answer.indexOf("\n", line) + 1;
-  const text = answer.indexOf("\n", point) + 1;
-  const init = parsed(answer.slice(1, line));
+  const lineStart = answer.indexOf("\n") + 1;
+  const pointStart = answer.indexOf("\n", lineStart) + 1;
+  const textStart = answer.indexOf("\n", pointStart) + 1;
+  const init = parsed(answer.slice(1, lineStart));
   const { body } = init;
-  const response = new Response(body === "text" ? answer.slice(text) : body === "value" ? value : null, init);
-  if (point - line > 1) console.log(answer.slice(line, point - 1));
-  if (text - point > 1) count(env, answer.slice(point, text));
+  const response = new Response(body === "text" ? answer.slice(textStart) : body === "value" ? value : null, init);
+  if (pointStart - lineStart > 1) console.log(answer.slice(lineStart, pointStart - 1));
+  if (textStart - pointStart > 1) count(env, answer.slice(pointStart, textStart));
   return response;
 }
 
@@ -101,7 +101,8 @@ Worker.prototype.fail = (error) => {
   throw error;
 };
 
-function tell(error, env, context) {
+/** Logs an internal error; after a trap the instance is replaced. */
+function report(error, env, context) {
   try {
     new Worker(context, env).fail(error);
   } catch {

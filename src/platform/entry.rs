@@ -21,7 +21,7 @@ use super::http::Url;
 use super::tickets::Tickets;
 use super::{CACHE, Cloudflare, analytics, config, kv, serve};
 
-/// The first character of each text that `entry.js` receives.
+/// The first character of each text that `entry.js` receives, which repeats these constants.
 mod tag {
     /// An [answer](super::lines).
     pub(super) const ANSWER: char = 'a';
@@ -287,8 +287,8 @@ fn read(ticket: u32, keys: &[String], kind: &str, cache_seconds: u32, takes_rang
 
 /// Returns an answer: its head, its log line and its point for the dataset of downloads, each followed by a
 /// line feed, and then the text of its body. The log line and the point may be empty. The head is
-/// `{"status":200,"headers":{…},"body":…}`, where the body is `"text"`, `"value"` or `null`. Every reply has
-/// a header.
+/// `{"status":200,"headers":{…},"body":…}`, where the body is `"text"` (the text that follows), `"value"` (the
+/// value that was read from KV) or `null` (none). Every reply has a header.
 fn lines(reply: Reply<()>, line: Option<String>, point: Option<String>) -> String {
     let (body, content) = match reply.body {
         Body::Empty => ("null", String::new()),

@@ -9,7 +9,7 @@ const SLOTS: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct Tickets<T> {
     /// The value of a ticket is at the index `ticket % SLOTS`. If its client disconnected, it stays until it
-    /// is overwritten. The values are boxed, so that all places together take only a few KiB.
+    /// is overwritten. The values are boxed, so that all slots together take only a few KiB.
     slots: RefCell<Vec<Option<Box<Slot<T>>>>>,
     next: Cell<u32>,
 }

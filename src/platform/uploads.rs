@@ -38,7 +38,7 @@ impl Uploads for Bucket {
         Ok(())
     }
 
-    async fn store_pieces(
+    async fn store_chunks(
         &self,
         first: ChunkKey,
         stream: Self::Stream,
@@ -49,15 +49,15 @@ impl Uploads for Bucket {
         let mut key = first;
         let mut lengths = Vec::new();
         loop {
-            let piece = piece(&reader).await.map_err(|cause| failed(key, &cause))?;
-            let length = u64::from(piece.length());
+            let chunk = chunk(&reader).await.map_err(|cause| failed(key, &cause))?;
+            let length = u64::from(chunk.length());
             if length > 0 {
-                let stream = stream_of(&piece).map_err(|cause| failed(key, &cause))?;
+                let stream = stream_of(&chunk).map_err(|cause| failed(key, &cause))?;
                 self.store_chunk(key, Payload::Stream(stream)).await?;
                 lengths.push(length);
                 key.offset += length;
             }
-            if piece.length() < limits::UNSIZED_CHUNK_BYTES {
+            if chunk.length() < limits::UNSIZED_CHUNK_BYTES {
                 return Ok(lengths);
             }
         }
@@ -140,8 +140,8 @@ async fn open(
     }
 }
 
-/// Reads the next piece of a stream: as many bytes as fit, unless the stream ends before.
-async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
+/// Reads the next chunk of a stream: as many bytes as fit, unless the stream ends before.
+async fn chunk(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
     let limit = limits::UNSIZED_CHUNK_BYTES;
     let mut buffer = Uint8Array::new_with_length(limit).buffer();
     let mut filled = 0;
@@ -151,12 +151,12 @@ async fn piece(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array,
         // A read detaches the buffer, and returns it with the bytes read.
         let value = Reflect::get(&read, &"value".into())?;
         // After a cancelled read there is no value, and the buffer is lost with the bytes received so far.
-        let chunk: Uint8Array = value.dyn_into()?;
-        buffer = chunk.buffer();
-        if chunk.length() == 0 {
+        let part: Uint8Array = value.dyn_into()?;
+        buffer = part.buffer();
+        if part.length() == 0 {
             break;
         }
-        filled += chunk.length();
+        filled += part.length();
     }
     Ok(Uint8Array::new_with_byte_offset_and_length(
         &buffer, 0, filled,

@@ -17,7 +17,7 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use terrace_app::host::{Download, ProviderRequest, Upstream, UpstreamError};
+use terrace_app::host::{Download, IdentityProviderRequest, Upstream, UpstreamError};
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
 /// How long a long response may take to begin, redirects included, in seconds.
@@ -63,7 +63,7 @@ impl Upstream for Internet {
 
     async fn inquire(
         &self,
-        inquiry: &ProviderRequest,
+        inquiry: &IdentityProviderRequest,
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
@@ -167,7 +167,7 @@ async fn follow(
 
 async fn ask(
     url: &str,
-    inquiry: Option<&ProviderRequest>,
+    inquiry: Option<&IdentityProviderRequest>,
     signal: &web_sys::AbortSignal,
 ) -> Result<web_sys::Response, UpstreamError> {
     let init = web_sys::RequestInit::new();

@@ -28,7 +28,7 @@ pub struct Cache {
     /// The issuers that a request is fetching from, with the time at which it started.
     flights: RefCell<Vec<(IssuerUrl, UnixTime)>>,
     /// The discovery document of the sign-in provider, with the time at which it was read.
-    provider: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
+    discovery: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
 
 /// How long an issuer is not contacted after a failure, in seconds: each attempt may block until it times
@@ -159,15 +159,15 @@ impl Cache {
     }
 
     /// Returns the discovery document of this sign-in provider, with the time at which it was read.
-    pub fn provider(&self, issuer: &IssuerUrl) -> Option<(Discovery, UnixTime)> {
-        let known = self.provider.borrow();
+    pub fn discovery(&self, issuer: &IssuerUrl) -> Option<(Discovery, UnixTime)> {
+        let known = self.discovery.borrow();
         let (_, discovery, read) = known.as_ref().filter(|(known, ..)| known == issuer)?;
         Some((discovery.clone(), *read))
     }
 
     /// Caches the discovery document of a sign-in provider.
-    pub fn remember_provider(&self, issuer: IssuerUrl, discovery: Discovery, read: UnixTime) {
-        self.provider.replace(Some((issuer, discovery, read)));
+    pub fn remember_discovery(&self, issuer: IssuerUrl, discovery: Discovery, read: UnixTime) {
+        self.discovery.replace(Some((issuer, discovery, read)));
     }
 
     /// The failed authentications, by client address.

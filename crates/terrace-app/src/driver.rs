@@ -78,14 +78,15 @@ pub struct Unfinished<S> {
 pub(crate) enum RemainingWork<S> {
     /// A read that needs more than its index.
     Read(Suspension<S>),
-    /// The whole request, by a handler: it is not a read.
+    /// The whole request, by a handler: it is not an indexed read.
     Handle(HandledRoute, &'static Action),
 }
 
 /// The reason why a read needs more than its index.
 #[derive(Debug)]
 pub(crate) enum Suspension<S> {
-    /// The credentials are invalid. This is the answer, unless there were too many of them.
+    /// The credentials are invalid. This is the answer, unless the client's address has sent too many invalid
+    /// credentials.
     InvalidCredentials(CredentialsError, Reply<S>),
     /// This is the answer, unless the token has been revoked.
     AnswerUnlessRevoked(TokenId, Reply<S>),
@@ -303,7 +304,7 @@ impl Unfinished<()> {
         let Self { record, remaining } = *self;
         let remaining = match remaining {
             RemainingWork::Read(suspension) => RemainingWork::Read(suspension.with_stream(stream)),
-            RemainingWork::Handle(route, method) => RemainingWork::Handle(route, method),
+            RemainingWork::Handle(route, action) => RemainingWork::Handle(route, action),
         };
         Box::new(Unfinished { record, remaining })
     }

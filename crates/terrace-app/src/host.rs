@@ -1,7 +1,7 @@
 //! The host traits: storage for facts, archives, uploads and indices, a clock, other registries, and the
 //! request itself.
 //!
-//! Each contract defines what *done* means. Everything above these traits runs natively in tests.
+//! Each contract defines what *done* means. Everything that uses these traits runs natively in tests.
 
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -249,8 +249,8 @@ pub trait Uploads {
     ) -> Result<(), StoreError>;
 
     /// Stores a stream of unknown length as consecutive chunks, the first under this key, and returns their
-    /// lengths. Only one piece at a time is held in memory, and never in wasm.
-    async fn store_pieces(
+    /// lengths. Only one chunk at a time is held in memory, and never in wasm.
+    async fn store_chunks(
         &self,
         first: ChunkKey,
         stream: Self::Stream,
@@ -339,7 +339,7 @@ pub struct Download<S> {
 /// One request to an identity provider. Redirects are not followed: a provider's statements about itself must
 /// come from its own URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProviderRequest {
+pub struct IdentityProviderRequest {
     /// The absolute URL of the request.
     pub url: String,
     /// The encoded form to POST; the request is a GET without one.
@@ -350,8 +350,8 @@ pub struct ProviderRequest {
     pub max_bytes: u64,
 }
 
-/// Requests to other registries. They have timeouts, only go where the guard allows, also after each
-/// redirect, and carry nothing from the client's request.
+/// Requests to other registries and to identity providers. They have timeouts, only go where the guard allows,
+/// also after each redirect, and carry nothing from the client's request.
 #[expect(
     async_fn_in_trait,
     reason = "a Worker has one thread, and so have the tests"
@@ -373,7 +373,7 @@ pub trait Upstream {
     /// truncated one byte above its limit.
     async fn inquire(
         &self,
-        inquiry: &ProviderRequest,
+        inquiry: &IdentityProviderRequest,
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;

@@ -3,16 +3,19 @@
 //! [`pipeline`] answers requests through the traits of [`host`], which a platform implements. This crate names no
 //! platform, and nothing in it is `Send`: each instance of a host has one thread, like a Worker.
 //!
-//! The layers. Each uses those above it in this list, and none below:
+//! The layers. Each uses those above it in this list, and none below. ARCHITECTURE.md also lists the layers of
+//! the services; `tests/it/native/rings.rs` checks all of them.
 //!
 //! | | |
 //! |---|---|
-//! | [`cache`], [`usage`], [`host`] | the host traits, and the caches and counters that a host holds |
-//! | [`driver`] | the read machine, as steps; the host reads an index between them |
-//! | `failure`, [`context`], `json`, `concurrent`, `endpoint` | the state of one request; each endpoint's properties |
-//! | `services` | the operations of the registry, in layers of their own |
+//! | [`cache`], [`usage`] | the caches and counters that a host holds |
+//! | [`host`] | the host traits |
+//! | [`driver`], `failure` | the read machine, as steps, between which the host reads an index; errors |
+//! | [`context`], `json`, `concurrent` | the state of one request; helpers |
+//! | `services` | the operations of the registry |
 //! | `handlers` | the handlers, by resource |
-//! | `dispatch`, [`pipeline`], [`perform`] | routing, authentication, audit and logging; deferred tasks |
+//! | `dispatch`, `tasks` | from a route to its handler; the work after a response ([`perform`]) |
+//! | [`pipeline`] | authentication, audit and logging |
 
 pub mod cache;
 mod concurrent;

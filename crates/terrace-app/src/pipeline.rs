@@ -1,5 +1,5 @@
-//! The pipeline of every request: authenticate, authorise, handle, audit, log. Indexed reads are driven by
-//! the [driver].
+//! The pipeline of every request: authenticate, authorise, handle, audit, log. It also takes the steps of the
+//! [driver]: it reads the index of an indexed read, and continues a read that needs more.
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
@@ -23,7 +23,7 @@ use crate::driver::{
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
-use crate::handlers::login::shared::failed;
+use crate::handlers::login::shared::oauth_error_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
 use crate::host::{Clock as _, Host, Indices as _, Request, StoreError};
 use crate::services::audit::AuditedChange;
@@ -369,7 +369,7 @@ fn failure_reply<P: Host>(
 ) -> Reply<P::Stream> {
     match errors {
         ErrorFormat::Json => ctx.report(failure).reply(),
-        ErrorFormat::OAuth => failed(ctx, failure),
+        ErrorFormat::OAuth => oauth_error_reply(ctx, failure),
         ErrorFormat::Oci => match ctx.report(failure) {
             // Clients follow the challenge, which names the origin of their request.
             Problem::Unauthorized(message) => {

@@ -31,7 +31,7 @@ export class SortedMap {
   }
 
   /** Returns at most `most` keys that begin with `prefix` and sort after `key`. */
-  behind(prefix, key, most) {
+  keysAfter(prefix, key, most) {
     if (!this.#isSorted) this.#keys.sort((a, b) => (a < b ? -1 : 1));
     this.#isSorted = true;
     const from = prefix > key ? this.#firstAt(prefix) : this.#firstAt(`${key}\0`);

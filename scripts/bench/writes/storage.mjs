@@ -114,7 +114,7 @@ async function kvBulk(request, response) {
 
 function kvList(query, response) {
   count("KV list");
-  const names = indices.behind(query.get("prefix") ?? "", query.get("cursor") ?? "", PAGE + 1);
+  const names = indices.keysAfter(query.get("prefix") ?? "", query.get("cursor") ?? "", PAGE + 1);
   const keys = names.slice(0, PAGE).map((name) => ({ name, metadata: indices.get(name).metadata }));
   const isCut = names.length > PAGE;
   const page = { keys, list_complete: !isCut, ...(isCut && { cursor: names[PAGE - 1] }), cacheStatus: null };
@@ -243,7 +243,7 @@ async function keep(key, chunks) {
 }
 
 function list({ prefix = "", cursor, startAfter, limit = PAGE, include = [] }, response) {
-  const names = objects.behind(prefix, cursor ?? startAfter ?? "", limit + 1);
+  const names = objects.keysAfter(prefix, cursor ?? startAfter ?? "", limit + 1);
   const truncated = names.length > limit;
   const shown = names.slice(0, limit).map((name) => described(objects.get(name)));
   // The value 1 means custom metadata.

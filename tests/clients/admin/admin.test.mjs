@@ -33,7 +33,7 @@ const READS = [
 ];
 
 /** The status changes of the published releases. */
-const STANDINGS = [
+const STATUSES = [
   ["modules/acme/greeting/aws/1.0.0", "withdrawn"],
   ["providers/acme/hello", "deprecated"],
   ["providers/acme/hello/1.1.0+b", "revoked"],
@@ -81,7 +81,7 @@ async function fill(registry, key) {
   const { status } = await registry.admin("POST", "/admin/v1/tokens", JSON.stringify({ name: "ci", scopes: ["read"] }));
   assert.equal(status, 201);
   await push(registry);
-  for (const [path, state] of STANDINGS) {
+  for (const [path, state] of STATUSES) {
     const body = JSON.stringify({ state, reason: "a test" });
     const { status } = await registry.admin("PUT", `/admin/v1/${path}/standing`, body);
     assert.equal(status, 200, path);

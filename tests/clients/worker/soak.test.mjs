@@ -23,7 +23,7 @@ describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
   const registry = useWatchedRegistry({ vars: { TERRACE_LOG_REQUESTS: "failures" } });
   const keyDirectory = scratch();
   const published = new Map([...MODULES, PROVIDER].map((address) => [address, []]));
-  const counts = { publishes: 0, statements: 0, reindexed: 0, reads: 0 };
+  const counts = { publishes: 0, statuses: 0, reindexed: 0, reads: 0 };
   const memory = [];
   let key;
 
@@ -89,7 +89,7 @@ describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
         const body = { state: any(STATES), reason: "a soak" };
         const { status, answer } = await administer("PUT", `${adminPath(address)}/${version}/standing`, body);
         assert.equal(status, 200, JSON.stringify(answer));
-        counts.statements += 1;
+        counts.statuses += 1;
       }
       await sleep(700);
     }

@@ -81,10 +81,10 @@ async fn fact_keys<P: Host>(
             }
         },
     };
-    // Transient documents are listed only if the prefix asks for them.
-    let is_passed_over = |key: &str| {
-        let mut passing = NOT_EXPORTED.iter();
-        passing
+    // What is not exported is listed only if the prefix asks for it.
+    let skipped_prefix = |key: &str| {
+        let mut prefixes = NOT_EXPORTED.iter();
+        prefixes
             .find(|it| key.starts_with(**it) && !prefix.starts_with(**it))
             .copied()
     };
@@ -95,9 +95,9 @@ async fn fact_keys<P: Host>(
         let page = facts.list(prefix, after.as_deref(), limit).await?;
         for fact in page.facts {
             let key = format!("{prefix}{}", fact.name);
-            if let Some(passing) = is_passed_over(&key) {
+            if let Some(skipped) = skipped_prefix(&key) {
                 // In ASCII, `0` follows the slash.
-                let end = format!("{}0", passing.trim_end_matches('/'));
+                let end = format!("{}0", skipped.trim_end_matches('/'));
                 after = end.strip_prefix(prefix).map(str::to_owned);
                 continue 'pages;
             }

@@ -104,11 +104,11 @@ pub(crate) async fn record<P: Host>(
         match facts.put(&key, &text, &at, Condition::Absent).await {
             Ok(Some(_)) => break,
             // Another request was faster, or the head is outdated.
-            Ok(None) => number = newest_behind(ctx, number).await?,
+            Ok(None) => number = newest_after(ctx, number).await?,
             Err(StoreError::Busy(what)) => {
                 // Another request has just written this entry, and the next number is free.
                 if facts.revision(&key).await?.is_some() {
-                    number = newest_behind(ctx, number).await?;
+                    number = newest_after(ctx, number).await?;
                 } else if tries >= BUSY_TRIES {
                     return Err(StoreError::Busy(what).into());
                 } else {
@@ -133,7 +133,8 @@ pub(crate) async fn record<P: Host>(
     }
 }
 
-/// Returns the number of an entry that is about the newest. An unreadable head counts as absent.
+/// Returns the number of the newest entry according to the head, which may be outdated. An unreadable head
+/// counts as absent.
 pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, Failure> {
     match documents::read::<_, AuditHead>(ctx, &FactKey::AuditHead).await {
         Ok(head) => {
@@ -154,7 +155,7 @@ pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, F
 }
 
 /// Returns the number of the newest entry; at least one follows `number`.
-async fn newest_behind<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
+async fn newest_after<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<u64, Failure> {
     let mut newest = number + 1;
     loop {
         let after = format!("{newest:012}");

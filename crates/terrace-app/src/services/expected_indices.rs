@@ -65,6 +65,8 @@ struct ReleaseListing {
     releases: Rc<[ListedRelease]>,
 }
 
+/// Returns the version lists of a package: one for each protocol that lists its versions, or none if there is
+/// nothing to list.
 pub(crate) async fn version_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -76,7 +78,7 @@ pub(crate) async fn version_lists<P: Host>(
         Package::Provider(_) | Package::Module(_) => {
             let mut statuses = status::document(ctx, package).await?;
             status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
-            lists_of(package, releases, &statuses)
+            Ok(index::lists(package, releases, &statuses))
         }
     }
 }
@@ -101,7 +103,7 @@ async fn mirrored_lists<P: Host>(
     } else {
         let package = Package::Mirrored(address.clone());
         let statuses = status::document(ctx, &package).await?;
-        lists_of(&package, listed, &statuses)?
+        index::lists(&package, listed, &statuses)
     };
     for (_, list) in &mut lists {
         list.metadata.pull.clone_from(&metadata);
@@ -255,7 +257,7 @@ async fn listed_releases<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Rc<[ListedRelease]>, Failure> {
-    let change = releases::revision(ctx, package).await?;
+    let change = releases::change_revision(ctx, package).await?;
     if let Some(known) = ctx.recall::<ReleaseListing>()
         && known.package == *package
         && known.change == change
@@ -273,14 +275,7 @@ async fn listed_releases<P: Host>(
     Ok(releases)
 }
 
-fn lists_of(
-    package: &Package,
-    releases: Vec<ListedRelease>,
-    statuses: &StatusDocument,
-) -> Result<Indexed, Failure> {
-    Ok(index::lists(package, releases, statuses))
-}
-
+/// Returns the index with this key, if it is among them.
 pub(crate) fn pick(key: &IndexKey, indices: Indexed) -> Option<IndexDocument> {
     let found = indices.into_iter().find(|(known, _)| known == key);
     found.map(|(_, document)| document)

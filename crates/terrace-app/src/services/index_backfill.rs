@@ -58,7 +58,7 @@ async fn version_indices<P: Host>(
 
 /// Writes the lists once, and again only if that may have replaced newer ones.
 async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
-    let before = releases::revision(ctx, package).await?;
+    let before = releases::change_revision(ctx, package).await?;
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     match index_writer::write(
         ctx,
@@ -73,7 +73,7 @@ async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Resu
         // The write may have taken effect.
         Err(error) => ctx.host.log(&format!("storage: {error}")),
     }
-    if releases::revision(ctx, package).await? == before {
+    if releases::change_revision(ctx, package).await? == before {
         return Ok(());
     }
     index_refresh::refresh_lists(ctx, package).await

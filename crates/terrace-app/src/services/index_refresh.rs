@@ -129,6 +129,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     Ok(last.filter(|_| is_truncated))
 }
 
+/// Writes the list of revoked tokens, and again until it is current.
 pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let write = || -> Boxed<'_> {
         Box::pin(async {

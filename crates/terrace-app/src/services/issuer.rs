@@ -7,7 +7,7 @@ use terrace_jose::{Discovery, IssuerKeys, IssuerUrl, TokenError, limits};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, ProviderRequest, Upstream as _};
+use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
 
 /// How long a response may take, in seconds.
 const SECONDS: u32 = 8;
@@ -70,20 +70,20 @@ async fn issuer_keys<P: Host>(
 }
 
 /// Returns the discovery document of the sign-in provider.
-pub(crate) async fn provider<P: Host>(
+pub(crate) async fn cached_discovery<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
 ) -> Result<Discovery, Failure> {
     let cache = ctx.host.cache();
     let known = || {
-        let (discovery, read) = cache.provider(issuer)?;
+        let (discovery, read) = cache.discovery(issuer)?;
         let age = ctx.host.clock().now().0.saturating_sub(read.0);
         (age < KEYS_SECONDS).then_some(discovery)
     };
     let read = async || {
         let now = ctx.host.clock().now();
         let discovery = discovery(ctx, issuer).await?;
-        cache.remember_provider(issuer.clone(), discovery.clone(), now);
+        cache.remember_discovery(issuer.clone(), discovery.clone(), now);
         Ok(discovery)
     };
     once(ctx, issuer, known, read).await
@@ -167,7 +167,7 @@ async fn read_from<P: Host>(
     url: &HttpsUrl,
     limit: usize,
 ) -> Result<Vec<u8>, Failure> {
-    let inquiry = ProviderRequest {
+    let inquiry = IdentityProviderRequest {
         url: url.to_string(),
         form: None,
         authorization: None,

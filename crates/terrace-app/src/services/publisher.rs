@@ -125,8 +125,8 @@ async fn observe<P: Host>(
     })
 }
 
-/// Returns the description of a version, as [`releases::described`] does. A publish proceeds without it if KV
-/// fails.
+/// Returns the description of a version, as [`releases::described_if_listed`] does. A publish proceeds without it if
+/// KV fails.
 async fn still_described<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -141,6 +141,8 @@ async fn still_described<P: Host>(
     }
 }
 
+/// Executes the steps of a plan in order, each again while its key is rate limited. Ends early if another
+/// publisher has committed first.
 pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
     steps: Vec<PublishStep>,
@@ -148,7 +150,8 @@ pub(crate) async fn execute<P: Host>(
 ) -> Result<Executed, Failure> {
     for step in steps {
         let executed =
-            documents::retry_while_busy(ctx, async || take(ctx, &step, fence).await).await?;
+            documents::retry_while_busy(ctx, async || execute_step(ctx, &step, fence).await)
+                .await?;
         if let Executed::WrittenByAnother = executed {
             return Ok(executed);
         }
@@ -156,7 +159,7 @@ pub(crate) async fn execute<P: Host>(
     Ok(Executed::All)
 }
 
-async fn take<P: Host>(
+async fn execute_step<P: Host>(
     ctx: &Context<'_, P>,
     step: &PublishStep,
     fence: &GcFence,

@@ -45,7 +45,7 @@ async fn read_facts<P: Host>(
 ) -> Result<Reply<P::Stream>, Failure> {
     let MadeIndex {
         document,
-        is_worth_writing: is_lasting,
+        is_worth_writing,
     } = make(ctx, &lookup.key).await?;
     let Some(document) = document else {
         return Ok(lookup.not_found());
@@ -56,7 +56,7 @@ async fn read_facts<P: Host>(
     }
     let pull = document.metadata.pull.as_ref();
     let is_replaced = matches!(miss, MissReason::Unfit);
-    if is_lasting && (is_replaced || pull.is_none_or(|pull| !pull.is_empty)) {
+    if is_worth_writing && (is_replaced || pull.is_none_or(|pull| !pull.is_empty)) {
         let keys = match miss {
             MissReason::Absent(keys) => keys,
             MissReason::Failed(_) | MissReason::Unfit | MissReason::Corrupt => {

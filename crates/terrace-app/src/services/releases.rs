@@ -65,7 +65,8 @@ pub(crate) async fn list<P: Host>(
     }
 }
 
-pub(crate) async fn revision<P: Host>(
+/// Returns the revision of a package's change marker; `None` if it has none.
+pub(crate) async fn change_revision<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Option<Revision>, StoreError> {

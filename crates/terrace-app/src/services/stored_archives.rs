@@ -20,6 +20,7 @@ use crate::services::garbage::GcFence;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const CONCURRENT_ARCHIVES: usize = 6;
 
+/// Returns the states of archives in storage, in the same order.
 pub(crate) async fn states<P: Host>(
     ctx: &Context<'_, P>,
     expected: &[ExpectedArchive],

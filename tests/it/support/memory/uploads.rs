@@ -8,7 +8,7 @@ use super::Memory;
 use crate::support::faults::Operation;
 
 /// The size of the chunks in which a body of unknown length is stored.
-const PIECE: usize = 1_000;
+const UNSIZED_CHUNK_BYTES: usize = 1_000;
 
 impl Uploads for Memory {
     type Stream = Vec<u8>;
@@ -27,14 +27,14 @@ impl Uploads for Memory {
         .await
     }
 
-    async fn store_pieces(&self, first: ChunkKey, stream: Vec<u8>) -> Result<Vec<u64>, StoreError> {
+    async fn store_chunks(&self, first: ChunkKey, stream: Vec<u8>) -> Result<Vec<u64>, StoreError> {
         let mut key = first;
         let mut lengths = Vec::new();
-        for piece in stream.chunks(PIECE) {
-            let bytes = Payload::Bytes(piece.to_vec());
+        for chunk in stream.chunks(UNSIZED_CHUNK_BYTES) {
+            let bytes = Payload::Bytes(chunk.to_vec());
             self.store_chunk(key, bytes).await?;
-            lengths.push(piece.len() as u64);
-            key.offset += piece.len() as u64;
+            lengths.push(chunk.len() as u64);
+            key.offset += chunk.len() as u64;
         }
         Ok(lengths)
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use terrace_app::host::{Download, ProviderRequest, Upstream, UpstreamError};
+use terrace_app::host::{Download, IdentityProviderRequest, Upstream, UpstreamError};
 use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::upstream::origin::{Fetch, Fetched};
 use url::Url;
@@ -75,7 +75,7 @@ impl Upstream for Memory {
 
     async fn inquire(
         &self,
-        inquiry: &ProviderRequest,
+        inquiry: &IdentityProviderRequest,
         guard: &Guard,
         _seconds: u32,
     ) -> Result<Fetched, UpstreamError> {

@@ -23,7 +23,10 @@ pub(crate) fn configured<'a, P: Host>(ctx: &Context<'a, P>) -> Result<&'a Login,
 }
 
 /// Logs an internal failure, and returns the error for the terminal.
-pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Reply<P::Stream> {
+pub(crate) fn oauth_error_reply<P: Host>(
+    ctx: &Context<'_, P>,
+    failure: Failure,
+) -> Reply<P::Stream> {
     match failure {
         Failure::Problem(problem) => problem.reply(),
         failure => {

@@ -8,7 +8,7 @@ use terrace_core::storage::key::PushedIndex;
 use crate::context::Context;
 use crate::handlers::outcome::Handled;
 use crate::host::{Facts as _, Host};
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::{pushed_contents, pushed_index_refresh};
 
 pub(crate) async fn delete<P: Host>(
@@ -25,7 +25,7 @@ pub(crate) async fn delete<P: Host>(
     pushed_index_refresh::refresh(ctx, &index).await?;
     if !was_there {
         let message = format!("{} has no blob {digest}", index.repository());
-        return Err(denied(OciError::new(OciCode::BlobUnknown, message)));
+        return Err(oci_failure(OciError::new(OciCode::BlobUnknown, message)));
     }
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }

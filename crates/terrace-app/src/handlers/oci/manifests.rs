@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{BodyError, Host, Request};
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::manifests::PushedDocument;
 use crate::services::oci::{manifests, providers};
 
@@ -36,7 +36,7 @@ where
     if ctx.config.oci_providers.address(&repository).is_some() {
         manifests::check_references(ctx, &repository, sent.manifest.references()).await?;
     }
-    // A manifest that contradicts a mirrored release gets no tag.
+    // Mirrors first: if the manifest contradicts the mirrored release, nothing of it is stored.
     providers::mirror(ctx, &repository, &sent.tags, &sent.manifest, &call.origin).await?;
     manifests::store(ctx, &repository, &sent).await?;
     let by_digest = PushedPath::Manifest(Reference::Digest(sent.digest));
@@ -78,28 +78,28 @@ async fn read_manifest<R: Request>(
     let (digest, tags) = match name {
         Reference::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
         Reference::Digest(digest) => {
-            let tags = tags_in(call.query()).map_err(denied)?;
+            let tags = tags_in(call.query()).map_err(oci_failure)?;
             if digest.of_same_kind(&bytes) != digest {
                 let message = format!("the body does not have the digest {digest}");
-                return Err(denied(OciError::new(OciCode::DigestInvalid, message)));
+                return Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)));
             }
             (digest, tags)
         }
     };
     let content_type = request.header("content-type");
     let no_text = |_| {
-        denied(OciError::new(
+        oci_failure(OciError::new(
             OciCode::ManifestInvalid,
             "the body is not UTF-8 text",
         ))
     };
     let text = String::from_utf8(bytes).map_err(no_text)?;
     let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
-    let manifest = manifest.map_err(denied)?;
+    let manifest = manifest.map_err(oci_failure)?;
     let referrer = match manifest.subject() {
         Some(subject) => {
             let descriptor = manifest.referrer(text.as_bytes(), digest);
-            Some((subject, descriptor.map_err(denied)?))
+            Some((subject, descriptor.map_err(oci_failure)?))
         }
         None => None,
     };

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Condition, Host, Request};
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::uploads::{UploadPayload, names};
 use crate::services::oci::{blobs, mounts, uploads};
 
@@ -31,7 +31,7 @@ where
     let mount = query.value("mount");
     if let Some(digest) = mount.and_then(|mount| Digest::parse(&mount).ok()) {
         let from = query.value("from");
-        let mountable = mounts::mountable(
+        let prepared = mounts::prepare_mount(
             ctx,
             &call.caller,
             &repository,
@@ -39,20 +39,20 @@ where
             digest,
             &call.origin,
         );
-        if let Some(link) = mountable.await? {
-            return Ok(blobs::link(ctx, &repository, digest, link.size)
+        if let Some(link) = prepared.await? {
+            return Ok(blobs::add_link(ctx, &repository, digest, link.size)
                 .await?
                 .into());
         }
     }
     let digest = match query.value("digest") {
-        Some(digest) => Some(Digest::parse(&digest).map_err(denied)?),
+        Some(digest) => Some(Digest::parse(&digest).map_err(oci_failure)?),
         None => None,
     };
     let algorithm = query.value("digest-algorithm");
     if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
         let message = "digest-algorithm must be sha256 or sha512";
-        return Err(denied(OciError::new(OciCode::DigestInvalid, message)));
+        return Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)));
     }
     let now = ctx.host.clock().now();
     let id = UploadId::new(now, ctx.host.random());
@@ -86,7 +86,7 @@ where
         if !uploads::put_session(ctx, id, &session, unchanged).await? {
             let message = "another chunk of this upload was received at the same time";
             let error = OciError::new(OciCode::BlobUploadInvalid, message).with_status(416);
-            return Err(denied(error));
+            return Err(oci_failure(error));
         }
     }
     Ok(progress(202, &repository, id, &session).into())
@@ -103,7 +103,7 @@ where
     R: Request<Stream = P::Stream>,
 {
     let digest = call.query().value("digest").unwrap_or_default();
-    let digest = Digest::parse(&digest).map_err(denied)?;
+    let digest = Digest::parse(&digest).map_err(oci_failure)?;
     let Some((session, _)) = uploads::find_session(ctx, &repository, id).await? else {
         let known = blobs::linked_before(ctx, &repository, digest, UploadId::unknown()).await?;
         return Ok(known.into());
@@ -127,7 +127,7 @@ fn chunk_of<R: Request>(
     let declared_length = accepted.map_err(|error| {
         let location = PushedPath::Upload(id).location(repository);
         let error = error.with_header("location", location);
-        denied(error.with_header("range", session.range()))
+        oci_failure(error.with_header("range", session.range()))
     })?;
     Ok(match body {
         UploadPayload::Unsized(stream, _) => UploadPayload::Unsized(stream, declared_length),
@@ -161,7 +161,7 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadPayload<R::Stream>, Fail
     };
     let max = limits::WORKER_BODY_BYTES;
     if length.is_some_and(|length| length > max) {
-        return Err(denied(too_large(max)));
+        return Err(oci_failure(too_large(max)));
     }
     Ok(match (length, request.stream()) {
         (Some(0), _) | (None, None) => UploadPayload::Nothing,

@@ -14,7 +14,7 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, StoreError, Stored, Uploads as _};
 use crate::json;
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::uploads::{UploadPayload, names};
 use crate::services::oci::{pushed_contents, uploads};
 
@@ -45,10 +45,10 @@ pub(crate) async fn receive<P: Host>(
     };
     let answer = match stored {
         // The upload stays until its blob is in the repository, because this request may have to be retried.
-        Some(Stored::Yes) => Ok(link(ctx, repository, digest, size).await?),
+        Some(Stored::Yes) => Ok(add_link(ctx, repository, digest, size).await?),
         Some(Stored::DigestMismatch) => {
             let message = format!("the uploaded bytes do not have the digest {digest}");
-            Err(denied(OciError::new(OciCode::DigestInvalid, message)))
+            Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)))
         }
         None => {
             let message = "a part of this upload is missing: start a new upload";
@@ -91,7 +91,7 @@ async fn has_bytes<P: Host>(
 
 /// **The commit** of a blob: it adds the blob to the repository. Clients have looked for the blob before, and
 /// edges cache its absence, so its index is written without waiting for a reader.
-pub(crate) async fn link<P: Host>(
+pub(crate) async fn add_link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     digest: Digest,
@@ -122,7 +122,7 @@ pub(crate) async fn linked_before<P: Host>(
 ) -> Result<Reply<P::Stream>, Failure> {
     match pushed_contents::link(ctx, repository, digest).await? {
         Some(_) => Ok(created(repository, digest)),
-        None => Err(denied(otherwise)),
+        None => Err(oci_failure(otherwise)),
     }
 }
 

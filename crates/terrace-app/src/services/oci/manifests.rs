@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::documents;
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::{pushed_contents, pushed_index_refresh};
 
 /// How many digests an error lists.
@@ -74,11 +74,14 @@ pub(crate) async fn check_references<P: Host>(
     let message = format!(
         "the manifest refers to {count} blobs or manifests that are not in {repository}: push them first: {named}"
     );
-    Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))
+    Err(oci_failure(OciError::new(
+        OciCode::ManifestBlobUnknown,
+        message,
+    )))
 }
 
-/// Writes the facts, until those that refer to the manifest are known to precede the listing of any
-/// concurrent deletion; then writes the indices.
+/// Writes the facts, and repeats that until the manifest exists afterwards: a concurrent deletion then lists
+/// the tags only after they were written. Then refreshes the indices.
 pub(crate) async fn store<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -127,6 +130,7 @@ async fn write<P: Host>(
     Ok(())
 }
 
+/// Deletes a tag, and refreshes its indices.
 pub(crate) async fn delete_tag<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -229,5 +233,5 @@ async fn write_tombstone<P: Host>(
 }
 
 fn unknown(message: String) -> Failure {
-    denied(OciError::new(OciCode::ManifestUnknown, message))
+    oci_failure(OciError::new(OciCode::ManifestUnknown, message))
 }

@@ -16,9 +16,9 @@ use crate::host::{Archives as _, Host, Payload, StoreError, Stored};
 use crate::services::oci::pushed_contents;
 use crate::services::{expected_indices, stored_archives};
 
-/// Returns the link to a blob that the caller may mount into a repository: it must be allowed to read it. The
-/// blob's bytes are then stored among the blobs. `origin` is the registry's own, as the client reached it.
-pub(crate) async fn mountable<P: Host>(
+/// Prepares to mount a blob into a repository: stores its bytes among the blobs if they are not there, and
+/// returns the link to add; `None` if there is no such blob that the caller may read. `origin` is the registry's own, as the client reached it.
+pub(crate) async fn prepare_mount<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     repository: &RepositoryName,
@@ -28,26 +28,26 @@ pub(crate) async fn mountable<P: Host>(
 ) -> Result<Option<LinkDocument>, Failure> {
     let Some(from) = from else {
         if !ctx.config.access.may_read_all(caller) {
-            return mountable_pushed(ctx, caller, repository, digest).await;
+            return prepare_pushed(ctx, caller, repository, digest).await;
         }
         let head = ctx.host.archives().head(BytesKey::Blob(digest));
         return Ok(head.await?.map(|head| LinkDocument { size: head.size }));
     };
     if let Ok(from) = RepositoryName::parse(from) {
-        return mountable_pushed(ctx, caller, &from, digest).await;
+        return prepare_pushed(ctx, caller, &from, digest).await;
     }
     let own = OwnHosts::new(origin, &ctx.config.hostnames);
     match (GeneratedRepository::parse(from), digest) {
         (Ok(from), Digest::Sha256(_)) => {
             let package = from.package(&own);
-            mountable_published(ctx, caller, package, digest).await
+            prepare_published(ctx, caller, package, digest).await
         }
         _ => Ok(None),
     }
 }
 
 /// Looks up a blob in a repository that clients push to.
-async fn mountable_pushed<P: Host>(
+async fn prepare_pushed<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     from: &RepositoryName,
@@ -69,7 +69,7 @@ async fn mountable_pushed<P: Host>(
 }
 
 /// Looks up a blob in a repository generated from published releases, and copies it to the blobs.
-async fn mountable_published<P: Host>(
+async fn prepare_published<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     package: Package,

@@ -15,7 +15,7 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 use crate::services::oci::pushed_contents;
 use crate::services::publisher::PublishOutcome;
 use crate::services::pull::puller;
@@ -39,14 +39,17 @@ pub(crate) async fn mirror<P: Host>(
     // With two versions, the second could contradict its mirrored release after the first is stored.
     if versions.next().is_some() {
         let message = "a provider can be pushed with the tag of only one version at a time";
-        return Err(denied(OciError::new(OciCode::ManifestInvalid, message)));
+        return Err(oci_failure(OciError::new(
+            OciCode::ManifestInvalid,
+            message,
+        )));
     }
     if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
         let message = format!(
             "{} is this registry itself: publish {} with `terrace publish`",
             address.hostname, address.provider
         );
-        return Err(denied(OciError::new(OciCode::Denied, message)));
+        return Err(oci_failure(OciError::new(OciCode::Denied, message)));
     }
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let package = Package::Mirrored(address);
@@ -55,7 +58,7 @@ pub(crate) async fn mirror<P: Host>(
         .revocation_reason(&version)
     {
         let message = format!("{} {version} is revoked: {reason}", package.address());
-        return Err(denied(
+        return Err(oci_failure(
             OciError::new(OciCode::Denied, message).with_status(409),
         ));
     }
@@ -72,11 +75,14 @@ pub(crate) async fn mirror<P: Host>(
         Ok(PublishOutcome::Lacks(missing)) => {
             let missing = missing.first().map(|archive| archive.filename.as_str());
             let message = format!("{} is not stored", missing.unwrap_or_default());
-            Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)))
+            Err(oci_failure(OciError::new(
+                OciCode::ManifestBlobUnknown,
+                message,
+            )))
         }
         Err(Failure::Problem(Problem::Conflict(reasons))) => {
             let error = OciError::new(OciCode::Denied, reasons.join("; "));
-            Err(denied(error.with_status(409)))
+            Err(oci_failure(error.with_status(409)))
         }
         Err(Failure::Problem(Problem::Invalid(reasons))) => Err(invalid(&reasons)),
         Err(failure) => Err(failure),
@@ -92,13 +98,13 @@ async fn publication<P: Host>(
     index: &PushedManifest,
 ) -> Result<Publication, Failure> {
     let mut packages = Vec::new();
-    for (digest, platform) in index.provider_targets().map_err(denied)? {
+    for (digest, platform) in index.provider_targets().map_err(oci_failure)? {
         let text = pushed_contents::manifest(ctx, repository, digest).await?;
         let message = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
-        let text = text.ok_or_else(|| denied(message()))?;
-        let target = PushedManifest::parse(text.as_bytes()).map_err(denied)?;
+        let text = text.ok_or_else(|| oci_failure(message()))?;
+        let target = PushedManifest::parse(text.as_bytes()).map_err(oci_failure)?;
         let package = target.package(&address, &version, &platform);
-        packages.push(package.map_err(denied)?);
+        packages.push(package.map_err(oci_failure)?);
     }
     MirrorPublication::of_pushed(address, version, packages)
         .map(Publication::Mirror)
@@ -118,7 +124,10 @@ async fn copy_blob<P: Host>(
         .is_none()
     {
         let message = format!("{repository} does not contain the zip {digest}");
-        return Err(denied(OciError::new(OciCode::ManifestBlobUnknown, message)));
+        return Err(oci_failure(OciError::new(
+            OciCode::ManifestBlobUnknown,
+            message,
+        )));
     }
     // A missing blob is reported when the release is planned.
     let copied = stored_archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
@@ -126,5 +135,5 @@ async fn copy_blob<P: Host>(
 }
 
 fn invalid(reasons: &[String]) -> Failure {
-    denied(OciError::new(OciCode::ManifestInvalid, reasons.join("; ")))
+    oci_failure(OciError::new(OciCode::ManifestInvalid, reasons.join("; ")))
 }

@@ -1,4 +1,5 @@
-//! The contents of repositories that clients push to, and their expected indices.
+//! The contents of repositories that clients push to: reads and writes their facts, computes their expected
+//! indices, and decides who sees them.
 
 use terrace_core::auth::access::{Caller, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
@@ -185,6 +186,7 @@ pub(crate) async fn tag<P: Host>(
     Ok(document.filter(|document| !document.is_tombstone))
 }
 
+/// Returns the link of a blob in a repository; `None` if the repository does not have the blob.
 pub(crate) async fn link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -208,11 +210,11 @@ pub(crate) async fn list_tags<P: Host>(
                 .log(&format!("{prefix}{} is not a tag: skipped", fact.name));
             continue;
         };
-        let message = TagDocument::from_metadata(|name| {
+        let listed = TagDocument::from_metadata(|name| {
             let found = fact.metadata.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         });
-        let document = match message {
+        let document = match listed {
             Some(document) => Some(document),
             None => {
                 let fact = PushedFact::Tag(repository.clone(), tag.clone());
@@ -224,6 +226,7 @@ pub(crate) async fn list_tags<P: Host>(
     Ok(tags)
 }
 
+/// Writes a fact of a repository, whatever is stored under its key.
 pub(crate) async fn put<P: Host>(
     ctx: &Context<'_, P>,
     fact: PushedFact,

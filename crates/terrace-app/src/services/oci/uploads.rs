@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Payload, Uploads as _};
 use crate::json;
 use crate::services::documents;
-use crate::services::oci::error::denied;
+use crate::services::oci::error::oci_failure;
 
 /// The body of an upload request.
 pub(crate) enum UploadPayload<S> {
@@ -50,18 +50,18 @@ pub(crate) async fn store_body<P: Host>(
     match body {
         UploadPayload::Nothing => Ok(false),
         UploadPayload::Sized(stream, length) => {
-            session.add(first.writer, &[length]).map_err(denied)?;
+            session.add(first.writer, &[length]).map_err(oci_failure)?;
             uploads.store_chunk(first, Payload::Stream(stream)).await?;
             Ok(true)
         }
         UploadPayload::Unsized(stream, declared_length) => {
-            let lengths = uploads.store_pieces(first, stream).await?;
+            let lengths = uploads.store_chunks(first, stream).await?;
             let received: u64 = lengths.iter().sum();
             if declared_length.is_some_and(|declared_length| declared_length != received) {
                 let message = format!("Content-Range does not match the {received} bytes received");
-                return Err(denied(OciError::new(OciCode::SizeInvalid, message)));
+                return Err(oci_failure(OciError::new(OciCode::SizeInvalid, message)));
             }
-            session.add(first.writer, &lengths).map_err(denied)?;
+            session.add(first.writer, &lengths).map_err(oci_failure)?;
             Ok(!lengths.is_empty())
         }
     }
@@ -73,9 +73,11 @@ pub(crate) async fn session<P: Host>(
     id: UploadId,
 ) -> Result<(UploadSession, String), Failure> {
     let found = find_session(ctx, repository, id).await?;
-    found.ok_or_else(|| denied(UploadId::unknown()))
+    found.ok_or_else(|| oci_failure(UploadId::unknown()))
 }
 
+/// Returns an upload of a repository, with the etag of its document; `None` if the repository has none with
+/// this id.
 pub(crate) async fn find_session<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,

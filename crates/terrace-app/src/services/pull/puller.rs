@@ -174,7 +174,7 @@ async fn pull<P: Host>(
         }
         match lease::acquire(ctx, &lease).await? {
             LeaseState::Acquired => {
-                let release = take(ctx, address, seen).await;
+                let release = fetch_and_commit(ctx, address, seen).await;
                 return lease::pause_after_failure(ctx, &lease, release)
                     .await
                     .map(Some);
@@ -189,7 +189,7 @@ async fn pull<P: Host>(
     }
 }
 
-async fn take<P: Host>(
+async fn fetch_and_commit<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     seen: &KnownVersion,

@@ -195,7 +195,7 @@ async fn remove_stale<P: Host>(
         remove_index(ctx, key).await?;
         removed.push(key.to_string());
     }
-    if !stale.is_empty() && releases::revision(ctx, package).await? != made.change {
+    if !stale.is_empty() && releases::change_revision(ctx, package).await? != made.change {
         for (_, key) in &stale {
             index_backfill::backfill(ctx, key).await?;
         }
@@ -243,7 +243,7 @@ async fn made<P: Host>(
     package: &Package,
 ) -> Result<PackageIndices, Failure> {
     step.spend(1);
-    let change = releases::revision(ctx, package).await?;
+    let change = releases::change_revision(ctx, package).await?;
     let known = step.package_indices.take();
     let known = known.filter(|made| made.package == *package && made.change == change);
     if let Some(made) = known {

@@ -8,7 +8,7 @@ use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Host, ProviderRequest, Upstream as _};
+use crate::host::{Host, IdentityProviderRequest, Upstream as _};
 use crate::services::sign_in::openid::SECONDS;
 use crate::services::sign_in::person::{People, Return};
 use crate::services::sign_in::{log, openid};
@@ -69,7 +69,7 @@ async fn ask<P: Host>(
     token: &str,
     url: String,
 ) -> Result<Vec<u8>, SignInError> {
-    let inquiry = ProviderRequest {
+    let inquiry = IdentityProviderRequest {
         url,
         form: None,
         authorization: Some(format!("Bearer {token}")),

@@ -9,7 +9,7 @@ use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, ProviderRequest, Upstream as _};
+use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
 use crate::services::issuer;
 use crate::services::issuer::KeysAt;
 use crate::services::sign_in::log;
@@ -28,7 +28,7 @@ pub(crate) async fn visit<P: Host>(
     (nonce, state): (String, String),
     verifier: Option<Verifier>,
 ) -> Result<String, SignInError> {
-    let discovery = issuer::provider(ctx, issuer).await;
+    let discovery = issuer::cached_discovery(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
     let endpoint = discovery.authorization_endpoint.as_ref();
     let none = || {
@@ -55,7 +55,7 @@ pub(crate) async fn person<P: Host>(
     client: &OAuthClient,
     back: &Return<'_>,
 ) -> Result<People, SignInError> {
-    let discovery = issuer::provider(ctx, issuer).await;
+    let discovery = issuer::cached_discovery(ctx, issuer).await;
     let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
     let none = || {
         log::distrusted(
@@ -104,7 +104,7 @@ pub(crate) async fn redeem_code<P: Host>(
     guard: &Guard,
     (form, authorization): (String, Option<String>),
 ) -> Result<ProviderAnswer, SignInError> {
-    let inquiry = ProviderRequest {
+    let inquiry = IdentityProviderRequest {
         url: endpoint.to_string(),
         form: Some(form),
         authorization,
