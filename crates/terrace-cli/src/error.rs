@@ -60,13 +60,16 @@ pub(crate) enum Failure {
     /// The state of the registry does not allow the request, such as a version with other bytes; every reason.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
+    /// The registry does not have what the command names.
+    #[error("{0}")]
+    Missing(String),
     /// An operation on this machine failed, such as writing a file.
     #[error("{0}")]
     Local(String),
     /// The registry requests an archive that is not part of the release.
     #[error("{0}")]
     UnknownArchive(String),
-    /// The token is invalid or lacks the scope, or the registry does not have the resource.
+    /// The token is invalid or lacks the scope, or there is no admin API at the URL.
     #[error("{0}")]
     NotAllowed(String),
     /// The input is invalid, here or by the registry's checks; every reason.
@@ -110,7 +113,7 @@ impl Failure {
         match self {
             Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => Exit::Unexpected,
             Self::Usage(_) => Exit::Usage,
-            Self::Refused(_) => Exit::Rejected,
+            Self::Missing(_) | Self::Refused(_) => Exit::Rejected,
             Self::Several(several) => several.worst.exit(),
             Self::Conflict(_) => Exit::Conflict,
             Self::NotAllowed(_) => Exit::NotAllowed,
@@ -124,7 +127,7 @@ impl Failure {
             Self::Conflict(_) => "conflict",
             Self::Local(_) => "local",
             Self::NotAllowed(_) => "not_allowed",
-            Self::Refused(_) => "refused",
+            Self::Missing(_) | Self::Refused(_) => "refused",
             Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
             Self::UnknownArchive(_) | Self::Unexpected(_) => "unexpected",
@@ -137,6 +140,7 @@ impl Failure {
         match self {
             Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
             Self::Local(reason)
+            | Self::Missing(reason)
             | Self::NotAllowed(reason)
             | Self::UnknownArchive(reason)
             | Self::Unavailable(reason)

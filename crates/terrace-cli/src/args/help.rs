@@ -130,11 +130,11 @@ const OTHER_MIRRORED_BYTES: &str = "a version is already published with other by
 const ORIGIN_FORBIDS: &str = "an origin does not allow the download";
 const ORIGIN_UNAVAILABLE: &str = "the registry, its storage or an origin cannot be reached or does not respond; run the \
                                   command again";
-const KEY_CHANGED: &str =
-    "another request changed the status of the key at the same time; run the command again";
 const NO_SUCH_KEY: &str = "the namespace has no such key";
-const TOO_MANY_STATUSES: &str =
-    "too many versions of the package have a status; deprecate the package instead";
+const NO_SUCH_KEY_OR_CHANGED: &str = "the namespace has no such key, or another request changed the status of the key at \
+                                      the same time; run the command again then";
+const NO_SUCH_PACKAGE_OR_TOO_MANY: &str = "the package or version does not exist, or too many versions of the package have \
+                                           a status; deprecate the package instead then";
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
@@ -165,22 +165,19 @@ const ENTRIES: [Entry; 26] = [
         "terrace key retire acme 0123456789ABCDEF --reason 'replaced by a new key'",
         "retired",
     )
-    .rejected(KEY_CHANGED)
-    .not_allowed(NO_SUCH_KEY),
+    .rejected(NO_SUCH_KEY_OR_CHANGED),
     Entry::new(
         "key revoke",
         "terrace key revoke acme 0123456789ABCDEF --reason 'the private key leaked'",
         "revoked",
     )
-    .rejected(KEY_CHANGED)
-    .not_allowed(NO_SUCH_KEY),
+    .rejected(NO_SUCH_KEY_OR_CHANGED),
     Entry::new(
         "key restore",
         "terrace key restore acme 0123456789ABCDEF --reason 'retired by mistake'",
         "active again",
     )
-    .rejected(KEY_CHANGED)
-    .not_allowed(NO_SUCH_KEY),
+    .rejected(NO_SUCH_KEY_OR_CHANGED),
     Entry::new(
         "key remove",
         "terrace key remove acme 0123456789ABCDEF",
@@ -192,27 +189,25 @@ const ENTRIES: [Entry; 26] = [
         "terrace release deprecate acme/widget --reason 'use acme/gadget instead'",
         "deprecated",
     )
-    .rejected(TOO_MANY_STATUSES)
-    .not_allowed(NO_SUCH_PACKAGE),
+    .rejected(NO_SUCH_PACKAGE_OR_TOO_MANY),
     Entry::new(
         "release withdraw",
         "terrace release withdraw acme/widget@1.2.0 --reason 'deletes tags: use 1.2.1'",
         "withdrawn",
     )
-    .rejected(TOO_MANY_STATUSES)
-    .not_allowed(NO_SUCH_PACKAGE),
+    .rejected(NO_SUCH_PACKAGE_OR_TOO_MANY),
     Entry::new(
         "release revoke",
         "terrace release revoke acme/widget@1.2.0 --reason 'contains a credential'",
         "revoked",
     )
-    .not_allowed(NO_SUCH_PACKAGE),
+    .rejected(NO_SUCH_PACKAGE),
     Entry::new(
         "release restore",
         "terrace release restore acme/widget@1.2.0 --reason 'deprecated by mistake'",
         "active again",
     )
-    .not_allowed(NO_SUCH_PACKAGE),
+    .rejected(NO_SUCH_PACKAGE),
     Entry::new("release show", "terrace release show acme/widget", "shown"),
     Entry::new(
         "admin audit",
@@ -269,9 +264,8 @@ const ENTRIES: [Entry; 26] = [
         "terrace token rotate 7f3a9c2e51b04d68 --overlap 24h",
         "the new token is on standard output",
     )
-    .rejected("the overlap is too long")
-    .conflict("the old token is already expired or revoked")
-    .not_allowed("there is no token with this ID"),
+    .rejected("there is no token with this ID, or the overlap is too long")
+    .conflict("the old token is already expired or revoked"),
     Entry::new(
         "mirror add",
         "terrace mirror add registry.opentofu.org/hashicorp/random --versions '~> 3.6'",

@@ -20,6 +20,9 @@ pub(crate) struct Response {
     pub(crate) retry_after: Option<Duration>,
 }
 
+/// The variable that a registry without admin routes names in its error.
+const ADMIN_TOKEN: &str = "TERRACE_ADMIN_TOKEN";
+
 /// The error of a token exchange.
 #[derive(Deserialize)]
 struct OAuthError {
@@ -44,16 +47,26 @@ impl Response {
 
     /// Returns the errors in the response, or its status if it contains none.
     pub(crate) fn reasons(&self, whom: &str) -> Vec<String> {
+        let status = || vec![format!("{whom} responded with status {}", self.status)];
+        self.errors().unwrap_or_else(status)
+    }
+
+    /// Returns the registry's message if the response states that something does not exist. A registry without admin
+    /// routes names the variable that it lacks instead.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let message = self.errors()?.join("; ");
+        (self.status == 404 && !message.contains(ADMIN_TOKEN)).then_some(message)
+    }
+
+    /// Returns the errors that a registry put into the response.
+    fn errors(&self) -> Option<Vec<String>> {
         let body = serde_json::from_str::<ErrorBody>(&self.text);
         let errors = body.map(|body| body.errors).unwrap_or_default();
         if !errors.is_empty() {
-            return errors;
+            return Some(errors);
         }
-        let description = serde_json::from_str::<OAuthError>(&self.text);
-        let description = description.map(|error| error.error_description);
-        vec![
-            description.unwrap_or_else(|_| format!("{whom} responded with status {}", self.status)),
-        ]
+        let error = serde_json::from_str::<OAuthError>(&self.text).ok()?;
+        Some(vec![error.error_description])
     }
 
     /// Returns the failure that an unsuccessful response means.

@@ -125,7 +125,7 @@ impl<'a> Client<'a> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
         let query = after.map(|name| format!("?after={}", encode(name)));
-        self.ask(Call {
+        self.ask_about(Call {
             method: Method::PUT,
             path: format!(
                 "{}/{key_id}{}",
@@ -160,7 +160,7 @@ impl<'a> Client<'a> {
     ) -> Result<StatusDocument, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
-        self.ask(Call {
+        self.ask_about(Call {
             method: Method::PUT,
             path: standing_path(package, version),
             body: Some((&text, "application/json")),
@@ -194,7 +194,13 @@ impl<'a> Client<'a> {
         id: TokenId,
         body: &RotationBody,
     ) -> Result<TokenAnswer, Failure> {
-        self.post(format!("{TOKENS}/{id}/rotation"), body)
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        self.ask_about(Call {
+            method: Method::POST,
+            path: format!("{TOKENS}/{id}/rotation"),
+            body: Some((&text, "application/json")),
+        })
     }
 
     /// Returns a page of the tokens: those after an ID.
@@ -234,6 +240,18 @@ impl<'a> Client<'a> {
     /// Sends a request, and parses the JSON of a successful response.
     fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
         self.read(self.send(&call)?)
+    }
+
+    /// Does the same for a request about something that may not exist.
+    fn ask_about<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
+        let answer = self.send(&call)?;
+        match answer.missing() {
+            Some(message) => Err(Failure::Missing(format!(
+                "not found at {}: {message}",
+                self.url
+            ))),
+            None => self.read(answer),
+        }
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, answer: Response) -> Result<T, Failure> {

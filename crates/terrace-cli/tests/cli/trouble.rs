@@ -79,6 +79,42 @@ fn a_request_that_the_registry_rejects_is_not_retried() {
 }
 
 #[test]
+fn what_the_registry_does_not_have_is_reported_without_doubts_about_the_registry() {
+    for (arguments, method, path, reason) in [
+        (
+            &["release", "revoke", "acme/vpc/aws@9.9.9", "--reason", "x"] as &[&str],
+            "PUT",
+            "/standing",
+            "acme/vpc/aws has no version 9.9.9",
+        ),
+        (
+            &["key", "retire", "acme", "0123456789ABCDEF", "--reason", "x"],
+            "PUT",
+            "/keys/",
+            "acme has no key 0123456789ABCDEF",
+        ),
+        (
+            &["token", "rotate", "0123456789abcdef"],
+            "POST",
+            "/rotation",
+            "there is no token with this ID",
+        ),
+    ] {
+        let registry = Registry::start();
+        let fail = |response| registry.fail(method, path, Fault::Answer(response));
+        fail(errors(404, &[reason]));
+        let ended = run(&registry, arguments).expect(3);
+        let expected = format!("not found at {}: {reason}", registry.url());
+        assert_eq!(ended.errors(), expected);
+        let closed = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
+        for response in [errors(404, &[closed]), Response::new(404, "<html>")] {
+            fail(response);
+            run(&registry, arguments).expect(5);
+        }
+    }
+}
+
+#[test]
 fn a_wrong_token_is_reported_with_advice() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
