@@ -208,7 +208,8 @@ const ENTRIES: [Entry; 26] = [
         "active again",
     )
     .rejected(NO_SUCH_PACKAGE),
-    Entry::new("release show", "terrace release show acme/widget", "shown"),
+    Entry::new("release show", "terrace release show acme/widget", "shown")
+        .rejected("nothing is published as this package"),
     Entry::new(
         "admin audit",
         "terrace admin audit --since 24h",
@@ -220,7 +221,7 @@ const ENTRIES: [Entry; 26] = [
         "terrace admin reindex",
         "the indices agree with the stored releases",
     )
-    .rejected("a published release is missing"),
+    .rejected("a published release is missing, or nothing is published as the package"),
     Entry::new(
         "admin verify",
         "terrace admin verify",

@@ -1,6 +1,7 @@
 //! `terrace release`: the status of releases after their publish.
 
 use terrace_core::api::admin::StatusBody;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{ReleaseStatus, StatusDocument};
 
 use super::connection::connect;
@@ -55,7 +56,11 @@ fn set_status(
         reason: reason.to_string(),
     };
     let client = connect(registry, output)?;
-    let standings = client.set_status(&spec.package, spec.version.as_ref(), &body)?;
+    let standings = client.set_status(&spec.package, spec.version.as_ref(), &body);
+    let standings = standings.map_err(|failure| match failure {
+        Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),
+        other => other,
+    })?;
     let text = match state {
         "active" => format!("{spec} is active again"),
         "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
@@ -67,8 +72,16 @@ fn set_status(
 
 /// Shows the statuses of a package and of its versions.
 fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let standings = connect(registry, output)?.statuses(&spec.package)?;
+    let client = connect(registry, output)?;
+    let standings = client.statuses(&spec.package)?;
     let address = spec.package.address();
+    let has_status = standings.package.is_some() || !standings.versions.is_empty();
+    if !has_status && !client.is_published(&spec.package)? {
+        let url = client.url();
+        let message =
+            format!("nothing is published as {address} at {url}, or the token may not read it");
+        return Err(Failure::Missing(with_hint(message, &spec.package)));
+    }
     let line = |what: &str, statement: &ReleaseStatus| {
         let ReleaseStatus {
             state, reason, by, ..
@@ -86,6 +99,17 @@ fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Re
     }
     output.result(&lines, &report(spec, &standings));
     Ok(())
+}
+
+/// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's.
+fn with_hint(message: String, package: &Package) -> String {
+    let Package::Provider(address) = package else {
+        return message;
+    };
+    format!(
+        "{message}. {address} has two parts, and so is a provider; the address of a module has three, such as \
+         {address}/aws"
+    )
 }
 
 fn report(spec: &PackageSpec, standings: &StatusDocument) -> serde_json::Value {

@@ -176,6 +176,21 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// Returns whether a version of a package can be listed. The versions of a package without any status are listed to
+    /// everyone who may read its statuses.
+    pub(crate) fn is_published(&self, package: &Package) -> Result<bool, Failure> {
+        let answer = self.send(&Call {
+            method: Method::GET,
+            path: versions_path(package),
+            body: None,
+        })?;
+        match answer.missing() {
+            Some(_) => Ok(false),
+            None if answer.is_success() => Ok(true),
+            None => Err(self.failure(answer)),
+        }
+    }
+
     /// Returns a page of the audit log: entries after a number and since a time.
     pub(crate) fn audit(&self, after: u64, since: u64) -> Result<AuditPage, Failure> {
         self.ask(Call {
@@ -327,6 +342,16 @@ fn standing_path(package: &Package, version: Option<&Version>) -> String {
         "/admin/v1/{kind}/{address}{}/standing",
         version.unwrap_or_default()
     )
+}
+
+/// Returns the path of the list of versions that clients read.
+fn versions_path(package: &Package) -> String {
+    let address = package.address();
+    match package {
+        Package::Provider(_) => format!("/v1/providers/{address}/versions"),
+        Package::Module(_) => format!("/v1/modules/{address}/versions"),
+        Package::Mirrored(_) => format!("/mirror/{address}/index.json"),
+    }
 }
 
 #[cfg(test)]

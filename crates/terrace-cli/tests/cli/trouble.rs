@@ -115,6 +115,69 @@ fn what_the_registry_does_not_have_is_reported_without_doubts_about_the_registry
 }
 
 #[test]
+fn a_package_that_does_not_exist_is_not_shown() {
+    for (address, list, hint) in [
+        ("acme/vpc", "/v1/providers/acme/vpc/versions", true),
+        ("acme/vpc/aws", "/v1/modules/acme/vpc/aws/versions", false),
+        (
+            "a.test/acme/vpc",
+            "/mirror/a.test/acme/vpc/index.json",
+            false,
+        ),
+    ] {
+        let registry = Registry::start();
+        let answer = |path: &str, response| registry.fail("GET", path, Fault::Answer(response));
+        let show = ["release", "show", address];
+        answer("/standing", Response::new(200, "{}"));
+        answer(list, errors(404, &["this registry has no such thing"]));
+        let message = run(&registry, &show).expect(3).errors();
+        let expected = format!("nothing is published as {address} at {}", registry.url());
+        assert!(message.starts_with(&expected), "{message}");
+        assert_eq!(message.contains("a module has three"), hint, "{message}");
+        answer("/standing", Response::new(200, "{}"));
+        answer(list, Response::new(200, "{}"));
+        run(&registry, &show).expect(0);
+        answer("/standing", Response::new(200, "{}"));
+        answer(list, Response::new(404, "<html>"));
+        run(&registry, &show).expect(5);
+    }
+}
+
+#[test]
+fn the_status_of_a_missing_package_of_two_parts_is_refused_with_a_hint() {
+    for (address, hint) in [("acme/vpc@1.0.0", true), ("acme/vpc/aws@1.0.0", false)] {
+        let registry = Registry::start();
+        let missing = errors(404, &["acme/vpc has no version 1.0.0"]);
+        registry.fail("PUT", "/standing", Fault::Answer(missing));
+        let deprecate = ["release", "deprecate", address, "--reason", "x"];
+        let message = run(&registry, &deprecate).expect(3).errors();
+        assert_eq!(message.contains("such as acme/vpc/aws"), hint, "{message}");
+    }
+}
+
+#[test]
+fn a_reindex_of_a_package_that_does_not_exist_is_reported() {
+    let registry = Registry::start();
+    for (looked_at, package, code) in [(0, true, 3), (1, true, 0), (0, false, 0)] {
+        let body = serde_json::json!({ "looked_at": looked_at }).to_string();
+        registry.fail("POST", "/reindex", Fault::Answer(Response::new(200, body)));
+        let more: &[&str] = if package {
+            &["--package", "acme/nope"]
+        } else {
+            &[]
+        };
+        let ended = run(&registry, &[&["admin", "reindex"], more].concat()).expect(code);
+        if code == 3 {
+            let message = ended.errors();
+            assert!(
+                message.contains("nothing is published as acme/nope"),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_wrong_token_is_reported_with_advice() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);

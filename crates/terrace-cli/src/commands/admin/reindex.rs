@@ -31,7 +31,8 @@ pub(crate) fn reindex(
                 .to_owned(),
         ));
     }
-    let done = walk(&connect(registry, output)?, package, accepted, output)?;
+    let client = connect(registry, output)?;
+    let done = walk(&client, package, accepted, output)?;
     let ReindexAnswer {
         looked_at,
         rewritten,
@@ -50,6 +51,12 @@ pub(crate) fn reindex(
     }
     if !lost.is_empty() {
         return Err(Failure::Refused(lost.iter().map(describe_lost).collect()));
+    }
+    if let (Some(package), 0) = (package, *looked_at) {
+        let url = client.url();
+        return Err(Failure::Missing(format!(
+            "nothing is published as {package} at {url}, and it has no index"
+        )));
     }
     let text = format!(
         "checked {looked_at}, rebuilt {}, removed {}",
