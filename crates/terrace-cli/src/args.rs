@@ -9,6 +9,7 @@ mod registry;
 mod release;
 mod token;
 pub(crate) mod usage_error;
+mod usage_line;
 
 use std::ffi::OsString;
 
@@ -67,7 +68,7 @@ pub(crate) enum Command {
 
 /// Returns clap's description of the command line.
 pub(crate) fn command() -> clap::Command {
-    help::describe(Arguments::command())
+    help::describe(usage_line::set(Arguments::command()))
 }
 
 /// Parses a command line.

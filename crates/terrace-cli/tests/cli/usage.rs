@@ -56,6 +56,37 @@ fn a_missing_registry_or_token_is_a_usage_error() {
 }
 
 #[test]
+fn a_usage_line_never_suggests_a_token_on_the_command_line() {
+    for (arguments, usage) in [
+        (
+            &["publish", "module", "--version", "1.0.0"] as &[&str],
+            "Usage: terrace publish module [OPTIONS] --address <ADDRESS> --version <VERSION> [DIR|ARCHIVE]",
+        ),
+        (
+            &["admin", "import"],
+            "Usage: terrace admin import [OPTIONS] <DIR>",
+        ),
+        (
+            &["release", "revoke", "acme/widget@1.0.0"],
+            "Usage: terrace release revoke [OPTIONS] --reason <REASON> <ADDRESS>",
+        ),
+        (&["token", "rotate", "x"], "try '--help'"),
+        (&["--tokn"], "Usage: terrace [OPTIONS] <COMMAND>"),
+        (
+            &["admin", "import", "a", "b"],
+            "Usage: terrace admin import [OPTIONS] <DIR>",
+        ),
+    ] {
+        let mut command = terrace(arguments);
+        command.env("TERRACE_URL", "http://127.0.0.1:9");
+        let message = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(2).stderr;
+        assert!(message.contains(usage), "{message}");
+        assert!(!message.contains("--token <TOKEN>"), "{message}");
+        assert!(!message.contains("--url <URL>"), "{message}");
+    }
+}
+
+#[test]
 fn a_rejected_url_is_not_repeated() {
     let dist = Dist::new();
     for url in [
