@@ -1,6 +1,7 @@
 //! The command line, as data.
 
 mod admin;
+mod duration;
 mod help;
 mod key;
 mod mirror;

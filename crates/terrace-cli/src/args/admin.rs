@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use terrace_core::storage::key::FactKey;
 
+use super::duration;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdminCommand {
     /// Show the audit log: who changed what, when and from where
@@ -15,7 +17,7 @@ pub(crate) enum AdminCommand {
     /// removed.
     Audit {
         /// Show only the entries of this period, such as 24h
-        #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+        #[arg(long, value_name = "DURATION", value_parser = duration::in_hours)]
         since: Option<Duration>,
         /// Check that no entry is missing or changed
         #[arg(long)]
@@ -56,7 +58,7 @@ pub(crate) enum AdminCommand {
     /// two runs. Nothing is removed while a release that the audit log records is missing.
     Gc {
         /// Ignore archives that were stored more recently than this
-        #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = humantime::parse_duration)]
+        #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration::in_days)]
         older_than: Duration,
         /// Mark and remove the archives, instead of listing them
         #[arg(long)]

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use terrace_core::auth::access::{Scope, TokenName};
 use terrace_core::model::token_id::TokenId;
 
+use super::duration;
 use crate::output::secrets::HIDDEN_TOKEN;
 
 #[derive(Debug, Subcommand)]
@@ -40,7 +41,7 @@ pub(crate) enum TokenCommand {
         #[arg(value_parser = token_id)]
         id: TokenId,
         /// The time for which the old token stays valid, such as 24h
-        #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = humantime::parse_duration)]
+        #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::in_hours)]
         overlap: Duration,
     },
 }
@@ -63,12 +64,12 @@ impl Expiry {
 }
 
 impl FromStr for Expiry {
-    type Err = humantime::DurationError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "never" => Ok(Self::Never),
-            text => humantime::parse_duration(text).map(Self::After),
+            text => duration::in_days(text).map(Self::After),
         }
     }
 }

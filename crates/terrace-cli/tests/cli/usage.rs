@@ -87,6 +87,22 @@ fn a_usage_line_never_suggests_a_token_on_the_command_line() {
 }
 
 #[test]
+fn a_duration_without_a_unit_is_rejected_with_a_suggestion() {
+    let create = ["token", "create", "--name", "ci", "--scope", "read"];
+    for (arguments, advice) in [
+        ([&create[..], &["--expires", "90"]].concat(), "write 90d"),
+        (
+            vec!["admin", "audit", "--since", "yesterday"],
+            "such as 24h",
+        ),
+        (vec!["admin", "gc", "--older-than", "30"], "write 30d"),
+    ] {
+        let message = ended(&mut terrace(&arguments)).expect(2).stderr;
+        assert!(message.contains(advice), "{message}");
+    }
+}
+
+#[test]
 fn a_rejected_url_is_not_repeated() {
     let dist = Dist::new();
     for url in [
