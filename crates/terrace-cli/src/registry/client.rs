@@ -316,8 +316,11 @@ impl<'a> Client<'a> {
     fn failure(&self, answer: Response) -> Failure {
         match answer.status {
             401 | 403 => {
-                let (joined, what) = (answer.reasons(self.url()).join("; "), &self.tokens);
-                Failure::NotAllowed(format!("the registry rejects the token: {joined}. {what}"))
+                let joined = answer.reasons(self.url()).join("; ");
+                let advice = self.tokens.advice(&joined);
+                Failure::NotAllowed(format!(
+                    "the registry rejects the token: {joined}. {advice}"
+                ))
             }
             _ => answer.into_failure(self.url()),
         }

@@ -1,6 +1,5 @@
 //! The source of the registry token: a configured one, or one that a CI job gets in exchange for its own.
 
-use std::fmt;
 use std::sync::Mutex;
 
 use serde::Deserialize;
@@ -62,6 +61,21 @@ impl TokenSource {
         Ok(token)
     }
 
+    /// Returns the advice for a token that the registry rejects for this reason.
+    pub(crate) fn advice(&self, reason: &str) -> &'static str {
+        match self {
+            Self::Token(_) if reason.contains("scope") => {
+                "TERRACE_TOKEN must be its admin token, or a token with this scope"
+            }
+            Self::Token(_) => {
+                "TERRACE_TOKEN must be its admin token, or an API token that it issued (terrace token create)"
+            }
+            Self::Job(..) => {
+                "It was issued to this CI job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
+            }
+        }
+    }
+
     /// Discards a token that is no longer valid. Returns whether another one can be requested.
     pub(crate) fn renew(&self, old: &Secret) -> bool {
         let Self::Job(_, given) = self else {
@@ -73,18 +87,6 @@ impl TokenSource {
             *given = None;
         }
         true
-    }
-}
-
-impl fmt::Display for TokenSource {
-    /// Describes the cause to check when the registry rejects the token.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Token(_) => "TERRACE_TOKEN must be its admin token, or a token with this scope",
-            Self::Job(..) => {
-                "It was issued to this CI job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
-            }
-        })
     }
 }
 

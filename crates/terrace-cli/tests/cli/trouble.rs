@@ -189,6 +189,11 @@ fn a_wrong_token_is_reported_with_advice() {
         "{ended:?}"
     );
     assert!(!ended.stderr.contains("another-secret"));
+    assert!(!ended.stderr.contains("this scope"), "{ended:?}");
+    let lacking = "this requires the scope admin; the token has read";
+    registry.fail("GET", "/keys", Fault::Answer(errors(403, &[lacking])));
+    let message = run(&registry, &["key", "list", "acme"]).expect(5).errors();
+    assert!(message.contains("or a token with this scope"), "{message}");
 }
 
 #[test]
