@@ -154,7 +154,8 @@ pub(crate) fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
 
 /// Returns whether a retry of a request with this status may succeed.
 pub(crate) fn is_transient_status(status: u16) -> bool {
-    status == 429 || (500..=599).contains(&status)
+    // A server that does not implement a request never will.
+    status == 429 || (500..=599).contains(&status) && status != 501
 }
 
 /// Returns whether a retry of a request with this error may succeed.

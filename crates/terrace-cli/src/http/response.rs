@@ -71,6 +71,7 @@ impl Response {
 
     /// Returns the failure that an unsuccessful response means.
     pub(crate) fn into_failure(self, url: &str) -> Failure {
+        let is_of_terrace = self.errors().is_some();
         let reasons = self.reasons(url);
         let joined = reasons.join("; ");
         match self.status {
@@ -79,10 +80,10 @@ impl Response {
                 self.location.unwrap_or_else(|| "another URL".to_owned())
             )),
             401 | 403 => Failure::NotAllowed(joined),
-            404 => Failure::NotAllowed(format!(
-                "not found at {url}: {joined}. If this is not a mistyped name: is it a Terrace registry, and is \
-                 its secret TERRACE_ADMIN_TOKEN set?"
+            404 | 405 | 501 if !is_of_terrace => Failure::NotAllowed(format!(
+                "{joined}, and without an error of Terrace: this is not a Terrace registry; check TERRACE_URL"
             )),
+            404 => Failure::NotAllowed(format!("not found at {url}: {joined}")),
             409 => Failure::Conflict(reasons),
             429 | 500..=599 => Failure::Unavailable(joined),
             400..=499 => Failure::Refused(reasons),

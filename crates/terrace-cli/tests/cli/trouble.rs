@@ -337,6 +337,36 @@ fn a_server_that_is_not_a_terrace_registry_is_reported() {
 }
 
 #[test]
+fn a_server_without_the_errors_of_terrace_is_not_a_terrace_registry() {
+    for status in [404, 405, 501] {
+        let registry = Registry::start();
+        let fault = || Fault::Answer(Response::new(status, "<html>no</html>"));
+        registry.fail("GET", "/keys", fault());
+        let message = run(&registry, &["key", "list", "acme"]).expect(5).errors();
+        let url = registry.url();
+        assert_eq!(message.matches(url).count(), 1, "{message}");
+        assert!(
+            message.starts_with(&format!("{url} responded with status {status}")),
+            "{message}"
+        );
+        assert!(
+            message.contains("this is not a Terrace registry"),
+            "{message}"
+        );
+        assert_eq!(registry.requests().len(), 1, "{status}");
+    }
+    // A gateway may respond in place of a registry that is overloaded.
+    let registry = Registry::start();
+    registry.fail(
+        "GET",
+        "/keys",
+        Fault::Answer(Response::new(502, "<html>no</html>")),
+    );
+    let arguments = ["key", "list", "acme", "--retries", "0"];
+    run(&registry, &arguments).expect(6);
+}
+
+#[test]
 fn a_refused_connection_is_reported_as_a_network_failure() {
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
