@@ -13,7 +13,10 @@ pub(crate) fn connect<'a>(
     output: &'a Output,
 ) -> Result<Client<'a>, Failure> {
     let url = registry_url(arguments)?.ok_or_else(|| {
-        Failure::Usage("no registry URL: set TERRACE_URL, or use --url".to_owned())
+        Failure::Usage(
+            "no registry URL: set TERRACE_URL, or use --url; for the local registry of `npm start`, run `. .terrace/env`"
+                .to_owned(),
+        )
     })?;
     let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
     let tokens = TokenSource::find(given(&arguments.token))?;

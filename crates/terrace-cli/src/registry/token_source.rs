@@ -37,7 +37,7 @@ impl TokenSource {
         let identity = JobIdentity::find(|name| std::env::var(name).ok());
         let identity = identity.ok_or_else(|| {
             Failure::Usage(
-                "no token: set TERRACE_TOKEN. A CI job that the registry trusts can use its OIDC token instead: in \
+                "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the registry trusts can use its OIDC token instead: in \
                  GitHub Actions with the permission `id-token: write`, elsewhere in the variable TERRACE_ID_TOKEN"
                     .to_owned(),
             )

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::support::registry::Registry;
-use super::support::{Dist, TOKEN, ended, run, terrace};
+use super::support::{Dist, TOKEN, directory, ended, run, terrace};
 
 #[test]
 fn help_lists_the_exit_codes_and_does_not_show_the_token() {
@@ -52,6 +52,7 @@ fn a_missing_registry_or_token_is_a_usage_error() {
         let ended = ended(command.arg("--json")).expect(2);
         assert!(ended.errors().contains(hint), "{ended:?}");
         assert!(!ended.stderr.contains("two words"), "{ended:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     }
 }
 
@@ -99,6 +100,20 @@ fn a_duration_without_a_unit_is_rejected_with_a_suggestion() {
     ] {
         let message = ended(&mut terrace(&arguments)).expect(2).stderr;
         assert!(message.contains(advice), "{message}");
+    }
+}
+
+#[test]
+fn a_module_is_not_packed_without_a_registry_and_a_token() {
+    let module = directory(&[("main.tf", "")]);
+    let path = module.path().to_str().unwrap();
+    let named = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
+    let arguments = [&["publish", "module", path], &named[..]].concat();
+    for url in [None, Some("http://127.0.0.1:9")] {
+        let mut command = terrace(&arguments);
+        let ended = ended(command.envs(url.map(|url| ("TERRACE_URL", url)))).expect(2);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+        assert!(ended.stderr.contains("`. .terrace/env`"), "{ended:?}");
     }
 }
 
@@ -214,7 +229,8 @@ fn names_of_files_cannot_move_the_cursor() {
     let name = "terraform-provider-\x1b[2Jx_1.0.0_SHA256SUMS";
     fs::write(dist.file("SHA256SUMS").with_file_name(name), "").unwrap();
     let mut command = terrace(&["publish", "provider", &dist.path(), "--namespace", "acme"]);
-    let ended = ended(&mut command).expect(3);
+    command.env("TERRACE_URL", "http://127.0.0.1:9");
+    let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(3);
     assert!(!ended.stderr.contains('\x1b'), "{ended:?}");
     assert!(ended.stderr.contains("several releases"), "{ended:?}");
 }

@@ -22,12 +22,14 @@ pub(crate) fn publish(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let request = prepare(arguments, output)?;
     if arguments.dry_run {
+        let request = prepare(arguments, output)?;
         request.show_dry_run(registry_url(registry)?.as_ref(), output);
         return Ok(());
     }
-    request.publish(&connect(registry, output)?, output, || Ok(()))
+    // A missing URL or token is reported before the work of packing.
+    let client = connect(registry, output)?;
+    prepare(arguments, output)?.publish(&client, output, || Ok(()))
 }
 
 /// Returns a module that passes the core's checks.

@@ -29,6 +29,11 @@ pub(crate) fn publish(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
+    // A missing URL or token is reported before the work of checking.
+    let client = match arguments.dry_run {
+        true => None,
+        false => Some(connect(registry, output)?),
+    };
     let dist = Dist::find(&arguments.dir).map_err(Failure::Refused)?;
     let address = ProviderAddress {
         namespace: arguments.namespace.clone(),
@@ -42,12 +47,11 @@ pub(crate) fn publish(
     if let Some(too_old) = &too_old {
         output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
     }
-    if arguments.dry_run {
+    let Some(client) = client else {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
         request.show_dry_run(registry_url(registry)?.as_ref(), output);
         return Ok(());
-    }
-    let client = connect(registry, output)?;
+    };
     request.publish(&client, output, || {
         let key = check_signature(&client, &address, &body, output)?;
         if let (None, Some(too_old)) = (&too_old, key.too_old()) {
