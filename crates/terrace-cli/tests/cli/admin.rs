@@ -278,6 +278,22 @@ fn an_emptied_registry_is_not_copied() {
 }
 
 #[test]
+fn an_export_that_cannot_read_the_registry_leaves_no_directory() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("some/copy");
+    run(&registry, &["admin", "export", copy.to_str().unwrap()]).expect(5);
+    assert!(!place.path().join("some").exists());
+    // A directory of the operator stays.
+    run(
+        &registry,
+        &["admin", "export", place.path().to_str().unwrap()],
+    )
+    .expect(5);
+    assert!(place.path().exists());
+}
+
+#[test]
 fn a_missing_document_that_the_audit_log_records_is_reported() {
     for (change, key) in [
         ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),

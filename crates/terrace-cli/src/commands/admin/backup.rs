@@ -79,17 +79,25 @@ impl Summary {
 }
 
 impl Backup {
-    /// Opens a directory that is new or empty, or contains an older copy of the same registry.
+    /// Opens a directory that is new or empty, or contains an older copy of the same registry. A new directory is created
+    /// with its first file, so an export that fails before leaves nothing.
     pub(super) fn create(root: &Path, registry: &str) -> Result<Self, Failure> {
         let copy = Self {
             root: root.to_owned(),
         };
-        fs::create_dir_all(root).map_err(|error| local(root, &error))?;
-        let is_empty = fs::read_dir(root)
-            .map_err(|error| local(root, &error))?
-            .next()
-            .is_none();
+        let is_empty = match fs::read_dir(root) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(local(root, &error)),
+        };
         if !is_empty {
+            if !Self::is_at(root) {
+                return Err(Failure::refused(format!(
+                    "{} contains other files, and no copy of a registry: choose a new or empty directory, or one that \
+                     `terrace admin export` wrote",
+                    root.display()
+                )));
+            }
             copy.promote_staged()?;
             let of = copy.summary()?.registry;
             if of != registry {

@@ -92,5 +92,11 @@ fn a_directory_in_place_of_a_file_is_not_read() {
 fn a_directory_of_something_else_is_left_alone() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("thesis.txt"), "").unwrap();
-    assert!(Backup::create(root.path(), "https://a.test").is_err());
+    let refused = Backup::create(root.path(), "https://a.test").unwrap_err();
+    let message = refused.to_string();
+    assert!(
+        message.contains("choose a new or empty directory"),
+        "{message}"
+    );
+    assert!(!message.contains("os error"), "{message}");
 }
