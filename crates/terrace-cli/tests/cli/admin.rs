@@ -341,6 +341,26 @@ fn a_registry_is_compared_with_a_copy() {
     }
 }
 
+#[test]
+fn entries_that_differ_from_a_copy_are_reported_in_one_line() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("copy");
+    let path = path.to_str().unwrap();
+    let changes = |what: &'static str, count: usize| vec![(what, 200_u16); count];
+    let key = "PUT /admin/v1/namespaces/acme/keys";
+    answers_export(&registry, &changes(key, 5), &keys());
+    run(&registry, &["admin", "export", path]).expect(0);
+    let verify = ["admin", "verify", "--quick", "--copy", path];
+    // Two entries of the new log, which differ, and three that it does not have.
+    answers_verify(&registry, &changes("PUT /admin/v1/facts", 2), &keys());
+    let message = run(&registry, &verify).expect(3).errors();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let counted =
+        "5 entries of the audit log, from audit/000000000001 on, differ from the copy in ";
+    assert!(message.contains(counted), "{message}");
+}
+
 /// After a bucket was lost and restored under the same hostname, the restore starts a new log.
 #[test]
 fn a_restarted_audit_log_is_accepted_as_a_loss() {

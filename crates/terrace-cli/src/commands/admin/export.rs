@@ -53,13 +53,13 @@ pub(crate) fn export(
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
     let mut references = References::default();
-    let mut lost = Vec::new();
+    let mut changed = Vec::new();
     summary.documents = each_fact(&client, "", output, |fact| {
         let path = path_of_fact(&fact.key);
         if Log::has(&fact.key) {
             compare_entry(&copy, &path, &fact)?;
         }
-        lost.extend(
+        changed.extend(
             older
                 .as_ref()
                 .and_then(|older| older.change(&fact, accepted)),
@@ -77,10 +77,13 @@ pub(crate) fn export(
     }
     // Checked before any bytes are fetched: the older copy, which contains the lost documents, stays
     // unchanged.
+    let mut lost = Vec::new();
     lost.extend(lost_entries(&references.log, newest, accepted));
     lost.extend(lost_releases(&references, accepted));
     lost.extend(lost_documents(&references));
-    lost.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
+    lost.extend(older.map_or_else(Vec::new, |older| {
+        older.losses(changed, &references.there, accepted)
+    }));
     if !lost.is_empty() {
         lost.push(
             "nothing was copied. To copy the rest, export to another directory with --accept-loss for each of these"

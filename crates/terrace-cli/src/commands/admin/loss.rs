@@ -16,6 +16,7 @@ use super::difference::has_same_bytes;
 use super::stored::{Log, References};
 use crate::args::AcceptedLoss;
 use crate::error::Failure;
+use crate::output::plural;
 
 /// Returns whether the operator accepts the loss of a document.
 pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
@@ -79,6 +80,15 @@ pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: Un
     archives.any(|archive| archive.key.starts_with(ARCHIVES) && now.since(archive.stored_at) > DAY)
 }
 
+/// An immutable document of a registry that differs from a copy's.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// The entry of the audit log with this key.
+    Entry(String),
+    /// Another document; the message about it.
+    Document(String),
+}
+
 /// A copy to compare a registry with.
 #[derive(Debug)]
 pub(super) struct Older {
@@ -101,9 +111,9 @@ impl Older {
         })
     }
 
-    /// Describes how an immutable document of the registry differs from the copy's, unless that loss is
+    /// Returns the change if an immutable document of the registry differs from the copy's, unless that loss is
     /// accepted.
-    pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<String> {
+    pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<Change> {
         let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
         if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
             return None;
@@ -113,36 +123,69 @@ impl Older {
         if Sha256::of(fact.document.as_bytes()) == *before || accepts(accepted, &fact.key) {
             return None;
         }
+        if Log::has(&fact.key) {
+            return Some(Change::Entry(fact.key.clone()));
+        }
         // A lost release that was published again has the same archives and another time.
         if let Ok(copied) = self.copy.document(&path, before)
             && has_same_bytes(&fact.key, &fact.document, &copied) == Some(true)
         {
             return None;
         }
-        let advice = advice_about_log(&fact.key).unwrap_or_default();
-        Some(format!(
-            "{} differs from the copy in {}, so one of them was changed{advice}",
+        Some(Change::Document(format!(
+            "{} differs from the copy in {}, so one of them was changed",
             fact.key, self.place
-        ))
+        )))
     }
 
-    /// Describes the documents of the copy that the registry must have and does not have, except accepted
-    /// losses.
-    pub(super) fn missing(
+    /// Describes these changes, and the documents of the copy that the registry must have and does not have, except
+    /// accepted losses. All entries of the audit log are in one description.
+    pub(super) fn losses(
         &self,
+        changes: Vec<Change>,
         there: &BTreeSet<String>,
         accepted: &[AcceptedLoss],
     ) -> Vec<String> {
+        let place = &self.place;
         let keys = self.sums.keys().filter_map(|path| fact_at(path));
-        keys.filter(|key| self.must_be_there(key))
-            .filter(|key| !there.contains(key) && !accepts(accepted, key))
-            .map(|key| {
-                let place = &self.place;
-                let advice = advice_about_log(&key)
-                    .unwrap_or_else(|| format!(": restore it with `terrace admin import {place}`"));
-                format!("{key} is in {place} but not in the registry, so it was removed{advice}")
-            })
-            .collect()
+        let missing = keys
+            .filter(|key| self.must_be_there(key))
+            .filter(|key| !there.contains(key) && !accepts(accepted, key));
+        let (missing_entries, missing): (Vec<String>, Vec<String>) =
+            missing.partition(|key| Log::has(key));
+        let (mut changed_entries, mut found) = (Vec::new(), Vec::new());
+        for change in changes {
+            match change {
+                Change::Entry(key) => changed_entries.push(key),
+                Change::Document(message) => found.push(message),
+            }
+        }
+        found.extend(self.entry_losses(&changed_entries, &missing_entries));
+        found.extend(missing.into_iter().map(|key| {
+            format!(
+                "{key} is in {place} but not in the registry, so it was removed: restore it with `terrace admin \
+                 import {place}`"
+            )
+        }));
+        found
+    }
+
+    /// Describes the entries of the audit log that differ or are missing.
+    fn entry_losses(&self, changed: &[String], missing: &[String]) -> Option<String> {
+        let place = &self.place;
+        let first = changed.iter().chain(missing).min()?;
+        let what = match (changed.len(), missing.len()) {
+            (1, 0) => {
+                format!("{first} differs from the copy in {place}, so one of them was changed")
+            }
+            (0, 1) => format!("{first} is in {place} but not in the registry, so it was removed"),
+            (changed, missing) => format!(
+                "{} of the audit log, from {first} on, differ from the copy in {place} or are missing in the \
+                 registry, so the log was changed",
+                plural(changed + missing, "entry")
+            ),
+        };
+        Some(format!("{what}{LOG_ADVICE}"))
     }
 
     fn must_be_there(&self, key: &str) -> bool {
@@ -154,15 +197,10 @@ impl Older {
     }
 }
 
-/// Returns the advice about an audit log entry that is missing or differs; `None` if the key is not that of
-/// an entry.
-fn advice_about_log(key: &str) -> Option<String> {
-    Log::has(key).then(|| {
-        ", unless the registry was restored after its bucket was lost: the audit log is never restored, and starts \
-         again. Then keep the copy, which contains the old log, and accept the loss (--accept-loss audit-log)"
-            .to_owned()
-    })
-}
+/// The advice about entries of the audit log that are missing or differ.
+const LOG_ADVICE: &str = ", unless the registry was restored after its bucket was lost: the audit log is never restored, \
+                          and starts again. Then keep the copy, which contains the old log, and accept the loss \
+                          (--accept-loss audit-log)";
 
 #[cfg(test)]
 mod tests {

@@ -47,11 +47,12 @@ pub(crate) fn verify(
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
     wrong.extend(references.dangling(&stored));
-    wrong.extend(changed);
     wrong.extend(lost_entries(&references.log, newest, accepted));
     wrong.extend(lost_releases(&references, accepted));
     wrong.extend(lost_documents(&references));
-    wrong.extend(older.map_or_else(Vec::new, |older| older.missing(&references.there, accepted)));
+    wrong.extend(older.map_or_else(Vec::new, |older| {
+        older.losses(changed, &references.there, accepted)
+    }));
     if documents == 0 && has_old_archives(&stored, began) {
         wrong.push(format!(
             "there are {} archives, but no documents: everything that describes them is missing",
