@@ -73,6 +73,9 @@ pub(crate) enum AdminCommand {
     /// without this program. Files that are already in the directory and intact are not downloaded again, so
     /// an interrupted export can be resumed. If a release or document is missing that the audit log or an
     /// older copy in the directory records, the export fails and leaves the older copy unchanged.
+    ///
+    /// A registry that was restored after the loss of its bucket has a new audit log. With --accept-loss audit-log,
+    /// the export continues, and keeps the old log below old-logs/, where `terrace admin audit --copy` reads it.
     Export {
         /// The directory: new, empty, or with an older copy of the same registry
         dir: PathBuf,

@@ -390,6 +390,55 @@ fn a_restarted_audit_log_is_accepted_as_a_loss() {
 }
 
 #[test]
+fn an_export_over_the_copy_of_a_lost_log_keeps_that_log() {
+    let old = vec![("PUT /admin/v1/namespaces/acme/keys", 200); 3];
+    for new in [&[][..], &PUBLISHED[4..], &PUBLISHED[3..]] {
+        let registry = Registry::start();
+        let place = tempfile::tempdir().unwrap();
+        let copy = place.path().join("copy");
+        let path = copy.to_str().unwrap();
+        let export = ["admin", "export", path];
+        let accepting = [&export[..], &["--accept-loss", "audit-log"]].concat();
+        answers_export(&registry, &old, &keys());
+        run(&registry, &accepting).expect(0);
+        assert!(!copy.join("old-logs").exists());
+        let entry = copy.join("facts/audit/000000000001.json");
+        let first = fs::read(&entry).unwrap();
+
+        answers_export(&registry, new, &keys());
+        let message = run(&registry, &export).expect(3).errors();
+        assert!(
+            message.contains("--accept-loss audit-log") && message.contains("old-logs/"),
+            "{message}"
+        );
+        assert_eq!(fs::read(&entry).unwrap(), first);
+        // The export that failed did not ask for everything.
+        registry.forget_faults();
+        answers_export(&registry, new, &keys());
+        let ended = run(&registry, &accepting).expect(0);
+        assert!(ended.stderr.contains("(3 entries)"), "{ended:?}");
+        let kept: Vec<_> = fs::read_dir(copy.join("old-logs")).unwrap().collect();
+        assert_eq!(kept.len(), 1);
+        let kept = kept[0].as_ref().unwrap().path();
+        let audit = ["admin", "audit", "--verify", "--copy"];
+        let read = |copy: &std::path::Path| {
+            let arguments = [&audit[..], &[copy.to_str().unwrap()]].concat();
+            run(&registry, &arguments).expect(0).json()["entries"].clone()
+        };
+        assert_eq!(read(&kept).as_array().unwrap().len(), 3);
+        assert_eq!(read(&copy).as_array().unwrap().len(), new.len());
+        assert_eq!(
+            fs::read(kept.join("facts/audit/000000000001.json")).unwrap(),
+            first
+        );
+
+        // The next export continues the new log.
+        answers_export(&registry, new, &keys());
+        run(&registry, &export).expect(0);
+    }
+}
+
+#[test]
 fn a_copy_that_cannot_be_compared_is_not_replaced() {
     let registry = Registry::start();
     let place = tempfile::tempdir().unwrap();

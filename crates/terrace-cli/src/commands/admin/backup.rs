@@ -8,8 +8,10 @@
 //! new/…                                the new documents, until the export is complete
 //! archives/{sha256}.{extension}        the published archives
 //! oci/blobs/{algorithm}/{digits}       the pushed blobs
+//! old-logs/{digest}/…                  an audit log that the registry lost: a copy of its own, with the log alone
 //! ```
 
+mod old_log;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use terrace_base::digest::Sha256;
 
+pub(super) use old_log::OLD_LOGS;
 pub(super) use paths::{fact_at, path_of_fact};
 
 use super::stored::Log;

@@ -11,7 +11,7 @@ use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey};
 use ureq::Agent;
 
-use super::backup::{Backup, Summary, Sums, local, path_of_fact};
+use super::backup::{Backup, OLD_LOGS, Summary, Sums, local, path_of_fact};
 use super::loss::{Older, lost_documents, lost_entries, lost_releases};
 use super::stored::{Log, References, each_fact};
 use crate::archive::each_chunk;
@@ -48,7 +48,12 @@ pub(crate) fn export(
     let copy = Backup::create(root, client.url())?;
     let older = older(root, &client)?;
     let mut summary = Summary::new(client.url());
-    compare_log(&client, &copy, output)?;
+    let accepts_log = accepted.contains(&AcceptedLoss::AuditLog);
+    let difference = log_difference(&client, &copy, output)?;
+    let has_other_log = difference.is_some();
+    if let Some(difference) = difference.filter(|_| !accepts_log) {
+        return Err(Failure::refused(difference));
+    }
     let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
@@ -56,8 +61,8 @@ pub(crate) fn export(
     let mut changed = Vec::new();
     summary.documents = each_fact(&client, "", output, |fact| {
         let path = path_of_fact(&fact.key);
-        if Log::has(&fact.key) {
-            compare_entry(&copy, &path, &fact)?;
+        if Log::has(&fact.key) && !has_other_log {
+            differing_entry(&copy, &path, &fact)?.map_or(Ok(()), |it| Err(Failure::refused(it)))?;
         }
         changed.extend(
             older
@@ -105,7 +110,12 @@ pub(crate) fn export(
         return Err(Failure::Refused(wrong));
     }
     let (documents, archives, size) = (summary.documents, summary.archives, summary.bytes);
+    let old_log = has_other_log.then(|| copy.keep_log()).transpose()?;
     copy.finish(summary, &sums)?;
+    if let Some(old_log) = old_log {
+        copy.remove_replaced(&old_log, &sums)?;
+        output.warning(&old_log.describe());
+    }
     let place = root.display();
     let text = format!(
         "{} and {} ({}) of {} are in {place}; {} downloaded now",
@@ -134,44 +144,58 @@ fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
     })
 }
 
-/// Fails if the audit log differs from the one in the older copy, before the copy is changed.
-fn compare_log(client: &Client<'_>, copy: &Backup, output: &Output) -> Result<(), Failure> {
+/// Describes the first difference between the audit log and the one in the older copy, before the copy is changed.
+fn log_difference(
+    client: &Client<'_>,
+    copy: &Backup,
+    output: &Output,
+) -> Result<Option<String>, Failure> {
     let mut log = Log::default();
+    let mut found = None;
     each_fact(client, AUDIT, output, |entry| {
         log.add(&entry.document);
-        compare_entry(copy, &path_of_fact(&entry.key), &entry)
+        if found.is_none() {
+            found = differing_entry(copy, &path_of_fact(&entry.key), &entry)?;
+        }
+        Ok(())
     })?;
-    match log.fault {
+    Ok(match log.fault {
         // Reported when the log is copied.
-        Some(_) => Ok(()),
-        None => look_for_more(copy, log.length() + 1),
-    }
+        Some(_) => found,
+        None => found.or_else(|| missing_entry(copy, log.length() + 1)),
+    })
 }
 
-/// Fails if an entry of the audit log differs from the older copy, which may be the only authentic one, and
+/// Describes how an entry of the audit log differs from the older copy, which may be the only authentic one, and
 /// so is not overwritten.
-fn compare_entry(copy: &Backup, path: &str, entry: &FactBody) -> Result<(), Failure> {
-    let is_known = copy.size(path).is_some();
-    if is_known && copy.read(path)? != entry.document.as_bytes() {
-        return Err(Failure::refused(format!(
-            "{} differs from the older copy, so one of them was changed; to compare them, export to another \
-             directory",
-            entry.key
-        )));
+fn differing_entry(copy: &Backup, path: &str, entry: &FactBody) -> Result<Option<String>, Failure> {
+    if copy.size(path).is_none() || copy.read(path)? == entry.document.as_bytes() {
+        return Ok(None);
     }
-    Ok(())
+    let advice = log_advice();
+    Ok(Some(format!(
+        "{} differs from the older copy, so one of them was changed{advice}",
+        entry.key
+    )))
 }
 
-/// Fails if the older copy has an entry that the registry does not have.
-fn look_for_more(copy: &Backup, number: u64) -> Result<(), Failure> {
+/// Describes the entry of the older copy with this number, which the registry does not have.
+fn missing_entry(copy: &Backup, number: u64) -> Option<String> {
     let key = FactKey::Audit(number).to_string();
-    if copy.size(&path_of_fact(&key)).is_none() {
-        return Ok(());
-    }
-    Err(Failure::refused(format!(
-        "{key} is in the older copy but not in the registry, so it was removed; to continue, export to another \
-         directory"
-    )))
+    copy.size(&path_of_fact(&key))?;
+    let advice = log_advice();
+    Some(format!(
+        "{key} is in the older copy but not in the registry, so it was removed{advice}"
+    ))
+}
+
+/// Returns the advice about a log that is not a continuation of the older copy's.
+fn log_advice() -> String {
+    format!(
+        ", unless the registry was restored after its bucket was lost: its log then starts again. To compare the logs, \
+         export to another directory; to continue here, accept the loss (--accept-loss audit-log), which keeps the \
+         old log in {OLD_LOGS}/"
+    )
 }
 
 /// Fetches the archives that the copy does not have, page by page. Returns the number of fetched archives.

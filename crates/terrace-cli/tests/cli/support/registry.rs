@@ -113,6 +113,11 @@ impl Registry {
         self.state().faults.push(fault);
     }
 
+    /// Forgets the faults that no request has used.
+    pub(crate) fn forget_faults(&self) {
+        self.state().faults.clear();
+    }
+
     /// Issues tokens to the job with this token.
     pub(crate) fn trust_job(&self, token: &str) {
         self.state().jobs.push(token.to_owned());

@@ -1,0 +1,103 @@
+//! The audit log of an older copy, which the registry has lost since: no later export may destroy it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use terrace_base::digest::Sha256;
+
+use super::{Backup, Summary, Sums, fact_at, local, path_of_fact};
+use crate::commands::admin::stored::Log;
+use crate::error::Failure;
+use crate::output::plural;
+
+/// The directory of the old logs in a copy.
+pub(in crate::commands::admin) const OLD_LOGS: &str = "old-logs";
+
+/// The number of characters of a digest in the name of an old log.
+const NAME_LENGTH: usize = 16;
+
+/// A log that is kept before an export replaces it.
+#[derive(Debug)]
+pub(in crate::commands::admin) struct OldLog {
+    /// The place that it is kept in.
+    pub(in crate::commands::admin) place: PathBuf,
+    /// The paths of its entries in the copy.
+    entries: Vec<String>,
+}
+
+impl Backup {
+    /// Keeps the audit log of the copy below [`OLD_LOGS`], byte for byte, as a copy that contains nothing else.
+    pub(in crate::commands::admin) fn keep_log(&self) -> Result<OldLog, Failure> {
+        let entries = self.entries_on_disk()?;
+        let mut sums = Sums::new();
+        for path in &entries {
+            sums.insert(path.clone(), Sha256::of(&self.read(path)?));
+        }
+        let digests: String = sums.values().map(ToString::to_string).collect();
+        let name: String = Sha256::of(digests.as_bytes())
+            .to_string()
+            .chars()
+            .take(NAME_LENGTH)
+            .collect();
+        let kept = Self {
+            root: self.root.join(OLD_LOGS).join(name),
+        };
+        for path in &entries {
+            kept.write(path, &self.read(path)?)?;
+        }
+        let mut summary = Summary::new(&self.summary()?.registry);
+        summary.documents = u64::try_from(entries.len()).unwrap_or(u64::MAX);
+        kept.finish(summary, &sums)?;
+        Ok(OldLog {
+            place: kept.root,
+            entries,
+        })
+    }
+
+    /// Removes the entries of a kept log that the new log has not replaced.
+    pub(in crate::commands::admin) fn remove_replaced(
+        &self,
+        old: &OldLog,
+        sums: &Sums,
+    ) -> Result<(), Failure> {
+        for path in old.entries.iter().filter(|path| !sums.contains_key(*path)) {
+            let place = self.place(path)?;
+            fs::remove_file(&place).map_err(|error| local(&place, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the paths of all entries of the audit log, those that no list of the copy contains as well.
+    fn entries_on_disk(&self) -> Result<Vec<String>, Failure> {
+        let entry = path_of_fact("audit/0");
+        let parent = entry.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let place = self.place(parent)?;
+        let listed = match fs::read_dir(&place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listed => listed.map_err(|error| local(&place, &error))?,
+        };
+        let mut paths = Vec::new();
+        for entry in listed {
+            let entry = entry.map_err(|error| local(&place, &error))?;
+            let path = format!("{parent}/{}", entry.file_name().to_string_lossy());
+            if fact_at(&path).is_some_and(|key| Log::has(&key)) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+impl OldLog {
+    /// Describes where the log is.
+    pub(in crate::commands::admin) fn describe(&self) -> String {
+        let place = self.place.display();
+        format!(
+            "the audit log of the older copy ({}) is not the registry's. It is kept in {place}: terrace admin audit \
+             --verify --copy {place}",
+            plural(self.entries.len(), "entry")
+        )
+    }
+}
