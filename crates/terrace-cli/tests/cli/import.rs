@@ -29,6 +29,20 @@ fn bucket(prefix: &str) -> TempDir {
     bucket
 }
 
+/// Creates a complete export with these documents.
+fn copy_of(facts: &[(&str, &str)]) -> TempDir {
+    let copy = directory(facts);
+    let line = |(path, text): &(&str, &str)| format!("{}  {path}\n", Sha256::of(text.as_bytes()));
+    let sums: String = facts.iter().map(line).collect();
+    fs::write(copy.path().join("SHA256SUMS"), &sums).unwrap();
+    let summary = json!({
+        "format": "terrace export 1", "registry": "https://r.example.com", "documents": facts.len(), "archives": 0,
+        "bytes": 0, "sha256sums": Sha256::of(sums.as_bytes()).to_string(),
+    });
+    fs::write(copy.path().join("export.json"), summary.to_string()).unwrap();
+    copy
+}
+
 #[test]
 fn a_boring_registry_below_a_prefix_is_reported() {
     for prefix in ["reg", "some/deep/prefix"] {
@@ -85,15 +99,7 @@ fn a_document_with_another_date_is_reported_to_have_the_same_archives() {
         format!(r#"{{{start},"published_at":{published_at},"archive":{archive}}}"#)
     };
     let key = "releases/modules/acme/vpc/aws/1.0.0";
-    let copy = directory(&[(&format!("facts/{key}.json"), &release(86_400))]);
-    let digest = Sha256::of(release(86_400).as_bytes());
-    let sums = format!("{digest}  facts/{key}.json\n");
-    fs::write(copy.path().join("SHA256SUMS"), &sums).unwrap();
-    let summary = json!({
-        "format": "terrace export 1", "registry": "https://r.example.com", "documents": 1, "archives": 0,
-        "bytes": 0, "sha256sums": Sha256::of(sums.as_bytes()).to_string(),
-    });
-    fs::write(copy.path().join("export.json"), summary.to_string()).unwrap();
+    let copy = copy_of(&[(&format!("facts/{key}.json"), &release(86_400))]);
 
     let registry = Registry::start();
     for (method, path, answer) in [
@@ -117,4 +123,33 @@ fn a_document_with_another_date_is_reported_to_have_the_same_archives() {
                 1970-01-02T00:00:00Z in the copy)";
     assert!(ended.errors().contains(message), "{ended:?}");
     assert_eq!(ended.json()["created"], 0);
+}
+
+#[test]
+fn the_documents_to_import_are_counted_without_the_audit_log_and_the_format() {
+    let facts = [
+        ("facts/audit/000000000001.json", "{}"),
+        ("facts/audit/000000000002.json", "{}"),
+        ("facts/format.json", r#"{"oldest_writer":"0.0.1"}"#),
+        ("facts/keys/acme.json", r#"{"keys":[]}"#),
+    ];
+    let copy = copy_of(&facts);
+    let registry = Registry::start();
+    for (method, path, answer) in [
+        ("PUT", "/facts", json!({})),
+        ("PUT", "/facts", json!({ "created": ["keys/acme"] })),
+        ("POST", "/reindex", json!({ "looked_at": 1 })),
+    ] {
+        let answer = Response::new(200, answer.to_string());
+        registry.fail(method, path, Fault::Answer(answer));
+    }
+    let import = ["admin", "import", copy.path().to_str().unwrap()];
+    let ended = run(&registry, &import).expect(0);
+    assert!(
+        ended.stderr.contains("contains 1 document and 0 archives"),
+        "{ended:?}"
+    );
+    let left_out = "its audit log and its format (3 more documents) are not imported";
+    assert!(ended.stderr.contains(left_out), "{ended:?}");
+    assert_eq!(ended.json()["created"], 1);
 }

@@ -76,19 +76,28 @@ pub(crate) fn import(
 fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
     let (copy, summary, sums) = Backup::open(root)?;
     let (place, of, to) = (root.display(), &summary.registry, client.url());
+    let log = copy.log(&sums)?;
+    let is_left_out = |path: &&String| fact_at(path).is_some_and(|key| !is_imported(&key));
+    let left_out = sums.keys().filter(is_left_out).count();
+    let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
+    let note = match left_out {
+        0 => String::new(),
+        more => format!(
+            "; its audit log and its format ({}) are not imported",
+            plural(more, "more document")
+        ),
+    };
     output.progress(&format!(
-        "{place} contains {} and {} ({}) of {of}",
-        plural(summary.documents, "document"),
+        "{place} contains {} and {} ({}) of {of} to import{note}",
+        plural(summary.documents.saturating_sub(left_out), "document"),
         plural(summary.archives, "archive"),
         bytes(summary.bytes)
     ));
-    let log = copy.log(&sums)?;
     match (&log.fault, log.length()) {
         (Some(fault), _) => output.warning(&format!("the audit log of {of} is damaged: {fault}")),
         (None, 0) => {}
         (None, entries) => output.progress(&format!(
-            "its audit log ({}) is complete, and is not imported from {place}: a log records the changes of its \
-             own registry",
+            "its audit log ({}) is complete, and stays in {place}: a log records the changes of its own registry",
             plural(entries, "entry")
         )),
     }
@@ -131,6 +140,11 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         (false, false) => Some(Failure::Refused(reasons.clone())),
     };
     output.outcome(text, report, worst, reasons)
+}
+
+/// Returns whether a document is stored in the registry as it is in the copy.
+fn is_imported(key: &str) -> bool {
+    !Log::has(key) && key != FORMAT
 }
 
 /// Restores the fact `format` before everything else: a registry or a command that is older than the documents of the
@@ -271,7 +285,7 @@ fn restore(
     for (path, sha256) in sums {
         keys.extend(fact_at(path).map(|key| (key, path, sha256)));
     }
-    keys.retain(|(key, ..)| !Log::has(key) && key != FORMAT);
+    keys.retain(|(key, ..)| is_imported(key));
     let total = keys.len();
     let rank = |key: &str| {
         RESTORE_ORDER
