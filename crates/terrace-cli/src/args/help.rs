@@ -245,7 +245,7 @@ const ENTRIES: [Entry; 26] = [
         "terrace admin import backup",
         "imported, or already in the registry",
     )
-    .rejected("something in the directory is invalid, missing or damaged, or a version in the copy of a boring-registry is already published with other bytes")
+    .rejected("something in the directory is invalid, missing or damaged, or nothing in it can be imported, or a version in the copy of a boring-registry is already published with other bytes")
     .conflict("the registry has a different document or version of the same name, and keeps it"),
     Entry::new(
         "token create",

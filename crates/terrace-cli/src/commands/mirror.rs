@@ -1,7 +1,7 @@
 //! `terrace mirror`: copies of other registries' providers.
 
 mod circuit_breaker;
-mod directory;
+pub(crate) mod directory;
 mod pull;
 pub(crate) mod push;
 mod report;

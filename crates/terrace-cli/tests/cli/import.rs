@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Cursor;
+use std::path::Path;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -55,6 +56,10 @@ fn a_boring_registry_below_a_prefix_is_reported() {
         .expect(3)
         .errors();
         let place = bucket.path().join(prefix);
+        assert!(
+            errors.contains("neither a directory that `terrace admin export` wrote"),
+            "{errors}"
+        );
         let message = format!(
             "but {} looks like one: the registry has a prefix",
             place.display()
@@ -63,6 +68,97 @@ fn a_boring_registry_below_a_prefix_is_reported() {
         assert!(!errors.contains("domain name"), "{errors}");
         assert!(registry.requests().is_empty());
     }
+}
+
+#[test]
+fn an_incomplete_export_and_a_part_of_an_export_are_refused() {
+    let release = "facts/releases/modules/acme/vpc/aws/1.0.0.json";
+    let zip = format!("archives/{}.zip", "a".repeat(64));
+    let facts = [(release, "{}"), ("facts/keys/acme.json", "{}")];
+    let whole = copy_of(&facts);
+    let without_summary = copy_of(&facts);
+    fs::remove_file(without_summary.path().join("export.json")).unwrap();
+    let sums_alone = copy_of(&facts);
+    fs::remove_file(sums_alone.path().join("export.json")).unwrap();
+    fs::remove_dir_all(sums_alone.path().join("facts")).unwrap();
+    let archives_alone = directory(&[(&zip, "")]);
+    let without_sums = copy_of(&facts);
+    fs::remove_file(without_sums.path().join("SHA256SUMS")).unwrap();
+    let unfinished = copy_of(&facts);
+    let summary = json!({
+        "format": "terrace export 1", "registry": "https://r.example.com", "documents": 0, "archives": 0, "bytes": 0,
+    });
+    fs::write(unfinished.path().join("export.json"), summary.to_string()).unwrap();
+    let registry = Registry::start();
+    let refused = |place: &Path| {
+        let import = ["admin", "import", place.to_str().unwrap()];
+        run(&registry, &import).expect(3).errors()
+    };
+    for copy in [
+        &without_summary,
+        &sums_alone,
+        &archives_alone,
+        &without_sums,
+        &unfinished,
+    ] {
+        let message = refused(copy.path());
+        assert!(
+            message.contains("an incomplete Terrace export"),
+            "{message}"
+        );
+        assert!(message.contains("run the export again"), "{message}");
+        assert!(!message.contains("os error"), "{message}");
+    }
+    for part in ["facts", "facts/releases", "facts/releases/modules"] {
+        let message = refused(&whole.path().join(part));
+        let root = fs::canonicalize(whole.path()).unwrap();
+        let advice = format!("terrace admin import {}", root.display());
+        assert!(
+            message.contains("is a part of the Terrace export"),
+            "{message}"
+        );
+        assert!(message.ends_with(&advice), "{message}");
+        let message = refused(&without_summary.path().join(part));
+        assert!(
+            message.contains("an incomplete Terrace export"),
+            "{message}"
+        );
+    }
+    assert!(registry.requests().is_empty());
+}
+
+#[test]
+fn a_directory_that_cannot_be_imported_is_refused_with_all_the_kinds_that_can() {
+    let registry = Registry::start();
+    let place = directory(&[("notes.txt", "")]);
+    for (path, reason) in [
+        ("nothere", "it does not exist"),
+        ("notes.txt", "it is not a directory"),
+        ("", "contains nothing to import"),
+    ] {
+        let path = place.path().join(path);
+        let errors = run(&registry, &["admin", "import", path.to_str().unwrap()])
+            .expect(3)
+            .errors();
+        assert!(errors.contains(reason), "{errors}");
+        let kinds = "Specify a directory that `terrace admin export` wrote, a copy of a boring-registry's bucket, or a ";
+        assert!(errors.contains(kinds), "{errors}");
+    }
+}
+
+#[test]
+fn an_import_that_skipped_everything_fails() {
+    let registry = Registry::start();
+    let bucket = directory(&[("modules/acme/vpc/aws/notes.txt", "")]);
+    let ended = run(
+        &registry,
+        &["admin", "import", bucket.path().to_str().unwrap()],
+    )
+    .expect(3);
+    assert!(
+        ended.errors().contains("was imported, and 1 was skipped"),
+        "{ended:?}"
+    );
 }
 
 #[test]

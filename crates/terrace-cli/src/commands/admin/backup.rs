@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use terrace_base::digest::Sha256;
+use terrace_core::storage::key::{ARCHIVES, BytesKey};
 
 pub(super) use old_log::OLD_LOGS;
 pub(super) use paths::{fact_at, path_of_fact};
@@ -122,12 +123,18 @@ impl Backup {
         };
         copy.promote_staged()?;
         let summary = copy.summary()?;
+        let incomplete = || {
+            Failure::refused(format!(
+                "{} is an incomplete Terrace export: run the export again (terrace admin export)",
+                root.display()
+            ))
+        };
+        if summary.sha256sums.is_none() || !root.join(SUMS).exists() {
+            return Err(incomplete());
+        }
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
-            return Err(Failure::refused(format!(
-                "{}: the copy is incomplete: run `terrace admin export` again",
-                root.display()
-            )));
+            return Err(incomplete());
         }
         let unreadable = || Failure::refused(format!("{SUMS} is malformed"));
         let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
@@ -169,6 +176,46 @@ impl Backup {
     /// Returns whether a directory contains a copy.
     pub(super) fn is_at(root: &Path) -> bool {
         root.join(SUMMARY).is_file()
+    }
+
+    /// What a directory is if [`Self::is_incomplete_at`], and the advice.
+    pub(super) const INCOMPLETE: &str = "an incomplete Terrace export, because export.json is missing: run the export again \
+                                         (terrace admin export), or copy the whole directory";
+
+    /// Returns whether a directory contains parts of a copy, but not its summary.
+    pub(super) fn is_incomplete_at(root: &Path) -> bool {
+        let has_facts = ["audit", "keys", "releases", "format.json"]
+            .iter()
+            .any(|name| root.join("facts").join(name).exists());
+        let is_archive = |name: &str| BytesKey::parse_key(&format!("{ARCHIVES}{name}")).is_some();
+        let mut archives = fs::read_dir(root.join(ARCHIVES)).into_iter().flatten();
+        let mut has_archives = || {
+            archives
+                .any(|entry| entry.is_ok_and(|it| is_archive(&it.file_name().to_string_lossy())))
+        };
+        let has_sums = || {
+            let sums = fs::read_to_string(root.join(SUMS)).unwrap_or_default();
+            let mut lines = sums.lines().filter_map(read_line);
+            lines.any(|(path, _)| fact_at(&path).is_some())
+        };
+        !Self::is_at(root) && (has_facts || has_archives() || has_sums())
+    }
+
+    /// Returns the copy, complete or not, that a directory is a part of.
+    pub(super) fn around(directory: &Path) -> Option<PathBuf> {
+        let real = fs::canonicalize(directory).ok()?;
+        let is_part = |place: &&Path| {
+            let name = place.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| ["facts", "archives", "oci", STAGING].contains(&name))
+        };
+        let parents = real.ancestors().filter(is_part).filter_map(Path::parent);
+        let mut copies = parents.filter(|parent| {
+            let copy = Self {
+                root: parent.to_path_buf(),
+            };
+            copy.summary().is_ok() || Self::is_incomplete_at(parent)
+        });
+        copies.next().map(Path::to_path_buf)
     }
 
     fn summary(&self) -> Result<Summary, Failure> {

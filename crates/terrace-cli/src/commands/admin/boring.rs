@@ -56,6 +56,10 @@ struct Done {
     published: Vec<String>,
     unchanged: Vec<String>,
     reasons: Vec<String>,
+    /// Whether the signing keys of a namespace were added.
+    has_keys: bool,
+    /// The number of files and directories that were skipped.
+    skipped: usize,
 }
 
 /// Returns whether a directory has the layout of such a bucket.
@@ -95,6 +99,14 @@ pub(super) fn find_below(root: &Path) -> Option<PathBuf> {
 pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
     let mut done = Done::default();
     let ended = import_all(root, client, output, &mut done);
+    let is_empty = done.published.is_empty() && done.unchanged.is_empty() && !done.has_keys;
+    if ended.is_ok() && done.reasons.is_empty() && is_empty && done.skipped > 0 {
+        let place = root.display();
+        done.reasons.push(format!(
+            "nothing in {place} was imported, and {} skipped: is it a copy of a boring-registry's bucket?",
+            were(done.skipped)
+        ));
+    }
     let mut reasons = done.reasons;
     let worst = match ended {
         Err(failure) => {
@@ -130,6 +142,7 @@ fn import_all(
         }
     }
     if root.join("mirror").is_dir() {
+        done.skipped += 1;
         output.warning(
             "mirror/ is skipped: it is a cache of other registries; create a new one with `terrace mirror`",
         );
@@ -156,7 +169,10 @@ fn import_namespace(
             Ok(armored) => {
                 // The errors of its releases also state that no key signed them.
                 match client.add_keys(&namespace, &armored) {
-                    Ok(_) => output.progress(&format!("added the signing keys of {namespace}")),
+                    Ok(_) => {
+                        done.has_keys = true;
+                        output.progress(&format!("added the signing keys of {namespace}"));
+                    }
                     Err(Failure::Refused(reasons)) => {
                         let message = reasons.join("; ");
                         done.reasons.push(format!("keys of {namespace}: {message}"));
@@ -206,6 +222,7 @@ fn import_modules(
         let version = file.strip_prefix(&prefix);
         let version = version.and_then(|rest| FORMATS.iter().find_map(|it| rest.strip_suffix(it)));
         let Some(version) = version.and_then(|version| version.parse().ok()) else {
+            done.skipped += 1;
             output.warning(&format!(
                 "{} is skipped: it is not a version of {address}",
                 path.display()

@@ -1,5 +1,7 @@
 //! `terrace admin import`: imports the bytes, then the documents that refer to them, and rebuilds the indices.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde_json::json;
@@ -19,6 +21,7 @@ use crate::archive::{Archive, Source};
 use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::commands::mirror;
+use crate::commands::mirror::directory::Directory;
 use crate::error::Failure;
 use crate::http::Retries;
 use crate::output::{Output, are, bytes, plural};
@@ -53,24 +56,87 @@ pub(crate) fn import(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
+    check_directory(root)?;
     if Backup::is_at(root) {
         return import_copy(root, &connect(registry, output)?, output);
     }
+    check_partial(root)?;
     if boring::is_at(root) {
         return boring::import(root, &connect(registry, output)?, output);
     }
     if let Some(place) = boring::find_below(root) {
         let (root, place) = (root.display(), place.display());
         return Err(Failure::refused(format!(
-            "{root} is not a copy of a boring-registry's bucket, but {place} looks like one: the registry has a \
-             prefix in the bucket. Import that directory: terrace admin import {place}"
+            "{root} is neither a directory that `terrace admin export` wrote nor a copy of a boring-registry's bucket, \
+             but {place} looks like one: the registry has a prefix in the bucket. Import that directory: terrace admin \
+             import {place}"
         )));
     }
+    check_mirror(root)?;
     let push = MirrorPushArguments {
         dir: root.to_owned(),
         dry_run: false,
     };
     mirror::push::push(&push, registry, output)
+}
+
+/// The directories that can be imported.
+const IMPORTED: &str = "a directory that `terrace admin export` wrote, a copy of a boring-registry's bucket, or a \
+                        directory that `terraform providers mirror` wrote";
+
+/// Checks that a directory can be read.
+fn check_directory(root: &Path) -> Result<(), Failure> {
+    let read = fs::read_dir(root).map(drop);
+    read.map_err(|error| {
+        let reason = match error.kind() {
+            io::ErrorKind::NotFound => "it does not exist".to_owned(),
+            io::ErrorKind::NotADirectory => "it is not a directory".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::refused(format!("{}: {reason}. Specify {IMPORTED}", root.display()))
+    })
+}
+
+/// Checks that a directory is neither an incomplete export nor a part of an export. These look like other things that
+/// can be imported: `facts/releases`, for example, like a bucket.
+fn check_partial(root: &Path) -> Result<(), Failure> {
+    let place = root.display();
+    if Backup::is_incomplete_at(root) {
+        return Err(Failure::refused(format!(
+            "{place} is {}",
+            Backup::INCOMPLETE
+        )));
+    }
+    match Backup::around(root) {
+        None => Ok(()),
+        Some(export) if Backup::is_at(&export) => {
+            let export = export.display();
+            Err(Failure::refused(format!(
+                "{place} is a part of the Terrace export in {export}. Import the whole export: terrace admin import \
+                 {export}"
+            )))
+        }
+        Some(export) => Err(Failure::refused(format!(
+            "{place} is a part of {}, which is {}",
+            export.display(),
+            Backup::INCOMPLETE
+        ))),
+    }
+}
+
+/// Checks that a directory that is nothing else contains mirrored providers.
+fn check_mirror(root: &Path) -> Result<(), Failure> {
+    let Ok(Directory { versions, notes }) = Directory::read(root, None) else {
+        return Ok(());
+    };
+    if !versions.is_empty() || !notes.reasons.is_empty() {
+        return Ok(());
+    }
+    let place = root.display();
+    let nothing = format!("{place} contains nothing to import. Specify {IMPORTED}");
+    let skipped = notes.skipped.iter().map(ToString::to_string);
+    let reasons = std::iter::once(nothing).chain(skipped);
+    Err(Failure::Refused(reasons.take(limits::REASONS).collect()))
 }
 
 fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
