@@ -9,7 +9,7 @@ use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
 use crate::archive::Archive;
 use crate::error::Failure;
 use crate::http::{BaseUrl, Retries};
-use crate::output::{Output, bytes};
+use crate::output::{Output, bytes, plural};
 use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
@@ -171,6 +171,44 @@ impl PublishRequest {
         Ok(())
     }
 
+    /// Turns a conflict with a published release into one reason, which states what is published and what was to be
+    /// published. The registry describes the published release alone, after the reason.
+    fn compare(&self, failure: Failure) -> Failure {
+        let reasons = match (&failure, self.kind) {
+            (Failure::Conflict(reasons), Kind::Module | Kind::Provider) => reasons,
+            _ => return failure,
+        };
+        let Some((reason, published)) = reasons.split_first().filter(|(_, it)| !it.is_empty())
+        else {
+            return failure;
+        };
+        let text = published.join("; ");
+        // The registry compares a release that it has lost itself.
+        let is_compared = |archive: &Archive| text.contains(&archive.sha256.to_string());
+        if self.archives.iter().any(is_compared) {
+            return failure;
+        }
+        let is_named = |archive: &&Archive| match self.kind {
+            Kind::Provider => published.iter().any(|line| {
+                let platform = line.split(' ').next().unwrap_or_default();
+                archive.filename.ends_with(&format!("_{platform}.zip"))
+            }),
+            _ => true,
+        };
+        let mine = self.archives.iter().filter(is_named).map(|archive| {
+            let (filename, size) = (&archive.filename, plural(archive.size, "byte"));
+            format!("{filename} has {size} and the sha256 {}", archive.sha256)
+        });
+        let mine: Vec<String> = mine.collect();
+        let mine = match mine.is_empty() {
+            true => String::new(),
+            false => format!(". Of yours: {}", mine.join("; ")),
+        };
+        Failure::Conflict(vec![format!(
+            "{reason}. Of the published one: {text}{mine}"
+        )])
+    }
+
     /// Sends the description, then the archives that the registry does not have, and the description again,
     /// until the release is published.
     pub(crate) fn send(
@@ -183,14 +221,17 @@ impl PublishRequest {
         let mut before_uploads = Some(before_uploads);
         let mut uploads = Uploads::new(self, client, output);
         loop {
-            match client.publish(&path, &body)? {
+            let answer = client.publish(&path, &body);
+            match answer.map_err(|failure| self.compare(failure))? {
                 PublishAnswer::Created(published) => {
                     return Ok(uploads.receipt("created", published));
                 }
                 PublishAnswer::Unchanged(published) => {
                     return Ok(uploads.receipt("unchanged", published));
                 }
-                PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
+                PublishAnswer::Conflict { errors } => {
+                    return Err(self.compare(Failure::Conflict(errors)));
+                }
                 PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
                 PublishAnswer::Incomplete { missing } => {
                     before_uploads.take().map_or(Ok(()), |check| check())?;

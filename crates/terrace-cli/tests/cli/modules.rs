@@ -7,7 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::support::registry::Registry;
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry};
 use super::support::{Ended, TOKEN, directory, ended, run, terrace};
 
 const RELEASE: &str = "PUT /admin/v1/modules/Acme/vpc/aws/1.0.0-rc.1";
@@ -80,6 +81,31 @@ fn a_directory_is_packed_sent_and_published() {
     assert_eq!(archive["size"], registry.last_archive().len());
     let again = publish(&registry, module.path(), &[]).expect(0).json();
     assert_eq!(again["status"], "unchanged");
+}
+
+#[test]
+fn a_conflict_is_one_error_that_compares_both_archives() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", "")]);
+    publish(&registry, module.path(), &[]).expect(0);
+    let conflict = |differences: &str| {
+        let reasons = ["Acme/vpc/aws 1.0.0-rc.1 is already published", differences];
+        let body = serde_json::json!({ "status": "conflict", "errors": reasons }).to_string();
+        registry.fail("PUT", "/modules/", Fault::Answer(Response::new(409, body)));
+        publish(&registry, module.path(), &[]).expect(4)
+    };
+    let ended = conflict("its archive is a zip of 203 bytes with sha256 aaaa");
+    assert_eq!(ended.stderr.matches("error: ").count(), 1, "{ended:?}");
+    let archive = &registry.description()["archive"];
+    let (size, sha256) = (&archive["size"], archive["sha256"].as_str().unwrap());
+    let expected = format!(
+        "Acme/vpc/aws 1.0.0-rc.1 is already published. Of the published one: its archive is a zip of 203 bytes with \
+         sha256 aaaa. Of yours: vpc-1.0.0-rc.1.zip has {size} bytes and the sha256 {sha256}"
+    );
+    assert_eq!(ended.errors(), expected);
+    // The registry has compared this one itself.
+    let compared = format!("its archive has the sha256 {sha256}, but was published with aaaa");
+    assert!(conflict(&compared).errors().ends_with(&compared));
 }
 
 #[test]
@@ -181,7 +207,6 @@ fn a_module_of_one_file_is_reported_in_the_singular() {
 
 #[test]
 fn an_interrupted_upload_of_a_packed_module_restarts_from_its_first_byte() {
-    use super::support::registry::Fault;
     let registry = Registry::start();
     registry.fail("PUT", "/bucket/", Fault::HangUpAfter(10));
     let module = directory(&[("main.tf", ""), ("README.md", "")]);

@@ -5,7 +5,7 @@ use std::fs;
 use terrace_base::digest::Sha256;
 
 use super::support::http::Response;
-use super::support::registry::{Fault, Registry};
+use super::support::registry::{Fault, Registry, errors};
 use super::support::{Dist, Ended, NAME, ended, fixture, run, terrace};
 
 #[track_caller]
@@ -159,6 +159,24 @@ fn other_bytes_for_a_published_version_are_a_conflict() {
     let ended = publish(&registry, &dist).expect(4);
     assert_eq!(ended.json()["status"], "conflict");
     assert!(ended.errors().contains("other bytes"), "{ended:?}");
+}
+
+#[test]
+fn a_conflict_names_the_packages_that_differ() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    let different = "linux_amd64 has the sha256 aaaa and 7 bytes";
+    let conflict = errors(409, &["acme/hello 1.2.3 is already published", different]);
+    registry.fail("PUT", "/providers/", Fault::Answer(conflict));
+    let arguments = ["publish", "provider", &dist.path(), "--namespace", "acme"];
+    let message = run(&registry, &arguments).expect(4).errors();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let (_, mine) = message.split_once(". Of yours: ").unwrap();
+    assert!(
+        mine.starts_with("terraform-provider-hello_1.2.3_linux_amd64.zip has "),
+        "{message}"
+    );
+    assert!(!mine.contains("darwin"), "{message}");
 }
 
 #[test]
