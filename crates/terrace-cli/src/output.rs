@@ -79,7 +79,7 @@ impl Output {
     }
 
     /// Prints the end of several operations: a success, or a failure that also contains the successful
-    /// operations.
+    /// operations. Without any of these, `text` is empty.
     pub(crate) fn outcome(
         &self,
         text: String,
@@ -99,7 +99,7 @@ impl Output {
         Err(Failure::Several(Box::new(Several {
             worst,
             reasons,
-            lines: vec![text],
+            lines: vec![text].into_iter().filter(|it| !it.is_empty()).collect(),
             document,
         })))
     }
@@ -153,7 +153,10 @@ impl Output {
                 self.secrets.hide_in(&mut document);
                 self.print(&json_text(&document));
             }
-            Failure::Several(several) => self.print(&self.shown_lines(&several.lines)),
+            Failure::Several(several) if !several.lines.is_empty() => {
+                self.print(&self.shown_lines(&several.lines));
+            }
+            Failure::Several(_) => {}
             _ if self.json => self.print_failure(failure),
             _ => {}
         }

@@ -86,21 +86,30 @@ fn revoke(ids: &[TokenId], registry: &RegistryArguments, output: &Output) -> Res
         }
     }
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    let text = format!(
-        "{} revoked; this takes effect everywhere within a minute",
-        ids.join(", ")
-    );
-    let report = serde_json::json!({ "status": "ok", "revoked": ids, "unknown": unknown });
-    output.result(&[text], &report);
     // An operator in a hurry must not believe that a token is revoked if its ID was mistyped.
-    match unknown.as_slice() {
-        [] => Ok(()),
-        unknown => Err(Failure::refused(format!(
+    let known: Vec<&str> = ids
+        .iter()
+        .filter(|id| !unknown.contains(id))
+        .map(String::as_str)
+        .collect();
+    let text = match known.is_empty() {
+        true => String::new(),
+        false => format!(
+            "{} revoked; this takes effect everywhere within a minute",
+            known.join(", ")
+        ),
+    };
+    let report = serde_json::json!({ "revoked": ids, "unknown": unknown });
+    let mut reasons = Vec::new();
+    if !unknown.is_empty() {
+        reasons.push(format!(
             "the registry has no record of a token with the ID {}, and revoked the ID anyway: unless it belongs to \
              an OCI client or a CI job, check the ID",
             unknown.join(", ")
-        ))),
+        ));
     }
+    let worst = (!reasons.is_empty()).then(|| Failure::Refused(reasons.clone()));
+    output.outcome(text, report, worst, reasons)
 }
 
 /// Creates a token that replaces another one, and prints it alone.

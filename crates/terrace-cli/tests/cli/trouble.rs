@@ -115,6 +115,36 @@ fn what_the_registry_does_not_have_is_reported_without_doubts_about_the_registry
 }
 
 #[test]
+fn an_unknown_token_is_not_reported_as_revoked() {
+    let registry = Registry::start();
+    let (known, unknown) = ("0123456789abcdef", "fedcba9876543210");
+    let revoke = |ids: &[&str], more: &[&str]| {
+        for id in ids {
+            let body = serde_json::json!({ "id": id, "known": *id == known }).to_string();
+            registry.fail("DELETE", id, Fault::Answer(Response::new(200, body)));
+        }
+        let mut command = terrace(&[&["token", "revoke"], ids, more].concat());
+        command.env("TERRACE_URL", registry.url());
+        ended(command.env("TERRACE_TOKEN", TOKEN))
+    };
+    let one = revoke(&[unknown], &[]).expect(3);
+    assert_eq!((one.stdout.as_str(), one.stderr.lines().count()), ("", 1));
+    assert!(one.stderr.contains(unknown), "{one:?}");
+    let two = revoke(&[known, unknown], &[]).expect(3);
+    assert!(
+        two.stdout.starts_with(&format!("{known} revoked;")),
+        "{two:?}"
+    );
+    assert!(!two.stdout.contains(unknown), "{two:?}");
+    let json = revoke(&[known, unknown], &["--json"]).expect(3).json();
+    assert_eq!(json["unknown"], serde_json::json!([unknown]));
+    assert_eq!(json["revoked"], serde_json::json!([known, unknown]));
+    assert_eq!(json["status"], "refused");
+    let json = revoke(&[known], &["--json"]).expect(0).json();
+    assert_eq!(json["status"], "ok");
+}
+
+#[test]
 fn a_package_that_does_not_exist_is_not_shown() {
     for (address, list, hint) in [
         ("acme/vpc", "/v1/providers/acme/vpc/versions", true),
