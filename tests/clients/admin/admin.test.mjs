@@ -43,6 +43,9 @@ const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "
 /** Five releases, the keys, two status documents, a token; two links, a manifest and a tag. */
 const DOCUMENTS = 14;
 
+/** The same without the fact format, which an import compares first and does not count. */
+const IMPORTED = DOCUMENTS - 1;
+
 /** Runs `terrace admin` against a registry. */
 async function admin(registry, ...args) {
   const result = await run(cli, ["admin", ...args, "--json"], { env: { ...process.env, ...registry.env } });
@@ -160,13 +163,13 @@ inBothModes((mode) => {
 
   test("a registry imported from a copy gives the same answers", async (t) => {
     const imported = await does(copy, "import", directory);
-    assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: DOCUMENTS, unchanged: 0, sent: 16 });
+    assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: IMPORTED, unchanged: 0, sent: 16 });
     assert.deepEqual(await answers(copy), await answers(registry));
     for (const place of [registry, copy]) assert.equal((await place.request(REVOKED)).status, 410);
     assert.equal((await does(copy, "verify")).status, "ok");
     assert.deepEqual((await does(copy, "reindex")).rewritten, []);
     const again = await does(copy, "import", directory);
-    assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: DOCUMENTS, sent: 0 });
+    assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: IMPORTED, sent: 0 });
     // A copy of the copy differs only in its name and in the log, because each registry has its own.
     const second = scratch(t);
     await does(copy, "export", second);
