@@ -40,7 +40,7 @@ const STATUSES = [
 ];
 const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
 
-/** Five releases, the keys, two status documents, a token; two links, a manifest and a tag. */
+/** Five releases, the keys, two status documents, a token and the format; two links, a manifest and a tag. */
 const DOCUMENTS = 14;
 
 /** The same without the fact format, which an import compares first and does not count. */
