@@ -131,10 +131,10 @@ const ORIGIN_FORBIDS: &str = "an origin does not allow the download";
 const ORIGIN_UNAVAILABLE: &str = "the registry, its storage or an origin cannot be reached or does not respond; run the \
                                   command again";
 const NO_SUCH_KEY: &str = "the namespace has no such key";
-const NO_SUCH_KEY_OR_CHANGED: &str = "the namespace has no such key, or another request changed the status of the key at \
-                                      the same time; run the command again then";
-const NO_SUCH_PACKAGE_OR_TOO_MANY: &str = "the package or version does not exist, or too many versions of the package have \
-                                           a status; deprecate the package instead then";
+const NO_SUCH_KEY_OR_CHANGED: &str = "the namespace has no such key; or another request changed the status of the key at \
+                                      the same time: run the command again";
+const NO_SUCH_PACKAGE_OR_TOO_MANY: &str = "the package or version does not exist; or too many versions of the package have \
+                                           a status: deprecate the package instead";
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
