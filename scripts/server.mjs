@@ -19,6 +19,9 @@ const HOST = "127.0.0.1";
 const REQUEST_MS = 30_000;
 const PAUSE_MS = 250;
 
+/** How long a message about a wrong configuration is awaited, in milliseconds; it usually follows the response within one second. */
+const EXPLANATION_MS = 10_000;
+
 /** Creates the secrets of a local registry: the admin token, and the key pair of the simulated S3 endpoint. */
 export const newSecrets = () => ({
   adminToken: randomBytes(24).toString("base64url"),
@@ -207,12 +210,20 @@ async function firstAnswer(url, tls, { child, ended, stop, logged }, { logFile, 
     const answer = await waitWhileAtWork({ title: "`wrangler dev`", ready, group: child.pid, ended, logFile, say });
     if (answer.status === 200) return JSON.parse(answer.body);
     const message = `the registry answers ${answer.status} to discovery: ${answer.body}`;
+    await untilExplained(logFile);
     await stop();
     await logged;
     throw new CommandFailed(message, await configurationErrors(logFile), { logFile });
   } catch (error) {
     if (!(error instanceof NotReady)) throw error;
     throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { code: error.code, logFile });
+  }
+}
+
+/** Waits until the log has a message about the configuration: wrangler passes it on after the response, and not once it is stopped. */
+async function untilExplained(logFile) {
+  for (let waited = 0; waited < EXPLANATION_MS && !(await configurationErrors(logFile)); waited += PAUSE_MS) {
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
   }
 }
 
