@@ -233,11 +233,7 @@ impl Entry<'_> {
     }
 
     fn to_read(&self, pending: PendingRead) -> String {
-        let others = pending.others().iter();
-        let keys: Vec<String> = std::iter::once(pending.key())
-            .chain(others)
-            .map(IndexKey::to_string)
-            .collect();
+        let keys: Vec<String> = pending.keys().map(IndexKey::to_string).collect();
         let kind = kv::kind(pending.form());
         let (cache_seconds, takes_range) = (pending.cache_seconds(), pending.takes_range());
         let ticket = self.waiting.keep(Waiting::Read(pending));

@@ -178,6 +178,11 @@ pub(crate) fn look_up<S>(
 }
 
 impl PendingRead {
+    /// All keys of the read, which one operation reads.
+    pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
+        self.lookup.keys()
+    }
+
     /// The key of the index that decides whether there is anything to answer.
     pub fn key(&self) -> &IndexKey {
         &self.lookup.key

@@ -159,9 +159,7 @@ async fn read_indices<P: Host>(
         let first = indices.get(pending.key(), pending.form(), seconds).await?;
         return Ok(first.into());
     }
-    let keys: Vec<&IndexKey> = std::iter::once(pending.key())
-        .chain(pending.others())
-        .collect();
+    let keys: Vec<&IndexKey> = pending.keys().collect();
     let mut found = indices.get_all(&keys, seconds).await?.into_iter();
     Ok(ReadIndices {
         first: found.next().flatten(),

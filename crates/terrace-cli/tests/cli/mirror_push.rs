@@ -243,7 +243,7 @@ fn an_error_from_the_registry_is_reported_with_the_version() {
 }
 
 #[test]
-fn of_several_failures_the_exit_code_is_that_of_the_most_urgent() {
+fn the_exit_code_is_that_of_the_most_urgent_failure() {
     let registry = Registry::start();
     push(&registry, &versions(&["1.0.0"])).expect(0);
     let mirror = versions(&["1.1.0", "1.2.0", "1.3.0"]);

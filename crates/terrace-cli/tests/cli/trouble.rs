@@ -79,7 +79,7 @@ fn a_request_that_the_registry_rejects_is_not_retried() {
 }
 
 #[test]
-fn what_the_registry_does_not_have_is_reported_without_doubts_about_the_registry() {
+fn a_missing_thing_is_reported_without_doubts_about_the_registry() {
     for (arguments, method, path, reason) in [
         (
             &["release", "revoke", "acme/vpc/aws@9.9.9", "--reason", "x"] as &[&str],

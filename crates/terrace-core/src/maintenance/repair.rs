@@ -10,8 +10,6 @@ use crate::model::package::Package;
 use crate::storage::key::{FactKey, ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
-pub use super::garbage::{GarbageDocument, GarbageState};
-
 /// A section of a walk. A walk visits the sections one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {

@@ -224,7 +224,7 @@ mod tests {
     use crate::http::reply::Body;
 
     #[test]
-    fn what_discovery_tells_of_signing_in_is_what_signing_in_takes_7_1_7_2_7_3() {
+    fn discovery_describes_the_sign_in_that_is_implemented_7_1_7_2_7_3() {
         let reply: Reply<()> = discovery(true);
         let Body::Text(text) = reply.body else {
             panic!()

@@ -1,7 +1,7 @@
 //! `terrace admin gc`.
 //!
 //! The marks are read before the releases. So every archive that is removed was marked before the releases
-//! were read, and an hour earlier than that (`terrace_core::maintenance::repair` explains why this is
+//! were read, and an hour earlier than that (`terrace_core::maintenance::garbage` explains why this is
 //! enough).
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde_json::json;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::limits;
-use terrace_core::maintenance::repair::{GarbageDocument, GarbageState};
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::storage::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
 
 use super::loss::{has_old_archives, lost_entries, lost_releases};
