@@ -1,5 +1,5 @@
 // Runs the built Worker in workerd, with KV, R2 and R2's S3 endpoint simulated by wrangler.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -28,12 +28,20 @@ export const newSecrets = () => ({
   s3: { accessKeyId: randomBytes(16).toString("hex"), secretAccessKey: randomBytes(32).toString("hex") },
 });
 
-/** Returns a port that no program listens on at the moment. */
+/**
+ * The ports that `freePort` selects from. They are below the ephemeral ports of Linux (32,768 and above, `ip(7)`) and macOS
+ * (49,152 and above). The system gives an ephemeral port to any outgoing connection, at times before the registry listens on it.
+ */
+const PORTS = { from: 15_000, to: 32_000 };
+const PORT_ATTEMPTS = 100;
+
+/** Returns a random port that no program listens on at the moment. */
 export async function freePort() {
-  const server = await listen(0);
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
+  for (let attempt = 1; attempt <= PORT_ATTEMPTS; attempt += 1) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port was found between ${PORTS.from} and ${PORTS.to}: end the programs that listen there, and try again`);
 }
 
 /** Returns whether no program listens on `port`. */
