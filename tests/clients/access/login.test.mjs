@@ -30,6 +30,12 @@ const PEOPLE = {
 const ALLOW = "button[value=allow]";
 const REFUSE = "button[value=refuse]";
 
+/** Returns `false` if the client closed its listener before its answer was sent: it does that as soon as it has the code. */
+function closedEarly(error) {
+  if (!/net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)/.test(error.message)) throw error;
+  return false;
+}
+
 describe("login", { skip }, () => {
   const directory = scratch();
   let provider, browser;
@@ -104,8 +110,8 @@ describe("login", { skip }, () => {
       assert.match(asked, /Give your terminal a token\? You are signed in to 127\.0\.0\.1:\d+ as ann@acme\.example/);
       assert.match(asked, /read everything \(read\) publish and read the packages of acme \(publish:acme\)/);
       await page.click(ALLOW);
-      await page.waitForURL(/^http:\/\/localhost:100\d\d\/login\?/, { waitUntil: "domcontentloaded" });
-      assert.match(await textOf(page), /close this page|return to the terminal/i);
+      const isThere = await page.waitForURL(/^http:\/\/localhost:100\d\d\/login\?/, { waitUntil: "domcontentloaded" }).then(() => true, closedEarly);
+      if (isThere) assert.match(await textOf(page), /close this page|return to the terminal/i);
       await terminal.shows("Success!");
       assert.equal(await terminal.end(), 0);
       assert.match(terminal.screen, /(Terraform|OpenTofu) has obtained and saved an API token/);
