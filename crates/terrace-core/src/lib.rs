@@ -13,6 +13,7 @@
 pub mod api;
 pub mod auth;
 pub mod config;
+pub mod documentation;
 pub mod http;
 pub mod index;
 pub mod limits;

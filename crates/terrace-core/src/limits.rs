@@ -377,3 +377,23 @@ pub const GARBAGE_SECONDS: u64 = 3_600;
 /// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
 /// commit: the response is a 503, and the retry takes a new snapshot.
 pub const FENCE_SECONDS: u64 = 900;
+
+/// Maximum length of the name of a page of documentation: longer than the names of all public providers' pages.
+pub const PAGE_NAME_BYTES: usize = 128;
+
+/// Maximum size of one page of documentation, in bytes. Longer files are cut there, with a note: the limit of the
+/// public registry (<https://developer.hashicorp.com/terraform/registry/providers/docs#storage-limits>).
+pub const PAGE_BYTES: u32 = 500_000;
+
+/// Maximum number of pages of the documentation of one version: the limit of the public registry (`tfplugindocs`,
+/// `RegistryMaximumNumberOfFiles`).
+pub const DOCUMENTATION_PAGES: usize = 2_000;
+
+/// Maximum size of the head of a documentation archive, inflated. The navigation of 2,000 pages has about 400 KB, the
+/// details of the largest public modules with all their README texts have as much. An index holds it, and it is parsed
+/// in wasm.
+pub const DOCUMENTATION_HEAD_BYTES: usize = 2 * 1024 * 1024;
+
+/// Maximum size of a documentation archive. The documentation of the largest public provider has 10 MB before
+/// compression.
+pub const DOCUMENTATION_BYTES: u64 = 64 * 1024 * 1024;

@@ -1,0 +1,258 @@
+//! The head of a documentation archive.
+
+use serde::{Deserialize, Serialize};
+
+use super::module::ModuleDetails;
+use super::page::Member;
+use super::provider::ProviderDetails;
+use crate::limits;
+use crate::model::package::Package;
+
+/// The schema of the heads written here.
+const SCHEMA: u32 = 1;
+
+/// The first member of a documentation archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    schema: u32,
+    /// The details of the module or the provider.
+    #[serde(flatten)]
+    pub contents: Contents,
+    /// Notes for readers: about files that were cut, skipped or unreadable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The details of a module or a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Contents {
+    /// The details of a module.
+    Module(ModuleDetails),
+    /// The navigation of a provider.
+    Provider(ProviderDetails),
+}
+
+/// The reason why the first member of an archive is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum HeadError {
+    /// It is too long.
+    #[error("the head of the documentation has {0} bytes, at most {max} are allowed", max = limits::DOCUMENTATION_HEAD_BYTES)]
+    TooLong(usize),
+    /// It is not JSON of this shape.
+    #[error("the head of the documentation is not valid: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It was written by a newer version of the command.
+    #[error(
+        "the head of the documentation has schema {0}, but this version of Terrace reads only schema {SCHEMA}: use the version of the terrace command that belongs to this registry"
+    )]
+    Schema(u32),
+    /// It describes a provider instead of a module, or a module instead of a provider.
+    #[error("the documentation is that of a {found}, but {address} is a {expected}")]
+    Kind {
+        /// The kind of the documentation.
+        found: &'static str,
+        /// The address of the package.
+        address: String,
+        /// The kind of the package.
+        expected: &'static str,
+    },
+    /// There are too many pages.
+    #[error("the documentation has {0} pages, at most {max} are allowed", max = limits::DOCUMENTATION_PAGES)]
+    TooManyPages(usize),
+    /// A page is outside the archive, or too long.
+    #[error("the page {0:?} of the documentation is outside the archive, or longer than {max} bytes", max = limits::PAGE_BYTES)]
+    Page(String),
+}
+
+impl Head {
+    /// Creates the head of these contents.
+    pub fn new(contents: Contents, notes: Vec<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            contents,
+            notes,
+        }
+    }
+
+    /// Parses the inflated first member of an archive for a version of `package`. `available` is the number of bytes
+    /// after the member.
+    ///
+    /// # Errors
+    /// The reason why the archive is not accepted.
+    pub fn parse(bytes: &[u8], package: &Package, available: u64) -> Result<Self, HeadError> {
+        if bytes.len() > limits::DOCUMENTATION_HEAD_BYTES {
+            return Err(HeadError::TooLong(bytes.len()));
+        }
+        let head: Self = serde_json::from_slice(bytes)?;
+        if head.schema != SCHEMA {
+            return Err(HeadError::Schema(head.schema));
+        }
+        let found = match head.contents {
+            Contents::Module(_) => "module",
+            Contents::Provider(_) => "provider",
+        };
+        let expected = match package {
+            Package::Module(_) => "module",
+            Package::Provider(_) | Package::Mirrored(_) => "provider",
+        };
+        if found != expected {
+            let address = package.address();
+            return Err(HeadError::Kind {
+                found,
+                address,
+                expected,
+            });
+        }
+        let members: Vec<(String, Member)> = head.members().collect();
+        if members.len() > limits::DOCUMENTATION_PAGES {
+            return Err(HeadError::TooManyPages(members.len()));
+        }
+        match members
+            .into_iter()
+            .find(|(_, member)| !member.is_within(available))
+        {
+            Some((name, _)) => Err(HeadError::Page(name)),
+            None => Ok(head),
+        }
+    }
+
+    /// Returns the names and places of all pages.
+    fn members(&self) -> Box<dyn Iterator<Item = (String, Member)> + '_> {
+        match &self.contents {
+            Contents::Module(module) => Box::new(
+                module
+                    .files()
+                    .map(|page| (page.name.to_string(), page.member)),
+            ),
+            Contents::Provider(provider) => {
+                let pages = provider.pages.iter();
+                Box::new(pages.map(|page| (format!("{}/{}", page.kind, page.name), page.member)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documentation::{DocumentationKind, Page, ProviderPage};
+    use crate::pinned::assert_pinned;
+    use proptest::prelude::*;
+
+    fn module() -> Package {
+        Package::Module("acme/vpc/aws".parse().unwrap())
+    }
+
+    fn provider() -> Package {
+        Package::Provider("acme/widget".parse().unwrap())
+    }
+
+    fn page(offset: u64, length: u32) -> ProviderPage {
+        ProviderPage {
+            kind: DocumentationKind::Resource,
+            name: "widget".parse().unwrap(),
+            title: "acme_widget".to_owned(),
+            subcategory: None,
+            description: None,
+            member: Member {
+                offset,
+                length,
+                size: 5,
+            },
+            is_truncated: false,
+            is_generated: false,
+        }
+    }
+
+    fn navigation(pages: Vec<ProviderPage>) -> String {
+        let details = ProviderDetails {
+            pages,
+            symbols: Vec::new(),
+        };
+        let head = Head::new(Contents::Provider(details), Vec::new());
+        serde_json::to_string(&head).unwrap()
+    }
+
+    #[test]
+    fn a_head_is_parsed_as_written() {
+        let mut details = ModuleDetails::default();
+        details.root.readme = Some("# VPC\n".to_owned());
+        let head = Head::new(Contents::Module(details), vec!["a note".to_owned()]);
+        let text = serde_json::to_string(&head).unwrap();
+        assert_pinned(
+            &text,
+            r##"{"schema":1,"kind":"module","root":{"readme":"# VPC\n"},"notes":["a note"]}"##,
+        );
+        assert_eq!(Head::parse(text.as_bytes(), &module(), 0).unwrap(), head);
+        assert_pinned(
+            &navigation(vec![page(0, 10)]),
+            r#"{"schema":1,"kind":"provider","pages":[{"kind":"resources","name":"widget","title":"acme_widget","offset":0,"length":10,"size":5}]}"#,
+        );
+    }
+
+    #[test]
+    fn documentation_of_another_kind_of_package_is_rejected() {
+        let error = Head::parse(navigation(Vec::new()).as_bytes(), &module(), 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the documentation is that of a provider, but acme/vpc/aws is a module"
+        );
+    }
+
+    #[test]
+    fn a_page_outside_the_archive_is_rejected() {
+        let text = navigation(vec![page(0, 10)]);
+        assert!(Head::parse(text.as_bytes(), &provider(), 10).is_ok());
+        assert!(
+            matches!(Head::parse(text.as_bytes(), &provider(), 9), Err(HeadError::Page(name)) if name == "resources/widget")
+        );
+    }
+
+    #[test]
+    fn too_many_pages_are_rejected() {
+        let pages = vec![page(0, 10); limits::DOCUMENTATION_PAGES + 1];
+        let error = Head::parse(navigation(pages).as_bytes(), &provider(), 10).unwrap_err();
+        assert!(matches!(error, HeadError::TooManyPages(2_001)), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_an_example_is_a_page_too() {
+        let member = Member {
+            offset: 5,
+            length: 10,
+            size: 5,
+        };
+        let name = "main.tf".parse().unwrap();
+        let file = Page {
+            name,
+            member,
+            is_truncated: false,
+        };
+        let text = format!(
+            r#"{{"schema":1,"kind":"module","root":{{}},"examples":[{{"name":"simple","files":[{}]}}]}}"#,
+            serde_json::to_string(&file).unwrap()
+        );
+        assert!(Head::parse(text.as_bytes(), &module(), 15).is_ok());
+        assert!(matches!(
+            Head::parse(text.as_bytes(), &module(), 14),
+            Err(HeadError::Page(_))
+        ));
+    }
+
+    #[test]
+    fn a_head_of_a_newer_schema_is_rejected() {
+        let text = navigation(Vec::new()).replace("\"schema\":1", "\"schema\":2");
+        assert!(matches!(
+            Head::parse(text.as_bytes(), &provider(), 0),
+            Err(HeadError::Schema(2))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = Head::parse(&bytes, &module(), 100);
+        }
+    }
+}
