@@ -20,8 +20,11 @@
 //! the second was sent, and a writer lives until its check. A writer that dies between its write and its check
 //! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it.
 
+pub mod about;
+pub mod catalog;
 mod described;
 mod expected;
+pub mod overview;
 
 use serde::Serialize;
 

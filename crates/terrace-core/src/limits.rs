@@ -397,3 +397,31 @@ pub const DOCUMENTATION_HEAD_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum size of a documentation archive. The documentation of the largest public provider has 10 MB before
 /// compression.
 pub const DOCUMENTATION_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Number of changes of a version's documentation that its document remembers.
+pub const DOCUMENTATION_HISTORY: usize = 10;
+
+/// Maximum length of a licence identifier (SPDX).
+pub const LICENSE_BYTES: usize = 100;
+
+/// Maximum length of a package's line in the metadata of its card: the limit of R2 for all metadata of an object is
+/// 8,192 bytes (<https://developers.cloudflare.com/r2/platform/limits/>), and a page of a listing holds 1,000 of them.
+pub const CARD_BYTES: usize = 2_048;
+
+/// Maximum length of a description in the catalogue.
+pub const CATALOG_DESCRIPTION_BYTES: usize = 300;
+
+/// Maximum number of inputs of a module in the catalogue.
+pub const CATALOG_INPUTS: usize = 20;
+
+/// Number of packages that the catalogue lists as the newest.
+pub const CATALOG_NEWEST: usize = 200;
+
+/// Maximum length of a part of the merged catalogue, in bytes. It is held in wasm memory: about 25,000 packages.
+pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
+
+/// Maximum number of parts of the merged catalogue: one operation reads them ([`KEYS_OF_READ`]).
+pub const CATALOG_PARTS: usize = KEYS_OF_READ;
+
+/// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
+pub const CATALOG_SECONDS: u32 = 60;

@@ -10,6 +10,7 @@ pub mod address;
 pub mod name;
 pub mod oci;
 pub mod own_hosts;
+pub mod owner;
 pub mod package;
 pub mod package_hash;
 pub mod platform;

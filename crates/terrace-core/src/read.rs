@@ -471,11 +471,14 @@ impl Lookup {
         let message = match self.requested_key.as_ref().unwrap_or(&self.key) {
             IndexKey::Versions(package)
             | IndexKey::MirrorVersions(package)
+            | IndexKey::Overview(package)
             | IndexKey::Tags(package) => {
                 let (kind, address) = (kind(package), package.address());
                 format!("this registry has no {kind} {address}")
             }
-            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+            IndexKey::Version(package, version)
+            | IndexKey::About(package, version)
+            | IndexKey::Tag(package, version) => {
                 let (kind, address) = (kind(package), package.address());
                 format!("this registry has no version {version} of {kind} {address}")
             }
@@ -484,7 +487,12 @@ impl Lookup {
                 let digest = Digest::Sha256(*digest);
                 format!("{kind} {address} has no content with the digest {digest}")
             }
-            IndexKey::Revocations => "this registry has no such path: check the URL".to_owned(),
+            IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
+                format!("this registry has no packages of {owner}")
+            }
+            IndexKey::Revocations | IndexKey::MergedCatalog(_) => {
+                "this registry has no such path: check the URL".to_owned()
+            }
             IndexKey::Pushed(index) => {
                 let repository = index.repository();
                 match index {

@@ -8,6 +8,7 @@
 //! The values of indices ([`crate::index`]) and every read or write.
 
 pub mod archive_url;
+pub mod documentation;
 pub mod format;
 pub mod index_document;
 pub mod key;

@@ -21,13 +21,14 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
     match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
+        | IndexKey::Overview(package)
         | IndexKey::Tags(package) => version_lists(ctx, package).await,
-        IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
-            match releases::find(ctx, package, version).await? {
-                Some(release) => version_indices(ctx, key, &release).await,
-                None => Ok(()),
-            }
-        }
+        IndexKey::Version(package, version)
+        | IndexKey::About(package, version)
+        | IndexKey::Tag(package, version) => match releases::find(ctx, package, version).await? {
+            Some(release) => version_indices(ctx, key, &release).await,
+            None => Ok(()),
+        },
         IndexKey::Content(package, digest) => {
             match expected_indices::release_with(ctx, package, *digest).await? {
                 Some(release) => version_indices(ctx, key, &release).await,
@@ -36,6 +37,8 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         }
         IndexKey::Pushed(index) => pushed_index_refresh::refresh(ctx, index).await,
         IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
+        // The repair writes them.
+        IndexKey::Catalog(_) | IndexKey::Symbols(_) | IndexKey::MergedCatalog(_) => Ok(()),
     }
 }
 

@@ -83,6 +83,7 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
     let document = match key {
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
+        | IndexKey::Overview(package)
         | IndexKey::Tags(package) => {
             let at_origin = puller::refresh_if_due(ctx, package).await;
             let lists = expected_indices::version_lists(ctx, package).await?;
@@ -106,7 +107,9 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
                 (expected, Ok(_)) => expected.map(|(_, document)| document),
             }
         }
-        IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+        IndexKey::Version(package, version)
+        | IndexKey::About(package, version)
+        | IndexKey::Tag(package, version) => {
             let release = match releases::find(ctx, package, version).await? {
                 Some(release) => Some(release),
                 None => puller::fetch(ctx, package, version).await?,
@@ -120,8 +123,11 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
             expected_indices::content(ctx, package, *digest).await?
         }
         IndexKey::Pushed(index) => pushed_contents::index(ctx, index).await?,
-        // No route leads to this index.
-        IndexKey::Revocations => None,
+        // No route leads to these indices.
+        IndexKey::Revocations
+        | IndexKey::Catalog(_)
+        | IndexKey::Symbols(_)
+        | IndexKey::MergedCatalog(_) => None,
     };
     Ok(MadeIndex {
         document,

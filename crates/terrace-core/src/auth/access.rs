@@ -5,15 +5,14 @@
 //! not to exist.
 
 mod document;
-mod owner;
 mod revocation;
 mod scope;
 mod seal;
 mod throttle;
 mod token;
 
+pub use crate::model::owner::{Owner, OwnerError, OwnerPattern};
 pub use document::TokenDocument;
-pub use owner::{Owner, OwnerError, OwnerPattern};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealError, SealKey, SealKeys, Sealable};

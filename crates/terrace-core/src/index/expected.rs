@@ -40,13 +40,20 @@ impl ExpectedIndices {
         match key {
             IndexKey::Versions(Package::Mirrored(_))
             | IndexKey::MirrorVersions(Package::Module(_)) => false,
-            IndexKey::Versions(_) | IndexKey::MirrorVersions(_) | IndexKey::Tags(_) => {
-                !self.is_empty()
+            IndexKey::Versions(_)
+            | IndexKey::MirrorVersions(_)
+            | IndexKey::Tags(_)
+            | IndexKey::Overview(_) => !self.is_empty(),
+            IndexKey::Version(_, version) | IndexKey::About(_, version) => {
+                self.versions.contains_key(version)
             }
-            IndexKey::Version(_, version) => self.versions.contains_key(version),
             IndexKey::Tag(_, version) => self.versions.get(version).is_some_and(|it| *it),
             IndexKey::Content(_, digest) => self.contents.contains(&beginning(*digest)),
-            IndexKey::Pushed(_) | IndexKey::Revocations => true,
+            IndexKey::Pushed(_)
+            | IndexKey::Revocations
+            | IndexKey::Catalog(_)
+            | IndexKey::Symbols(_)
+            | IndexKey::MergedCatalog(_) => true,
         }
     }
 }

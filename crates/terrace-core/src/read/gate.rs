@@ -111,13 +111,16 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
         // No route reads it.
-        IndexKey::Revocations => Owner::of_namespace(""),
+        IndexKey::Revocations | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Version(package, _)
         | IndexKey::Tags(package)
         | IndexKey::Tag(package, _)
-        | IndexKey::Content(package, _) => Owner::of(package),
+        | IndexKey::Content(package, _)
+        | IndexKey::Overview(package)
+        | IndexKey::About(package, _) => Owner::of(package),
+        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => owner.clone(),
         IndexKey::Pushed(index) => providers.owner(index.repository()),
     }
 }

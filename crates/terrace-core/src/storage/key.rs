@@ -6,6 +6,7 @@
 //! ├── archives/{sha256}.tar.gz
 //! ├── archives/{sha256}.SHA256SUMS                              the signed text of a provider release
 //! ├── archives/{sha256}.sig                                     its binary signature
+//! ├── archives/{sha256}.docs                                    the documentation of a version
 //! ├── incoming/{sha256 of the release}.{sha256}.{extension}     a staged upload: an archive from a caller that may not read everything stored
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
 //! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap, as platforms are added
@@ -27,6 +28,12 @@
 //! ├── changes/revocations
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
 //! ├── repair/cursor                                             the position of the periodic repair, by compare-and-swap
+//! ├── docs/providers/hosted/{namespace}/{type}/{version}        the documentation of a version, by compare-and-swap; metadata: its archive
+//! ├── docs/providers/{hostname}/{namespace}/{type}/{version}
+//! ├── docs/modules/{namespace}/{name}/{system}/{version}
+//! ├── cards/{owner}/{package}                                   a package's line in the catalogue, a function of other facts; metadata: the line
+//! ├── changes/catalog/{owner}                                   rewritten after each change to a card of the owner
+//! ├── changes/merged-catalog                                    rewritten after each change to any card
 //! ├── garbage/{sha256}.{extension}                              marks an archive for removal, by compare-and-swap
 //! └── oci/                                                      pushed content; a repository's name cannot contain `:`
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
@@ -46,7 +53,10 @@
 //! ├── providers/{hostname}/{namespace}/{type}/version/{version}
 //! ├── modules/{namespace}/{name}/{system}/versions
 //! ├── modules/{namespace}/{name}/{system}/version/{version}
-//! ├── for each of these, the indices of its OCI repository:
+//! ├── for each of these packages and versions, for people:
+//! │   ├── …/overview                                            the versions, with their dates and statuses
+//! │   └── …/about/{version}                                     everything about one version, with its documentation
+//! ├── for each of them, the indices of its OCI repository:
 //! │   ├── …/tags                                                the list of tags, streamed
 //! │   ├── …/tag/{version}                                       the manifest of a version, streamed
 //! │   └── …/sha256/{digest}                                     a manifest, streamed; for a zip, that it exists
@@ -54,6 +64,9 @@
 //! ├── oci/{repository}:tag:{tag}
 //! ├── oci/{repository}:manifest:{digest}
 //! ├── oci/{repository}:blob:{digest}
+//! ├── catalog/{owner}                                           the packages of an owner
+//! ├── symbols/{owner}                                           the resources and functions of an owner's providers
+//! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
 //! └── revocations                                               all revoked tokens
 //! ```
 //!
@@ -68,6 +81,7 @@ use crate::model::address::MirroredAddress;
 use crate::model::name::Namespace;
 use crate::model::oci::UploadId;
 use crate::model::oci::{Digest, RepositoryName, Tag};
+use crate::model::owner::Owner;
 use crate::model::package::Package;
 use crate::model::package::PulledPackage;
 use crate::model::token_id::TokenId;
@@ -111,6 +125,14 @@ pub enum FactKey {
     RepairCursor,
     /// The mark of an unreferenced archive that may be removed.
     Garbage(ArchiveKey),
+    /// The documentation of a version. It may be stored before the release, and changes.
+    Documentation(Package, Version),
+    /// The entry of a package in the catalogue: a function of its releases, its status and its documentation.
+    Card(Package),
+    /// The change marker of an owner's cards.
+    OwnerChange(Owner),
+    /// The change marker of all cards.
+    CatalogChange,
     /// A document about a repository that clients push to.
     Pushed(PushedFact),
 }
@@ -139,6 +161,8 @@ pub enum Lease {
     Versions(MirroredAddress),
     /// The signed documents of a version.
     Release(MirroredAddress, Version),
+    /// The catalogue of all owners.
+    Catalog,
     /// The bytes of a package. Identified by the package and not by its digest: otherwise a provider that
     /// lists another provider's digest could block that provider's fetches.
     Package(Box<PulledPackage>),
@@ -163,6 +187,16 @@ pub enum IndexKey {
     Pushed(PushedIndex),
     /// The list of all revoked tokens.
     Revocations,
+    /// The versions of a package, with their dates and statuses.
+    Overview(Package),
+    /// Everything about one version, with its documentation.
+    About(Package, Version),
+    /// The packages of an owner.
+    Catalog(Owner),
+    /// The symbols of the providers of an owner.
+    Symbols(Owner),
+    /// A part of the catalogue of all owners, with their symbols; the first has the number 1.
+    MergedCatalog(u8),
 }
 
 /// A key in KV about pushed content.
@@ -191,6 +225,11 @@ impl IndexKey {
             Self::Content(package, digest) => Self::Content(package.hidden(), digest),
             Self::Pushed(index) => Self::Pushed(index.hidden()),
             Self::Revocations => Self::Revocations,
+            Self::Overview(package) => Self::Overview(package.hidden()),
+            Self::About(package, version) => Self::About(package.hidden(), version),
+            Self::Catalog(_) => Self::Catalog(Owner::hidden()),
+            Self::Symbols(_) => Self::Symbols(Owner::hidden()),
+            Self::MergedCatalog(part) => Self::MergedCatalog(part),
         }
     }
 }
@@ -216,6 +255,16 @@ impl FactKey {
     /// Returns the prefix of the keys of all releases of a namespace's hosted providers, and of no other key.
     pub fn releases_in(namespace: &Namespace) -> String {
         format!("releases/providers/hosted/{namespace}/")
+    }
+
+    /// Returns the prefix of the keys of the documentation of all versions of a package, and of no other key.
+    pub fn documentation_of(package: &Package) -> String {
+        format!("{DOCUMENTATION}{package}/")
+    }
+
+    /// Returns the prefix of the keys of all cards of an owner, and of no other key.
+    pub fn cards_of(owner: &Owner) -> String {
+        format!("{CARDS}{owner}/")
     }
 
     /// Parses the version in a key that starts with [`FactKey::releases_of`].
@@ -247,6 +296,12 @@ pub const FORMAT: &str = "format";
 
 /// Prefix of the keys of all releases, and of no other key.
 pub const RELEASES: &str = "releases/";
+
+/// Prefix of the keys of all documents about documentation, and of no other key.
+pub const DOCUMENTATION: &str = "docs/";
+
+/// Prefix of the keys of all cards, and of no other key.
+pub const CARDS: &str = "cards/";
 
 /// Prefix of the keys of all documents about pulled providers, and of no other key.
 pub const ORIGINS: &str = "origins/";
@@ -304,6 +359,7 @@ impl fmt::Display for FactKey {
             Self::Lease(Lease::Release(address, version)) => {
                 write!(f, "leases/releases/{address}/{version}")
             }
+            Self::Lease(Lease::Catalog) => f.write_str("leases/catalog"),
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
             Self::Status(package) => write!(f, "standings/{package}"),
             Self::Audit(number) => write!(f, "{AUDIT}{number:012}"),
@@ -314,6 +370,14 @@ impl fmt::Display for FactKey {
             Self::Format => f.write_str(FORMAT),
             Self::RepairCursor => f.write_str("repair/cursor"),
             Self::Garbage(archive) => write!(f, "{GARBAGE}{}", archive.file_name()),
+            Self::Documentation(package, version) => {
+                write!(f, "{}{version}", Self::documentation_of(package))
+            }
+            Self::Card(package) => {
+                write!(f, "{}{package}", Self::cards_of(&Owner::of(package)))
+            }
+            Self::OwnerChange(owner) => write!(f, "changes/catalog/{owner}"),
+            Self::CatalogChange => f.write_str("changes/merged-catalog"),
             Self::Pushed(fact) => fact.fmt(f),
         }
     }
@@ -358,6 +422,11 @@ impl fmt::Display for IndexKey {
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
             Self::Revocations => f.write_str("revocations"),
             Self::Pushed(index) => index.fmt(f),
+            Self::Overview(package) => write!(f, "{package}/overview"),
+            Self::About(package, version) => write!(f, "{package}/about/{version}"),
+            Self::Catalog(owner) => write!(f, "catalog/{owner}"),
+            Self::Symbols(owner) => write!(f, "symbols/{owner}"),
+            Self::MergedCatalog(part) => write!(f, "merged-catalog/{part}"),
         }
     }
 }

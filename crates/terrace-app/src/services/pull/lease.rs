@@ -107,6 +107,7 @@ fn seconds_of(lease: &Lease) -> u32 {
     match lease {
         Lease::Versions(_) | Lease::Release(..) => DOCUMENTS_SECONDS,
         Lease::Package(_) => BYTES_SECONDS,
+        Lease::Catalog => limits::CATALOG_SECONDS,
     }
 }
 

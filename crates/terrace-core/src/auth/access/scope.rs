@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::owner::{Owner, OwnerError, OwnerPattern};
 use crate::limits;
+use crate::model::owner::{Owner, OwnerError, OwnerPattern};
 use terrace_base::sort;
 
 /// A single scope.

@@ -74,14 +74,17 @@ pub enum ArchiveKind {
     Shasums,
     /// A binary detached OpenPGP signature.
     Signature,
+    /// The documentation of a version: see [`crate::documentation`].
+    Documentation,
 }
 
 impl ArchiveKind {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Archive(ArchiveFormat::Zip),
         Self::Archive(ArchiveFormat::TarGz),
         Self::Shasums,
         Self::Signature,
+        Self::Documentation,
     ];
 
     /// Returns the extension of the key, after the dot. go-getter unpacks a module by it (clients.md 4.1).
@@ -90,6 +93,7 @@ impl ArchiveKind {
             Self::Archive(format) => format.extension(),
             Self::Shasums => "SHA256SUMS",
             Self::Signature => "sig",
+            Self::Documentation => "docs",
         }
     }
 
@@ -99,6 +103,8 @@ impl ArchiveKind {
             Self::Archive(format) => format.content_type(),
             Self::Shasums => "text/plain; charset=utf-8",
             Self::Signature => "application/pgp-signature",
+            // Not `application/gzip`: a proxy might inflate it.
+            Self::Documentation => "application/octet-stream",
         }
     }
 }

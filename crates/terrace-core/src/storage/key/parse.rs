@@ -1,17 +1,19 @@
 //! Parses stored keys, only in their canonical spelling, so that each key has exactly one text.
 
 use super::{
-    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, FORMAT, FactKey, GARBAGE, IndexKey, ORIGINS,
-    PushedFact, PushedIndex, RELEASES, REVOCATIONS, STAGED, TOKENS, UPLOADS,
+    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, CARDS, DOCUMENTATION, FORMAT, FactKey, GARBAGE,
+    IndexKey, ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, STAGED, TOKENS, UPLOADS,
 };
 use crate::model::oci::{Digest, RepositoryName, Tag};
+use crate::model::owner::Owner;
 use crate::model::package::Package;
 
-/// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, and
-/// temporary documents.
-pub const NOT_EXPORTED: [&str; 11] = [
+/// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, temporary
+/// documents, and functions of other facts.
+pub const NOT_EXPORTED: [&str; 12] = [
     ARCHIVES,
     "audit-head",
+    CARDS,
     "changes/",
     GARBAGE,
     STAGED,
@@ -36,6 +38,11 @@ impl FactKey {
             let (package, version) = rest.rsplit_once('/')?;
             let package = Package::parse_key(package)?;
             return Some(Self::Release(package, version.parse().ok()?));
+        }
+        if let Some(rest) = text.strip_prefix(DOCUMENTATION) {
+            let (package, version) = rest.rsplit_once('/')?;
+            let package = Package::parse_key(package)?;
+            return Some(Self::Documentation(package, version.parse().ok()?));
         }
         if let Some(rest) = text.strip_prefix("oci/") {
             return read_pushed(rest).map(Self::Pushed);
@@ -91,7 +98,11 @@ impl FactKey {
             | Self::AuditHead
             | Self::RevocationChange
             | Self::RepairCursor
-            | Self::Garbage(_) => false,
+            | Self::Garbage(_)
+            | Self::Documentation(..)
+            | Self::Card(_)
+            | Self::OwnerChange(_)
+            | Self::CatalogChange => false,
         }
     }
 
@@ -116,7 +127,8 @@ impl FactKey {
             | Self::Audit(_)
             | Self::Token(_)
             | Self::Revocation(_)
-            | Self::Format => true,
+            | Self::Format
+            | Self::Documentation(..) => true,
             Self::Change(_)
             | Self::Written(_)
             | Self::Lease(_)
@@ -124,7 +136,11 @@ impl FactKey {
             | Self::AuditHead
             | Self::RevocationChange
             | Self::RepairCursor
-            | Self::Garbage(_) => false,
+            | Self::Garbage(_)
+            // The repair creates it again.
+            | Self::Card(_)
+            | Self::OwnerChange(_)
+            | Self::CatalogChange => false,
             Self::Pushed(fact) => match fact {
                 PushedFact::Link(..)
                 | PushedFact::Manifest(..)
@@ -171,12 +187,20 @@ impl IndexKey {
         if text == Self::Revocations.to_string() {
             return Some(Self::Revocations);
         }
+        let (first, whole) = text.split_once('/')?;
+        match first {
+            "catalog" => return Owner::parse_key(whole).map(Self::Catalog),
+            "symbols" => return Owner::parse_key(whole).map(Self::Symbols),
+            "merged-catalog" => return whole.parse().ok().map(Self::MergedCatalog),
+            _ => {}
+        }
         let (rest, last) = text.rsplit_once('/')?;
         if let Some(package) = Package::parse_key(rest) {
             return match last {
                 "versions" => Some(Self::Versions(package)),
                 "mirror" => Some(Self::MirrorVersions(package)),
                 "tags" => Some(Self::Tags(package)),
+                "overview" => Some(Self::Overview(package)),
                 _ => None,
             };
         }
@@ -185,6 +209,7 @@ impl IndexKey {
         match kind {
             "version" => Some(Self::Version(package, last.parse().ok()?)),
             "tag" => Some(Self::Tag(package, last.parse().ok()?)),
+            "about" => Some(Self::About(package, last.parse().ok()?)),
             "sha256" => Some(Self::Content(package, last.parse().ok()?)),
             _ => None,
         }
@@ -198,8 +223,14 @@ impl IndexKey {
             | Self::Tags(package)
             | Self::Version(package, _)
             | Self::Tag(package, _)
-            | Self::Content(package, _) => Some(package),
-            Self::Pushed(_) | Self::Revocations => None,
+            | Self::Content(package, _)
+            | Self::Overview(package)
+            | Self::About(package, _) => Some(package),
+            Self::Pushed(_)
+            | Self::Revocations
+            | Self::Catalog(_)
+            | Self::Symbols(_)
+            | Self::MergedCatalog(_) => None,
         }
     }
 }

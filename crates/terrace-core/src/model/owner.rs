@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
-use crate::model::name::Hostname;
+use crate::model::name::{Hostname, Namespace};
 use crate::model::package::Package;
 
 /// The owner of a package: `acme`, the namespace of packages published here, or `registry.example.com/acme`,
@@ -45,6 +45,20 @@ impl Owner {
             Some(second) if first.contains('.') => Self(format!("{first}/{second}")),
             _ => Self(first.to_owned()),
         }
+    }
+
+    /// Parses an owner in its canonical text, as in a key: `acme` or `registry.example.com/acme`, in lower case.
+    pub fn parse_key(text: &str) -> Option<Self> {
+        let pattern: OwnerPattern = text.parse().ok()?;
+        // A hostname alone owns nothing.
+        let is_owner = pattern.0 == text && (text.contains('/') || !text.contains('.'));
+        is_owner.then(|| Self(text.to_owned()))
+    }
+
+    /// Returns an owner that has no packages, for lookups of hidden packages.
+    #[must_use]
+    pub fn hidden() -> Self {
+        Self::of_namespace(Namespace::hidden().as_str())
     }
 
     /// Returns the owner of a namespace.
@@ -120,6 +134,24 @@ mod tests {
     fn a_mirrored_package_belongs_to_a_namespace_of_another_host() {
         let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         assert_eq!(Owner::of(&package).to_string(), "registry.example.com/acme");
+    }
+
+    #[test]
+    fn an_owner_is_parsed_from_its_canonical_text_only() {
+        for text in ["acme", "a-b_c", "registry.example.com/acme"] {
+            assert_eq!(Owner::parse_key(text), Some(Owner(text.to_owned())));
+        }
+        for text in [
+            "",
+            "Acme",
+            "registry.example.com",
+            "A.example/acme",
+            "a.b/c/d",
+            "acme/widget",
+            "acme/",
+        ] {
+            assert_eq!(Owner::parse_key(text), None, "{text}");
+        }
     }
 
     #[test]

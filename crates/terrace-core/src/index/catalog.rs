@@ -1,0 +1,438 @@
+//! The catalogue: packages and symbols, each on a line of its own, so that a search reads lines and parses only those
+//! that match.
+//!
+//! ```text
+//! catalog/{owner}            a line for each package
+//! symbols/{owner}            a line for each symbol
+//! merged-catalog/{number}    a header, lines of packages, an empty line, lines of symbols
+//! ```
+//!
+//! A line is a JSON array, which contains no names of fields that a search could match.
+
+use serde::{Deserialize, Serialize};
+
+use crate::documentation::{DocumentationKind, PageName};
+use crate::limits;
+use crate::model::package::Package;
+use crate::model::status::ReleaseState;
+use crate::model::version::Version;
+use crate::storage::index_document::IndexDocument;
+use terrace_base::json;
+use terrace_base::time::UnixTime;
+
+/// A package in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogLine {
+    /// The package.
+    pub package: Package,
+    /// The newest version that can be installed, or, without one, the newest.
+    pub latest: Version,
+    /// The time of its publish; `None` if it is unknown.
+    pub published_at: Option<UnixTime>,
+    /// The number of versions.
+    pub versions: u32,
+    /// The status of the package, or, without one, of its latest version.
+    pub state: Option<ReleaseState>,
+    /// Whether the latest version has documentation.
+    pub is_documented: bool,
+    /// The description, on one line, of at most [`limits::CATALOG_DESCRIPTION_BYTES`].
+    pub description: String,
+    /// The names of some inputs of a module.
+    pub inputs: Vec<String>,
+}
+
+/// A symbol in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogSymbol {
+    /// Its kind.
+    pub kind: DocumentationKind,
+    /// Its whole name, such as `acme_widget`.
+    pub name: String,
+    /// The provider that has it.
+    pub package: Package,
+    /// The newest documented version of the provider.
+    pub version: Version,
+    /// The page that describes it.
+    pub page: Option<PageName>,
+}
+
+/// The stored form of a [`CatalogLine`].
+#[derive(Serialize, Deserialize)]
+struct Line(
+    String,
+    Version,
+    Option<UnixTime>,
+    u32,
+    Option<ReleaseState>,
+    u8,
+    String,
+    Vec<String>,
+);
+
+/// The stored form of a [`CatalogSymbol`].
+#[derive(Serialize, Deserialize)]
+struct SymbolLine(DocumentationKind, String, String, Version, Option<PageName>);
+
+/// The first line of a part of the merged catalogue.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergedHeader {
+    /// The number of parts.
+    pub parts: u8,
+    /// The lines of the packages that were published last, the newest first; only in the first part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub newest: Vec<String>,
+}
+
+impl CatalogLine {
+    /// Returns the line as it is stored.
+    pub fn to_line(&self) -> String {
+        json::to_string(&Line(
+            self.package.to_string(),
+            self.latest.clone(),
+            self.published_at,
+            self.versions,
+            self.state,
+            u8::from(self.is_documented),
+            self.description.clone(),
+            self.inputs.clone(),
+        ))
+    }
+
+    /// Parses a stored line; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let Line(package, latest, published_at, versions, state, documented, description, inputs) =
+            serde_json::from_str(text).ok()?;
+        Some(Self {
+            package: Package::parse_key(&package)?,
+            latest,
+            published_at,
+            versions,
+            state,
+            is_documented: documented != 0,
+            description,
+            inputs,
+        })
+    }
+
+    /// Returns the line for the metadata of an object, which is ASCII, of at most [`limits::CARD_BYTES`]. If it is
+    /// longer, it has fewer inputs, and then no description.
+    pub fn to_metadata(&self) -> String {
+        let mut line = self.clone();
+        loop {
+            let text = in_ascii(&line.to_line());
+            if text.len() <= limits::CARD_BYTES {
+                return text;
+            }
+            if line.inputs.pop().is_none() {
+                line.description.clear();
+            }
+        }
+    }
+}
+
+impl CatalogSymbol {
+    /// Returns the line as it is stored.
+    pub fn to_line(&self) -> String {
+        json::to_string(&SymbolLine(
+            self.kind,
+            self.name.clone(),
+            self.package.to_string(),
+            self.version.clone(),
+            self.page.clone(),
+        ))
+    }
+
+    /// Parses a stored line; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let SymbolLine(kind, name, package, version, page) = serde_json::from_str(text).ok()?;
+        Some(Self {
+            kind,
+            name,
+            package: Package::parse_key(&package)?,
+            version,
+            page,
+        })
+    }
+}
+
+/// Returns JSON with all characters outside ASCII escaped.
+fn in_ascii(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            escaped.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    escaped
+}
+
+/// Returns the index of an owner's packages. The order of the lines does not matter.
+pub fn catalog(lines: &[CatalogLine]) -> IndexDocument {
+    IndexDocument::new(sorted(lines.iter().map(CatalogLine::to_line)).join("\n"))
+}
+
+/// Returns the index of an owner's symbols. Their order does not matter.
+pub fn symbols(symbols: &[CatalogSymbol]) -> IndexDocument {
+    IndexDocument::new(sorted(symbols.iter().map(CatalogSymbol::to_line)).join("\n"))
+}
+
+fn sorted(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<String> = lines.collect();
+    terrace_base::sort::sort_by(&mut lines, Ord::cmp);
+    lines
+}
+
+/// Returns the parts of the merged catalogue, each at most [`limits::CATALOG_PART_BYTES`] long. The order of the
+/// arguments does not matter. Packages that do not fit into [`limits::CATALOG_PARTS`] parts are left out, after all
+/// symbols.
+pub fn merged(packages: &[CatalogLine], symbols: &[CatalogSymbol]) -> Vec<IndexDocument> {
+    let mut parts = vec![Part::default()];
+    for line in sorted(packages.iter().map(CatalogLine::to_line)) {
+        if !add(&mut parts, line, |part| &mut part.packages) {
+            break;
+        }
+    }
+    for line in sorted(symbols.iter().map(CatalogSymbol::to_line)) {
+        if !add(&mut parts, line, |part| &mut part.symbols) {
+            break;
+        }
+    }
+    let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
+    let mut newest = newest(packages);
+    let document = |part: Part| {
+        let header = MergedHeader {
+            parts: count,
+            newest: std::mem::take(&mut newest),
+        };
+        let header = json::to_string(&header);
+        let Part {
+            packages, symbols, ..
+        } = part;
+        IndexDocument::new(format!(
+            "{header}\n{}\n\n{}",
+            packages.join("\n"),
+            symbols.join("\n")
+        ))
+    };
+    parts.into_iter().map(document).collect()
+}
+
+/// A part of the merged catalogue.
+#[derive(Default)]
+struct Part {
+    packages: Vec<String>,
+    symbols: Vec<String>,
+    bytes: usize,
+}
+
+/// Adds a line to the last part, or to a new one; returns `false` if there is no room.
+fn add(parts: &mut Vec<Part>, line: String, lines: fn(&mut Part) -> &mut Vec<String>) -> bool {
+    let needed = line.len() + 1;
+    let is_full = parts
+        .last()
+        .is_none_or(|part| part.bytes + needed > limits::CATALOG_PART_BYTES);
+    if is_full {
+        if parts.len() >= limits::CATALOG_PARTS {
+            return false;
+        }
+        parts.push(Part::default());
+    }
+    if let Some(part) = parts.last_mut() {
+        part.bytes += needed;
+        lines(part).push(line);
+    }
+    true
+}
+
+/// Returns the lines of the packages that were published last.
+fn newest(packages: &[CatalogLine]) -> Vec<String> {
+    let mut dated: Vec<&CatalogLine> = packages
+        .iter()
+        .filter(|line| line.published_at.is_some())
+        .collect();
+    terrace_base::sort::sort_by(&mut dated, |one, other| {
+        let key = |line: &CatalogLine| {
+            (
+                std::cmp::Reverse(line.published_at),
+                line.package.to_string(),
+            )
+        };
+        key(one).cmp(&key(other))
+    });
+    dated.truncate(limits::CATALOG_NEWEST);
+    dated.into_iter().map(CatalogLine::to_line).collect()
+}
+
+/// The text of a part of the merged catalogue, or of one owner's, as sections of lines.
+#[derive(Debug, Clone, Copy)]
+pub struct CatalogText<'t> {
+    /// The lines of packages.
+    pub packages: &'t str,
+    /// The lines of symbols.
+    pub symbols: &'t str,
+}
+
+impl<'t> CatalogText<'t> {
+    /// Splits a part of the merged catalogue; `None` for any other text.
+    pub fn of_part(text: &'t str) -> Option<(MergedHeader, Self)> {
+        let (header, rest) = text.split_once('\n')?;
+        let header = serde_json::from_str(header).ok()?;
+        let (packages, symbols) = rest.split_once("\n\n")?;
+        Some((header, Self { packages, symbols }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+    use proptest::prelude::*;
+
+    fn line(name: &str, published_at: u64) -> CatalogLine {
+        CatalogLine {
+            package: Package::Module(format!("acme/{name}/aws").parse().unwrap()),
+            latest: "1.2.0".parse().unwrap(),
+            published_at: Some(UnixTime(published_at)),
+            versions: 3,
+            state: None,
+            is_documented: true,
+            description: "A network".to_owned(),
+            inputs: vec!["cidr".to_owned()],
+        }
+    }
+
+    fn symbol(name: &str) -> CatalogSymbol {
+        CatalogSymbol {
+            kind: DocumentationKind::Resource,
+            name: format!("acme_{name}"),
+            package: Package::Provider("acme/acme".parse().unwrap()),
+            version: "1.0.0".parse().unwrap(),
+            page: name.parse().ok(),
+        }
+    }
+
+    #[test]
+    fn the_lines_are_pinned() {
+        let deprecated = CatalogLine {
+            state: Some(ReleaseState::Deprecated),
+            ..line("vpc", 1_700_000_000)
+        };
+        assert_pinned(
+            &deprecated.to_line(),
+            r#"["modules/acme/vpc/aws","1.2.0",1700000000,3,"deprecated",1,"A network",["cidr"]]"#,
+        );
+        assert_eq!(CatalogLine::parse(&deprecated.to_line()), Some(deprecated));
+        assert_pinned(
+            &symbol("widget").to_line(),
+            r#"["resources","acme_widget","providers/hosted/acme/acme","1.0.0","widget"]"#,
+        );
+        assert_eq!(
+            CatalogSymbol::parse(&symbol("widget").to_line()),
+            Some(symbol("widget"))
+        );
+    }
+
+    #[test]
+    fn the_metadata_of_a_card_is_short_and_ascii() {
+        let mut long = line("vpc", 1);
+        long.description = "é😀".repeat(limits::CARD_BYTES / 30);
+        long.inputs = vec!["a_long_name_of_an_input".repeat(4); 30];
+        let text = long.to_metadata();
+        assert!(
+            text.is_ascii() && text.len() <= limits::CARD_BYTES,
+            "{}",
+            text.len()
+        );
+        let parsed = CatalogLine::parse(&text).unwrap();
+        assert_eq!(parsed.description, long.description);
+        assert!(parsed.inputs.len() < 30);
+        long.description = "é".repeat(limits::CARD_BYTES);
+        let parsed = CatalogLine::parse(&long.to_metadata()).unwrap();
+        assert_eq!((parsed.description.as_str(), parsed.inputs.len()), ("", 0));
+    }
+
+    #[test]
+    fn a_merged_catalogue_has_every_package_and_symbol() {
+        let packages = [line("b", 2), line("a", 3), line("c", 1)];
+        let parts = merged(&packages, &[symbol("y"), symbol("x")]);
+        let (header, text) = CatalogText::of_part(&parts[0].text).unwrap();
+        assert_eq!((parts.len(), header.parts), (1, 1));
+        let newest: Vec<CatalogLine> = header
+            .newest
+            .iter()
+            .filter_map(|it| CatalogLine::parse(it))
+            .collect();
+        assert_eq!(newest, [line("a", 3), line("b", 2), line("c", 1)]);
+        let found: Vec<CatalogLine> = text
+            .packages
+            .lines()
+            .filter_map(CatalogLine::parse)
+            .collect();
+        assert_eq!(found, [line("a", 3), line("b", 2), line("c", 1)]);
+        let found: Vec<CatalogSymbol> = text
+            .symbols
+            .lines()
+            .filter_map(CatalogSymbol::parse)
+            .collect();
+        assert_eq!(found, [symbol("x"), symbol("y")]);
+    }
+
+    #[test]
+    fn an_empty_catalogue_has_one_part() {
+        let parts = merged(&[], &[]);
+        let (header, text) = CatalogText::of_part(&parts[0].text).unwrap();
+        assert_eq!(
+            header,
+            MergedHeader {
+                parts: 1,
+                newest: Vec::new()
+            }
+        );
+        assert_eq!(
+            (text.packages.lines().count(), text.symbols.lines().count()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn a_large_catalogue_is_split_into_parts() {
+        let mut large = line("vpc", 1);
+        large.description = "x".repeat(1_000_000);
+        let packages = vec![large; 20];
+        let parts = merged(&packages, &[]);
+        assert_eq!(parts.len(), 3);
+        let count = |part: &IndexDocument| {
+            CatalogText::of_part(&part.text)
+                .unwrap()
+                .1
+                .packages
+                .lines()
+                .count()
+        };
+        assert_eq!(parts.iter().map(count).sum::<usize>(), 20);
+        let header =
+            |part: &IndexDocument| CatalogText::of_part(&part.text).unwrap().0.newest.len();
+        assert_eq!(parts.iter().map(header).collect::<Vec<_>>(), [20, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(?s).{0,200}") {
+            let _ = CatalogText::of_part(&text);
+            let _ = CatalogLine::parse(&text);
+            let _ = CatalogSymbol::parse(&text);
+        }
+
+        #[test]
+        fn a_description_is_parsed_as_written(description in "\\PC{0,200}") {
+            let line = CatalogLine { description, inputs: Vec::new(), ..line("vpc", 1) };
+            prop_assert_eq!(CatalogLine::parse(&line.to_line()), Some(line.clone()));
+            prop_assert_eq!(CatalogLine::parse(&in_ascii(&line.to_line())), Some(line));
+        }
+    }
+}

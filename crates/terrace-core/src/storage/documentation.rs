@@ -1,0 +1,187 @@
+//! The fact that a version has documentation, and which.
+//!
+//! The document changes, by compare-and-swap: documentation can be corrected without a new version. It may be stored
+//! before the release, so that the publish writes every index once. Its object's metadata names the archive, so that one
+//! listing finds all archives in use.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::storage::key::{ArchiveKey, ArchiveKind};
+use terrace_base::digest::Sha256;
+use terrace_base::json;
+use terrace_base::time::UnixTime;
+
+/// The schema of the documents written here.
+const SCHEMA: u32 = 1;
+
+/// The metadata name of the archive's digest.
+pub const ARCHIVE: &str = "archive";
+
+/// The documentation of a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentationDocument {
+    schema: u32,
+    /// The number of this state, from 1. It distinguishes states with the same archive.
+    pub sequence: u64,
+    /// The archive.
+    #[serde(flatten)]
+    pub archive: DocumentationArchive,
+    /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`].
+    pub history: Vec<DocumentationChange>,
+}
+
+/// A documentation archive, as its publisher describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentationArchive {
+    /// The digest of the archive.
+    pub sha256: Sha256,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The length of its first member, in bytes.
+    pub head_length: u64,
+    /// The licence of the documentation, as an SPDX identifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
+    /// The page that it was taken from, for another registry's provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// A change of documentation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentationChange {
+    /// The archive from then on.
+    pub archive: Sha256,
+    /// The time of the change.
+    pub at: UnixTime,
+    /// The name of the caller who made it.
+    pub by: String,
+}
+
+/// Reasons why a stored document does not describe documentation of this schema.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentationError {
+    /// The document is not JSON of this shape.
+    #[error("not a document about documentation: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The document was written by a newer Terrace.
+    #[error(
+        "the document about documentation has schema {0}, but this version of Terrace reads only schema {SCHEMA}"
+    )]
+    Schema(u32),
+}
+
+impl DocumentationDocument {
+    /// Returns the state after `archive` became the documentation, at first or in place of `earlier`.
+    pub fn after(
+        earlier: Option<Self>,
+        archive: DocumentationArchive,
+        at: UnixTime,
+        by: String,
+    ) -> Self {
+        let (sequence, earlier) = earlier.map_or((0, Vec::new()), |it| (it.sequence, it.history));
+        let change = DocumentationChange {
+            archive: archive.sha256,
+            at,
+            by,
+        };
+        let mut history = vec![change];
+        history.extend(earlier);
+        history.truncate(limits::DOCUMENTATION_HISTORY);
+        Self {
+            schema: SCHEMA,
+            sequence: sequence + 1,
+            archive,
+            history,
+        }
+    }
+
+    /// Parses a stored document.
+    ///
+    /// # Errors
+    /// The reason why it is not one.
+    pub fn from_document(bytes: &[u8]) -> Result<Self, DocumentationError> {
+        let document: Self = serde_json::from_slice(bytes)?;
+        if document.schema != SCHEMA {
+            return Err(DocumentationError::Schema(document.schema));
+        }
+        Ok(document)
+    }
+
+    /// Returns the document as it is stored.
+    pub fn to_document(&self) -> String {
+        json::to_string(self)
+    }
+
+    /// Returns the metadata of its object.
+    pub fn metadata(&self) -> Vec<(&'static str, String)> {
+        vec![(ARCHIVE, self.archive.sha256.to_string())]
+    }
+}
+
+impl DocumentationArchive {
+    /// The key under which its bytes are stored.
+    pub fn archive_key(&self) -> ArchiveKey {
+        ArchiveKey {
+            digest: self.sha256,
+            kind: ArchiveKind::Documentation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+
+    fn archive(byte: u8) -> DocumentationArchive {
+        DocumentationArchive {
+            sha256: Sha256::from_bytes([byte; 32]),
+            size: 100,
+            head_length: 40,
+            license: Some("MPL-2.0".to_owned()),
+            origin: None,
+        }
+    }
+
+    fn changed(earlier: Option<DocumentationDocument>, byte: u8) -> DocumentationDocument {
+        DocumentationDocument::after(earlier, archive(byte), UnixTime(7), "root".to_owned())
+    }
+
+    #[test]
+    fn the_document_is_pinned() {
+        let document = changed(None, 0);
+        let digest = Sha256::from_bytes([0; 32]);
+        assert_pinned(
+            &document.to_document(),
+            &format!(
+                r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"license":"MPL-2.0","history":[{{"archive":"{digest}","at":7,"by":"root"}}]}}"#
+            ),
+        );
+        let read = DocumentationDocument::from_document(document.to_document().as_bytes());
+        assert_eq!(read.unwrap(), document);
+    }
+
+    #[test]
+    fn the_history_keeps_the_newest_changes() {
+        let mut document = None;
+        for byte in 0..20 {
+            document = Some(changed(document, byte));
+        }
+        let document = document.unwrap();
+        assert_eq!(document.sequence, 20);
+        assert_eq!(document.history.len(), limits::DOCUMENTATION_HISTORY);
+        assert_eq!(document.history[0].archive, Sha256::from_bytes([19; 32]));
+        assert_eq!(document.history[9].archive, Sha256::from_bytes([10; 32]));
+    }
+
+    #[test]
+    fn a_document_of_a_newer_schema_is_rejected() {
+        let text = changed(None, 0)
+            .to_document()
+            .replace("\"schema\":1", "\"schema\":2");
+        let error = DocumentationDocument::from_document(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, DocumentationError::Schema(2)), "{error}");
+    }
+}
