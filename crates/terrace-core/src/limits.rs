@@ -39,6 +39,18 @@ pub const FILENAME_BYTES: usize = 255;
 /// take 3.5 of them.
 pub const SOURCE_BYTES: usize = 255;
 
+/// Lengths of a full commit ID, in hexadecimal digits: of SHA-1 and of SHA-256
+/// (<https://git-scm.com/docs/hash-function-transition>).
+pub const COMMIT_DIGITS: [usize; 2] = [40, 64];
+
+/// Maximum length of a recorded claim of a job's token. GitHub's `workflow_ref`, the longest one, has a
+/// repository, a path and a ref.
+pub const CLAIM_BYTES: usize = 512;
+
+/// Maximum size of all recorded claims of a job's token, as JSON. They are part of the token that the
+/// registry issues, which travels in a header ([`TOKEN_BYTES`]), and of the release.
+pub const PROVENANCE_BYTES: usize = 1_024;
+
 /// Maximum size of a published archive. A presigned upload is a single PUT, which R2 limits to 4.995 GiB
 /// (<https://developers.cloudflare.com/r2/platform/limits/>).
 pub const ARCHIVE_BYTES: u64 = 4_995 * 1024 * 1024 * 1024 / 1000;
@@ -78,7 +90,8 @@ pub const SCOPES: usize = 20;
 /// Maximum length of the name of a token, in bytes.
 pub const TOKEN_NAME_BYTES: usize = 100;
 
-/// Maximum length of a token, in bytes: 20 scopes with the longest hostnames and namespaces, in base64.
+/// Maximum length of a token, in bytes: 20 scopes with the longest hostnames and namespaces, and the claims of
+/// a job ([`PROVENANCE_BYTES`]), in base64.
 pub const TOKEN_BYTES: usize = 12_288;
 
 /// Allowed lifetime of an expiring token, in seconds: one minute to ten years.

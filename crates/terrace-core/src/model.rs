@@ -7,6 +7,7 @@
 //! Storage ([`crate::storage`]) and the wire formats of protocols.
 
 pub mod address;
+pub mod commit;
 pub mod name;
 pub mod oci;
 pub mod own_hosts;
@@ -15,6 +16,7 @@ pub mod package;
 pub mod package_hash;
 pub mod platform;
 pub mod protocol_version;
+pub mod provenance;
 pub mod shasums;
 pub mod source;
 pub mod status;

@@ -6,11 +6,13 @@ use terrace_core::auth::login::{Challenge, Port, TerminalState, Verifier};
 use terrace_core::http::request_line::ClientProduct;
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::commit::CommitId;
 use terrace_core::model::name::{Hostname, Namespace};
 use terrace_core::model::package::Package;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::protocol_version::ProtocolVersion;
+use terrace_core::model::provenance::ClaimText;
 use terrace_core::model::source::SourceUrl;
 use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::subdir::Subdir;
@@ -39,6 +41,8 @@ pub fn names(data: &[u8]) {
     round_trip::<Sha256>(text);
     round_trip::<PackageHash>(text);
     round_trip::<SourceUrl>(text);
+    round_trip::<CommitId>(text);
+    round_trip::<ClaimText>(text);
     round_trip::<KeyId>(text);
     // An archive's key is written with its prefix, but parsed from its file name.
     if let Ok(archive) = text.parse::<ArchiveKey>() {

@@ -3,6 +3,7 @@
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Scopes, Token, TokenKeys, TokenName};
+use terrace_core::model::provenance::Provenance;
 use terrace_core::model::token_id::TokenId;
 
 use crate::{NOW, OPEN, configured, round_trip, text};
@@ -16,6 +17,12 @@ pub fn token(data: &[u8]) {
     let mut lines = text.split('\n');
     let mut next = || lines.next().unwrap_or_default();
     let (id, name, scopes, expires) = (next(), next(), next(), next());
+    let provenance = serde_json::from_str::<Provenance>(next()).ok();
+    let provenance = provenance.and_then(|it| it.to_text());
+    if let Some(text) = &provenance {
+        let job = text.parse().expect("a written text");
+        assert_eq!(job.to_text().as_ref(), Some(text));
+    }
     round_trip::<Scopes>(scopes);
     round_trip::<TokenId>(id);
     if let (Ok(id), Ok(name), Ok(scopes)) = (
@@ -30,6 +37,7 @@ pub fn token(data: &[u8]) {
             scopes,
             expires,
             is_of_previous: false,
+            provenance,
         };
         let written = keys.write(&token);
         if written.len() <= terrace_core::limits::TOKEN_BYTES {

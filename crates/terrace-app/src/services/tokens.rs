@@ -55,6 +55,7 @@ pub(crate) async fn make<P: Host>(
         scopes: document.scopes.clone(),
         expires: document.expires,
         is_of_previous: false,
+        provenance: None,
     };
     let Some(keys) = ctx.config.access.keys() else {
         return Err(Problem::no_token().into());

@@ -20,6 +20,7 @@ pub(crate) fn written(scopes: &str) -> String {
         scopes: scopes.parse().unwrap(),
         expires: Some(NOW.plus(600)),
         is_of_previous: false,
+        provenance: None,
     };
     registry().keys().unwrap().write(&token)
 }

@@ -23,6 +23,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::http::problem::Problem;
+use crate::model::provenance::Provenance;
 use crate::model::token_id::TokenId;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
@@ -236,6 +237,14 @@ impl Caller {
         }
     }
 
+    /// Returns the verified claims of the job that the caller is; `None` for every other caller.
+    pub fn provenance(&self) -> Option<Provenance> {
+        match self {
+            Self::Bearer(token) => token.provenance.as_ref()?.parse(),
+            Self::Anonymous | Self::Root => None,
+        }
+    }
+
     /// Returns the caller's name for logs and documents.
     pub fn name(&self) -> String {
         match self {
@@ -294,6 +303,7 @@ mod tests {
             scopes: scopes.parse().unwrap(),
             expires: None,
             is_of_previous: false,
+            provenance: None,
         }
     }
 

@@ -23,6 +23,7 @@ pub use error::ExchangeError;
 use serde::Serialize;
 
 use crate::auth::access::{Scopes, Token, TokenName};
+use crate::auth::oidc;
 use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -144,7 +145,8 @@ impl ExchangeRequest {
     }
 }
 
-/// Creates the token for a job with these claims. It expires no later than the job's own token.
+/// Creates the token for a job with these claims, the most important of which it contains. It expires no later
+/// than the job's own token.
 ///
 /// # Errors
 /// If the job's token is accepted only because of clock tolerance: no token can be issued for it.
@@ -166,6 +168,7 @@ pub fn token_for(
         name: TokenName::shortened("job", claims.subject()),
         scopes,
         expires: Some(expires),
+        provenance: oidc::provenance(claims).and_then(|it| it.to_text()),
     })
 }
 

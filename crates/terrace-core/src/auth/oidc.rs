@@ -1,8 +1,8 @@
 //! Grants for tokens of other issuers: the operator's rules for CI jobs and for people.
 //!
 //! # In scope
-//! [`TrustedPublishers`] for CI jobs, [`LoginRules`] for people, and the hosts to which requests for an
-//! issuer may go ([`issuer_guard`]).
+//! [`TrustedPublishers`] for CI jobs, [`LoginRules`] for people, the claims that a job's releases record
+//! ([`provenance()`]), and the hosts to which requests for an issuer may go ([`issuer_guard`]).
 //!
 //! # Out of scope
 //! Verification that a token is genuine, meant for this registry and valid now: [`terrace_jose`].
@@ -14,6 +14,7 @@ mod error;
 pub mod limits;
 mod login;
 mod pattern;
+mod provenance;
 mod rule;
 mod rule_error;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod trusted;
 pub use error::GrantError;
 pub use login::LoginRules;
 pub use pattern::{ClaimPattern, PatternError};
+pub use provenance::provenance;
 pub use rule::Grant;
 pub use rule_error::{RuleError, RulesError};
 pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};

@@ -43,6 +43,7 @@ impl OciTokenAnswer {
                     scopes: Scopes::new(vec![Scope::Admin]).ok()?,
                     expires: Some(longest),
                     is_of_previous: false,
+                    provenance: None,
                 };
                 (keys?.write(&token), longest)
             }
@@ -79,6 +80,7 @@ pub fn challenge(origin: &str) -> String {
 mod tests {
     use super::*;
     use crate::auth::access::{Access, AccessTokenError, CredentialsError, ReadPolicy};
+    use crate::model::provenance::tests::provenance;
     use terrace_base::secret::Secret;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -115,6 +117,7 @@ mod tests {
             scopes: "publish:acme".parse().unwrap(),
             expires: Some(NOW.plus(60)),
             is_of_previous: false,
+            provenance: provenance().to_text(),
         };
         let answer = given(&Caller::Bearer(Box::new(token.clone())));
         assert_eq!(answer.expires_in, 60);

@@ -4,7 +4,8 @@
 //! terrace_{id}.{claims}.{mac}.{checksum}
 //!
 //! id        16 hexadecimal digits
-//! claims    base64url of three lines: the expiry, as seconds since 1970 or empty; the scopes; the name
+//! claims    base64url of three lines: the expiry, as seconds since 1970 or empty; the scopes; the name. In a
+//!           job's token, a fourth line has the verified claims of the job. Further lines are ignored
 //! mac       base64url of HMAC-SHA-256 over everything before it, with a key derived from the admin token
 //! checksum  8 hexadecimal digits of SHA-256 over everything before it: distinguishes typos from forgeries
 //! ```
@@ -17,6 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::scope::Scopes;
 use crate::limits;
+use crate::model::provenance::ProvenanceText;
 use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
 use terrace_base::mac::{MacKey, hmac};
@@ -45,6 +47,8 @@ pub struct Token {
     /// Whether it was issued under the previous admin token: tokens issued in exchange for it become invalid
     /// with it.
     pub is_of_previous: bool,
+    /// The verified claims of the job that it was issued to; `None` for other tokens.
+    pub provenance: Option<ProvenanceText>,
 }
 
 /// The keys that issue tokens and verify them.
@@ -99,9 +103,15 @@ impl TokenKeys {
             scopes,
             expires,
             is_of_previous,
+            provenance,
         } = token;
         let expires = expires.map(|time| time.0.to_string()).unwrap_or_default();
-        let claims = URL_SAFE_NO_PAD.encode(format!("{expires}\n{scopes}\n{name}"));
+        let mut claims = format!("{expires}\n{scopes}\n{name}");
+        if let Some(provenance) = provenance {
+            claims.push('\n');
+            claims.push_str(provenance.as_str());
+        }
+        let claims = URL_SAFE_NO_PAD.encode(claims);
         let signed = format!("{TOKEN_PREFIX}{id}.{claims}");
         let key = match self.previous.as_ref() {
             Some(previous) if *is_of_previous => previous,
@@ -165,6 +175,7 @@ fn parse(signed: &str) -> Option<Token> {
             seconds => Some(UnixTime(seconds.parse().ok()?)),
         },
         is_of_previous: false,
+        provenance: lines.next().and_then(ProvenanceText::of_line),
     })
 }
 
@@ -235,6 +246,7 @@ terrace_base::text_serde!(TokenName);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::provenance::tests::provenance;
     use proptest::prelude::*;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -250,6 +262,14 @@ mod tests {
             scopes: "read publish:acme".parse().unwrap(),
             expires: Some(NOW),
             is_of_previous: false,
+            provenance: None,
+        }
+    }
+
+    fn of_job() -> Token {
+        Token {
+            provenance: provenance().to_text(),
+            ..token()
         }
     }
 
@@ -270,6 +290,65 @@ mod tests {
         };
         let text = keys().write(&for_ever);
         assert_eq!(keys().read(&text, || UnixTime(u64::MAX)), Ok(for_ever));
+    }
+
+    #[test]
+    fn a_token_of_a_job_has_its_verified_claims() {
+        let text = keys().write(&of_job());
+        let read = keys().read(&text, || NOW).unwrap();
+        assert_eq!(read, of_job());
+        assert_eq!(read.provenance.unwrap().parse(), Some(provenance()));
+    }
+
+    /// Reads the claims of a token as the versions did that knew three lines.
+    fn three_lines(text: &str) -> [String; 3] {
+        let claims = text.split('.').nth(1).unwrap();
+        let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+        let mut lines = claims.split('\n').map(str::to_owned);
+        [(); 3].map(|()| lines.next().unwrap())
+    }
+
+    #[test]
+    fn a_token_of_a_job_is_read_by_the_rules_of_the_layout_with_three_lines() {
+        let of_job = three_lines(&keys().write(&of_job()));
+        assert_eq!(of_job, three_lines(&keys().write(&token())));
+        assert_eq!(of_job, ["1800000000", "read publish:acme", "ci of acme"]);
+    }
+
+    #[test]
+    fn further_lines_of_a_token_are_ignored() {
+        let claims = URL_SAFE_NO_PAD.encode("\nread\nci\n\nx");
+        let signed = format!("terrace_0123456789abcdef.{claims}");
+        let mac = URL_SAFE_NO_PAD.encode(keys().newest.sign(signed.as_bytes()));
+        let whole = format!("{signed}.{mac}");
+        let text = format!("{whole}.{}", checksum(&whole));
+        assert_eq!(keys().read(&text, || NOW).unwrap().provenance, None);
+    }
+
+    #[test]
+    fn the_longest_token_of_a_job_is_within_the_limit() {
+        let scope = |number: usize| {
+            let host = format!("{number:02}{}", ".a1234567".repeat(27));
+            let namespace = "n".repeat(limits::NAME_BYTES);
+            format!("publish:{host}/{namespace}")
+        };
+        let scopes: Vec<String> = (0..limits::SCOPES).map(scope).collect();
+        let mut provenance = provenance();
+        provenance.workflow = "w".repeat(limits::CLAIM_BYTES).parse().ok();
+        let spare = limits::PROVENANCE_BYTES - provenance.to_text().unwrap().as_str().len();
+        let reference = "r".repeat(spare + "refs/tags/v1.2.3".len());
+        provenance.reference = reference.parse().ok();
+        let provenance = provenance.to_text().unwrap();
+        assert_eq!(provenance.as_str().len(), limits::PROVENANCE_BYTES);
+        let longest = Token {
+            name: "x".repeat(limits::TOKEN_NAME_BYTES).parse().unwrap(),
+            scopes: scopes.join(" ").parse().unwrap(),
+            provenance: Some(provenance),
+            ..token()
+        };
+        let text = keys().write(&longest);
+        assert!(text.len() <= limits::TOKEN_BYTES, "{}", text.len());
+        assert_eq!(keys().read(&text, || NOW), Ok(longest));
     }
 
     #[test]
@@ -299,9 +378,12 @@ mod tests {
             panic!()
         };
         let more = URL_SAFE_NO_PAD.encode("\nadmin\nci of acme");
+        let job = three_lines(&text).join("\n") + "\n{\"issuer\":\"https://ci.example\"}";
+        let job = URL_SAFE_NO_PAD.encode(job);
         let sum = |text: String| format!("{text}.{}", checksum(&text));
         for forged in [
             sum(format!("{head}.{more}.{mac}")),
+            sum(format!("{head}.{job}.{mac}")),
             sum(format!("terrace_0000000000000000.{claims}.{mac}")),
             sum(format!(
                 "{head}.{claims}.{}",

@@ -5,4 +5,5 @@ mod claim_forgeries;
 mod forge;
 mod no_panic;
 mod people;
+mod provenance;
 mod rules;
