@@ -249,7 +249,7 @@ where
     };
     let change = action
         .is_audited
-        .then(|| AuditedChange::new(ctx, caller.name(), &request, &body));
+        .then(|| AuditedChange::new(ctx, &caller, &request, &body));
     let call = Call {
         caller,
         origin: request.origin().to_owned(),

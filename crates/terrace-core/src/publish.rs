@@ -16,6 +16,7 @@ use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
 use crate::model::name::ProviderType;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
+use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
@@ -124,6 +125,8 @@ pub enum Plan {
         /// Whether the steps contain a commit: of a new release, or of additions to a mirrored one. Otherwise
         /// they only rebuild indices.
         commits: bool,
+        /// The job that published the release first, if it was a job with a verified identity.
+        provenance: Option<Provenance>,
         /// Warnings for the publisher.
         warnings: Vec<String>,
     },
@@ -208,6 +211,20 @@ impl ExpectedArchive {
 }
 
 impl Publication {
+    /// Returns the publication as that of a job, whose verified claims the release records. Without a job, it
+    /// is unchanged. Neither they nor the source are compared with those of an existing release.
+    #[must_use]
+    pub fn by_job(self, job: Option<Provenance>) -> Self {
+        let Some(job) = job else {
+            return self;
+        };
+        match self {
+            Self::Provider(provider) => Self::Provider(provider.by_job(job)),
+            Self::Mirror(mirror) => Self::Mirror(mirror.by_job(job)),
+            Self::Module(module) => Self::Module(module.by_job(job)),
+        }
+    }
+
     /// The package of which a version is published.
     pub fn package(&self) -> Package {
         match self {
@@ -347,6 +364,7 @@ impl Publication {
                     return Plan::Execute {
                         steps: indexing(&release),
                         commits: false,
+                        provenance: release.provenance().cloned(),
                         warnings: Vec::new(),
                     };
                 }
@@ -408,6 +426,7 @@ impl Publication {
                 Plan::Execute {
                     steps,
                     commits: true,
+                    provenance: release.provenance().cloned(),
                     warnings,
                 }
             }

@@ -35,7 +35,7 @@ pub(crate) async fn provider<P: Host>(
     let body: ProviderBody = json::parse_publication(&call.body)?;
     let publication =
         ProviderPublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-    publish(ctx, &call, &Publication::Provider(publication)).await
+    publish(ctx, &call, Publication::Provider(publication)).await
 }
 
 pub(crate) async fn mirrored<P: Host>(
@@ -57,7 +57,7 @@ pub(crate) async fn mirrored<P: Host>(
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
     let key = publication.signing_key().cloned();
     let address = publication.address.clone();
-    let outcome = publish(ctx, &call, &Publication::Mirror(publication)).await?;
+    let outcome = publish(ctx, &call, Publication::Mirror(publication)).await?;
     if let Some(key) = key.filter(|_| outcome.reply.status != 202) {
         origins::trust_key(ctx, &address, &key).await?;
     }
@@ -91,21 +91,32 @@ pub(crate) async fn module<P: Host>(
     let body: ModuleBody = json::parse_publication(&call.body)?;
     let publication =
         ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
-    publish(ctx, &call, &Publication::Module(publication)).await
+    publish(ctx, &call, Publication::Module(publication)).await
 }
 
 async fn publish<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
-    publication: &Publication,
+    publication: Publication,
 ) -> Handled<P::Stream> {
+    let publication = &publication.by_job(call.caller.provenance());
     let requires_possession = staging::requires_possession(ctx, &call.caller);
     match publisher::publish(ctx, publication, requires_possession).await? {
-        PublishOutcome::Whole { commits, warnings } => {
+        PublishOutcome::Whole {
+            commits,
+            provenance,
+            warnings,
+        } => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
-            Ok(published(publication, commits, warnings).into())
+            let published = PublishedBody {
+                address: publication.address(),
+                version: publication.version().to_string(),
+                provenance,
+                warnings,
+            };
+            Ok(accepted(published, commits).into())
         }
         PublishOutcome::Lacks(missing) => {
             let object = |archive: &ExpectedArchive| match requires_possession {
@@ -143,12 +154,7 @@ fn ask_for<P: Host>(
     Ok(answer(202, &PublishAnswer::Incomplete { missing }))
 }
 
-fn published<S>(publication: &Publication, commits: bool, warnings: Vec<String>) -> Reply<S> {
-    let published = PublishedBody {
-        address: publication.address(),
-        version: publication.version().to_string(),
-        warnings,
-    };
+fn accepted<S>(published: PublishedBody, commits: bool) -> Reply<S> {
     if commits {
         answer(201, &PublishAnswer::Created(published))
     } else {

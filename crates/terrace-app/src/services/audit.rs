@@ -1,9 +1,11 @@
 //! Records every authorised change.
 
 use terrace_base::digest::Sha256;
+use terrace_core::auth::access::Caller;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
 use terrace_core::model::oci::{Digest, Tag};
+use terrace_core::model::provenance::Provenance;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -23,6 +25,7 @@ const ENTRIES_PER_LISTING: u32 = 1_000;
 /// The contents of an audit entry that are known before the change is made.
 pub(crate) struct AuditedChange {
     by: String,
+    provenance: Option<Provenance>,
     from: String,
     what: String,
     sent: Option<Sha256>,
@@ -32,12 +35,13 @@ impl AuditedChange {
     /// Returns the change that a request with this body makes.
     pub(crate) fn new<P: Host, R: Request>(
         ctx: &Context<'_, P>,
-        by: String,
+        caller: &Caller,
         request: &R,
         body: &[u8],
     ) -> Self {
         Self {
-            by,
+            by: caller.name(),
+            provenance: caller.provenance(),
             from: ctx.client_address.clone(),
             what: format!("{} {}", request.method(), request.path()),
             sent: (!body.is_empty()).then(|| Sha256::of(body)),
@@ -84,6 +88,7 @@ pub(crate) async fn record<P: Host>(
         number,
         at: ctx.host.clock().now(),
         by: change.by,
+        provenance: change.provenance,
         from: change.from,
         what: change.what,
         status,

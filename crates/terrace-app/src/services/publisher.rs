@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::DescribedVersion;
 use terrace_core::model::package::Package;
+use terrace_core::model::provenance::Provenance;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
     ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease, release_metadata,
@@ -41,6 +42,8 @@ pub(crate) enum PublishOutcome {
     Whole {
         /// Whether this publish committed something: a new release, or additions to a mirrored one.
         commits: bool,
+        /// The job that published the release first, if it was a job with a verified identity.
+        provenance: Option<Provenance>,
         /// Warnings for the publisher.
         warnings: Vec<String>,
     },
@@ -65,9 +68,16 @@ pub(crate) async fn publish<P: Host>(
             Plan::Execute {
                 steps,
                 commits,
+                provenance,
                 warnings,
             } => match execute(ctx, steps, &fence).await? {
-                Executed::All => return Ok(PublishOutcome::Whole { commits, warnings }),
+                Executed::All => {
+                    return Ok(PublishOutcome::Whole {
+                        commits,
+                        provenance,
+                        warnings,
+                    });
+                }
                 // Each iteration means that another publisher has written the release. It is never removed
                 // and never loses anything, so this ends.
                 Executed::WrittenByAnother => {}

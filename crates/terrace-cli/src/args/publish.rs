@@ -1,15 +1,18 @@
 //! The command line of `terrace publish`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use terrace_core::model::address::ModuleAddress;
+use terrace_core::model::commit::CommitId;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::source::SourceUrl;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
 
-use crate::source::repository::RepositoryChoice;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::source::repository::{self, ReleaseSource, RepositoryChoice};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PublishCommand {
@@ -79,18 +82,27 @@ pub(crate) struct SourceArguments {
     #[arg(long, value_name = "URL", conflicts_with = "no_source")]
     pub(crate) source: Option<SourceUrl>,
 
+    /// The full ID of the commit that the release was built from, such as the output of "git rev-parse HEAD". The
+    /// registry verifies it only if a CI job publishes without a stored token
+    #[arg(long, value_name = "SHA", conflicts_with = "no_source")]
+    pub(crate) commit: Option<CommitId>,
+
     /// Publish without the URL of the repository
     #[arg(long)]
     pub(crate) no_source: bool,
 }
 
 impl SourceArguments {
-    /// Returns the choice that the options make.
-    pub(crate) fn choice(&self) -> RepositoryChoice {
-        match (&self.source, self.no_source) {
+    /// Returns the source that the options name, for the release in `directory`.
+    ///
+    /// # Errors
+    /// If a commit is given and no repository is known.
+    pub(crate) fn find(&self, directory: &Path, output: &Output) -> Result<ReleaseSource, Failure> {
+        let choice = match (&self.source, self.no_source) {
             (_, true) => RepositoryChoice::Omitted,
             (Some(source), false) => RepositoryChoice::Given(source.clone()),
             (None, false) => RepositoryChoice::Detected,
-        }
+        };
+        repository::find((&choice, self.commit.as_ref()), directory, output)
     }
 }

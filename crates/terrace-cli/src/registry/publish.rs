@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
+use terrace_core::model::provenance::Provenance;
 
 use crate::archive::Archive;
 use crate::error::Failure;
@@ -40,6 +41,8 @@ pub(crate) struct Receipt {
     pub(crate) status: &'static str,
     /// The names of the archives that were sent.
     pub(crate) uploaded: Vec<String>,
+    /// The job that published the release first, if it was a job with a verified identity.
+    pub(crate) provenance: Option<Provenance>,
     /// The warnings about properties that the registry accepts for now only.
     pub(crate) warnings: Vec<String>,
 }
@@ -54,6 +57,9 @@ struct Report<'a> {
     url: Option<String>,
     archives: Vec<Value>,
     uploaded: Vec<String>,
+    /// The job that published the release first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
     /// The request that a dry run would send.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Value>,
@@ -107,6 +113,7 @@ impl PublishRequest {
             url,
             archives: self.listed_archives(),
             uploaded: Vec::new(),
+            provenance: None,
             request: None,
         }
     }
@@ -161,13 +168,23 @@ impl PublishRequest {
         let Self {
             address, version, ..
         } = self;
-        let text = match receipt.status {
-            "created" => format!("published {address} {version} at {url}"),
-            _ => format!("{address} {version} is already published at {url}, with the same bytes"),
+        let (text, by) = match receipt.status {
+            "created" => (
+                format!("published {address} {version} at {url}"),
+                "published by",
+            ),
+            _ => (
+                format!("{address} {version} is already published at {url}, with the same bytes"),
+                "it was published by",
+            ),
         };
+        let job = receipt.provenance.as_ref();
+        let job = job.map(|job| format!("{by} {job}"));
+        let lines: Vec<String> = [text].into_iter().chain(job).collect();
         let mut report = self.report(receipt.status, Some(url.to_owned()));
         report.uploaded = receipt.uploaded;
-        output.result(&[text], &report);
+        report.provenance = receipt.provenance;
+        output.result(&lines, &report);
         Ok(())
     }
 
@@ -275,6 +292,7 @@ impl<'a> Uploads<'a> {
         Receipt {
             status,
             uploaded: self.sent.into_iter().map(str::to_owned).collect(),
+            provenance: published.provenance,
             warnings: published.warnings,
         }
     }

@@ -1,12 +1,14 @@
-//! The repository that a release is built from: as given, or from the CI job and git.
+//! The repository and the commit that a release is built from: as given, or from the CI job and git.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use terrace_core::model::commit::CommitId;
 use terrace_core::model::source::SourceUrl;
 use url::Url;
 
+use crate::error::Failure;
 use crate::output::Output;
 
 /// The URL to publish as the repository of a release.
@@ -20,18 +22,44 @@ pub(crate) enum RepositoryChoice {
     Omitted,
 }
 
-/// Finds the URL of the repository that `directory` belongs to. Returns `None` if neither the CI job nor git
-/// names one, or if they disagree.
+/// The repository and the commit that a request names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ReleaseSource {
+    /// The URL of the repository, if known.
+    pub(crate) url: Option<SourceUrl>,
+    /// The commit in that repository, if given.
+    pub(crate) commit: Option<CommitId>,
+}
+
+/// Finds the source of the release in `directory`. A commit is only taken from the command line: the commit of
+/// the job or of the directory may differ from the one that was built.
+///
+/// # Errors
+/// If a commit is given and no repository is known.
 pub(crate) fn find(
-    choice: &RepositoryChoice,
+    (choice, commit): (&RepositoryChoice, Option<&CommitId>),
     directory: &Path,
     output: &Output,
-) -> Option<SourceUrl> {
-    match choice {
-        RepositoryChoice::Omitted => return None,
-        RepositoryChoice::Given(source) => return Some(source.clone()),
-        RepositoryChoice::Detected => {}
+) -> Result<ReleaseSource, Failure> {
+    let url = match choice {
+        RepositoryChoice::Omitted => None,
+        RepositoryChoice::Given(source) => Some(source.clone()),
+        RepositoryChoice::Detected => detected(directory, output),
+    };
+    match (&url, commit) {
+        (None, Some(commit)) => Err(Failure::refused(format!(
+            "the repository of commit {commit} is not known: add --source URL"
+        ))),
+        _ => Ok(ReleaseSource {
+            url,
+            commit: commit.cloned(),
+        }),
     }
+}
+
+/// Finds the URL of the repository that `directory` belongs to. Returns `None` if neither the CI job nor git
+/// names one, or if they disagree.
+fn detected(directory: &Path, output: &Output) -> Option<SourceUrl> {
     let of_job = of_job(|name| env::var(name).ok());
     let of_git = of_git(directory);
     match (of_job, of_git) {

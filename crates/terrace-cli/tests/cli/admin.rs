@@ -9,7 +9,7 @@ use terrace_core::maintenance::audit::AuditEntry;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};
-use crate::support::run;
+use crate::support::{TOKEN, ended, run, terrace};
 
 fn answers(registry: &Registry, path: &str, answer: &Value) {
     let answer = Response::new(200, answer.to_string());
@@ -58,6 +58,7 @@ fn log(changes: &[(&str, u16)]) -> Vec<Value> {
             number,
             at: UnixTime(number),
             by: "root".to_owned(),
+            provenance: None,
             from: String::new(),
             what: (*what).to_owned(),
             status: *status,
@@ -436,6 +437,27 @@ fn an_export_over_the_copy_of_a_lost_log_keeps_that_log() {
         answers_export(&registry, new, &keys());
         run(&registry, &export).expect(0);
     }
+}
+
+#[test]
+fn an_entry_of_a_job_names_its_workflow() {
+    let registry = Registry::start();
+    let entry = json!({
+        "number": 1, "at": 0, "by": "token 7 (job x)", "from": "192.0.2.1", "status": 201,
+        "what": "PUT /admin/v1/modules/acme/vpc/aws/1.0.0", "previous": Sha256::of(b"").to_string(),
+        "provenance": {
+            "issuer": "https://gitlab.example.com", "workflow": "ci.yml", "url": "https://gitlab.example.com/acme/vpc",
+        },
+    });
+    let page = json!({ "entries": [entry.to_string()], "newest": 1 });
+    answers(&registry, "/admin/v1/audit", &page);
+    let mut command = terrace(&["admin", "audit"]);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", TOKEN);
+    let shown = ended(&mut command).expect(0).stdout;
+    let job = "token 7 (job x), workflow ci.yml of repository https://gitlab.example.com/acme/vpc from 192.0.2.1";
+    assert!(shown.contains(job), "{shown}");
 }
 
 #[test]

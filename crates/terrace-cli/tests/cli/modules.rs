@@ -118,6 +118,72 @@ fn the_source_is_sent_as_given() {
 }
 
 #[test]
+fn the_commit_is_sent_with_its_source_and_not_without() {
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let commit = "0a1b2c3d".repeat(5);
+    let registry = Registry::start();
+    let source = ["--source", "https://git.example.com/acme/vpc"];
+    let given = [source[0], source[1], "--commit", &commit.to_uppercase()];
+    publish(&registry, module.path(), &given).expect(0);
+    assert_eq!(registry.description()["commit"], *commit);
+    let registry = Registry::start();
+    let refused = publish(&registry, module.path(), &["--commit", &commit]).expect(3);
+    assert!(refused.errors().contains("add --source"), "{refused:?}");
+    for (wrong, rule) in [
+        (
+            ["--source", source[1], "--commit", "main"].as_slice(),
+            "40 or 64",
+        ),
+        (&["--no-source", "--commit", &commit], "cannot be used with"),
+    ] {
+        let refused = publish(&registry, module.path(), wrong).expect(2);
+        assert!(refused.stderr.contains(rule), "{refused:?}");
+    }
+    assert!(registry.requests().is_empty(), "{:?}", registry.requests());
+}
+
+#[test]
+fn the_job_that_published_a_release_is_named() {
+    let provenance = serde_json::json!({
+        "issuer": "https://token.actions.githubusercontent.com",
+        "url": "https://github.com/acme/vpc",
+        "commit": "0a1b2c3d".repeat(5),
+        "workflow": "acme/vpc/.github/workflows/release.yml@refs/tags/v1",
+    });
+    let module = directory(&[("main.tf", ""), ("README.md", "")]);
+    let job = format!(
+        "workflow acme/vpc/.github/workflows/release.yml@refs/tags/v1 of repository https://github.com/acme/vpc at \
+         commit {}",
+        "0a1b2c3d".repeat(5)
+    );
+    for (status, words) in [
+        ("created", "published by"),
+        ("unchanged", "it was published by"),
+    ] {
+        let registry = Registry::start();
+        let body = serde_json::json!({
+            "status": status, "address": "Acme/vpc/aws", "version": "1.0.0-rc.1", "provenance": provenance,
+        });
+        let answers = || {
+            let answer = Response::new(200, body.to_string());
+            registry.fail("PUT", "/modules/", Fault::Answer(answer));
+        };
+        answers();
+        let report = publish(&registry, module.path(), &[]).expect(0);
+        assert_eq!(report.json()["provenance"], provenance);
+        answers();
+        let mut command = terrace(&["publish", "module", module.path().to_str().unwrap()]);
+        command.args(["--address", "Acme/vpc/aws", "--version", "1.0.0-rc.1"]);
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        let shown = ended(&mut command).expect(0);
+        let line = format!("{words} {job}");
+        assert!(shown.stdout.lines().any(|it| it == line), "{shown:?}");
+    }
+}
+
+#[test]
 fn the_source_defaults_to_the_only_git_remote() {
     let module = directory(&[("main.tf", ""), ("README.md", "")]);
     let git = |arguments: &[&str]| {

@@ -53,6 +53,7 @@ pub(crate) fn provider() -> Release {
         signature: Sha256::of(b"signature"),
         packages: packages(),
         source: None,
+        provenance: None,
     };
     let address = "acme/widget".parse().unwrap();
     let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::access::TokenDocument;
+use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
 use crate::storage::release::{MirroredRelease, PackageDocument};
@@ -32,6 +33,9 @@ pub struct ProviderBody {
     /// The URL of the release's source repository, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The commit in that repository that the release was built from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// One platform's zip within [`ProviderBody`].
@@ -102,6 +106,9 @@ pub struct ModuleBody {
     /// The URL of the release's source repository, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The commit in that repository that the release was built from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// The archive within [`ModuleBody`].
@@ -148,6 +155,9 @@ pub struct Published {
     pub address: String,
     /// The published version.
     pub version: String,
+    /// The job that published it first, if it was a job with a verified identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Conditions that are accepted now but will not always be, such as an expired key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::route::{AdminRoute, Route};
 use crate::model::package::Package;
+use crate::model::provenance::Provenance;
 use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -21,6 +22,9 @@ pub struct AuditEntry {
     pub at: UnixTime,
     /// The caller: `root`, or a token by its id and name.
     pub by: String,
+    /// The verified claims of the caller, if it is a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The client's address as the platform reports it; empty if it does not.
     pub from: String,
     /// The method and the path of the request.
@@ -152,6 +156,7 @@ mod tests {
                 number,
                 at: UnixTime(number),
                 by: "root".to_owned(),
+                provenance: None,
                 from: "192.0.2.1".to_owned(),
                 what: "DELETE /admin/v1/tokens/0123456789abcdef".to_owned(),
                 status: 204,

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::model::commit::CommitId;
+use crate::model::provenance::Provenance;
 use terrace_base::url;
 
 /// The URL of a repository, such as `https://github.com/acme/terraform-provider-widget`.
@@ -54,12 +56,36 @@ pub struct SourceDocument {
     pub url: SourceUrl,
     /// Whether the source is only the publisher's claim and not verified.
     pub claimed: bool,
+    /// The commit that the release was built from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
 }
 
 impl SourceDocument {
     /// Creates the source from the publisher's claim.
-    pub fn claimed(url: SourceUrl) -> Self {
-        Self { url, claimed: true }
+    pub fn claimed(url: SourceUrl, commit: Option<CommitId>) -> Self {
+        Self {
+            url,
+            claimed: true,
+            commit,
+        }
+    }
+
+    /// Returns the source of a release that a job publishes. A claim that agrees with the job's verified
+    /// repository and commit, or adds a path to them, becomes verified. Any other claim stays one: a job may
+    /// build the code of another repository, or another commit than the one that started it.
+    #[must_use]
+    pub fn verified_by(self, job: &Provenance) -> Self {
+        let is_in_repository = job.url.as_ref().is_some_and(|it| self.url.is_within(it));
+        let agrees = is_in_repository && (self.commit.is_none() || self.commit == job.commit);
+        match agrees {
+            true => Self {
+                claimed: false,
+                commit: job.commit.clone(),
+                ..self
+            },
+            false => self,
+        }
     }
 }
 
@@ -67,6 +93,20 @@ impl SourceUrl {
     /// Returns the URL.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns whether this is the URL of a repository or of a path in it. CI systems ignore the case of
+    /// names.
+    fn is_within(&self, repository: &Self) -> bool {
+        let (own, whole) = (self.0.as_bytes(), repository.0.as_bytes());
+        let Some((start, rest)) = own.split_at_checked(whole.len()) else {
+            return false;
+        };
+        let rest = std::str::from_utf8(rest).unwrap_or("?");
+        // A parent directory, whether escaped or not, may lead to another repository.
+        let stays_inside = !rest.contains("..") && !rest.contains('%');
+        let is_path = matches!(rest, "" | ".git") || rest.starts_with('/');
+        start.eq_ignore_ascii_case(whole) && is_path && stays_inside
     }
 }
 
@@ -124,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::provenance::tests::{COMMIT, provenance};
 
     #[test]
     fn the_url_of_a_repository_is_accepted_unchanged() {
@@ -176,6 +217,51 @@ mod tests {
             long.parse::<SourceUrl>(),
             Err(SourceUrlError::TooLong(_))
         ));
+    }
+
+    #[test]
+    fn a_claim_that_agrees_with_the_job_becomes_verified() {
+        let job = provenance();
+        let of_job = |url: &str, commit: Option<&str>| {
+            let commit = commit.map(|text| text.parse().unwrap());
+            let claim = SourceDocument::claimed(url.parse().unwrap(), commit);
+            claim.verified_by(&job)
+        };
+        for url in [
+            "https://github.com/acme/widget",
+            "https://github.com/Acme/Widget",
+            "https://github.com/acme/widget.git",
+            "https://github.com/acme/widget/tree/main/modules/vpc",
+        ] {
+            for commit in [None, Some(COMMIT)] {
+                let source = of_job(url, commit);
+                assert!(!source.claimed, "{url}");
+                assert_eq!(source.url.as_str(), url);
+                assert_eq!(source.commit, job.commit);
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_that_differs_from_the_job_stays_a_claim() {
+        let job = provenance();
+        for (url, commit) in [
+            ("https://github.com/acme/other", None),
+            ("https://github.com/acme/widgets", None),
+            ("https://github.com/acme", None),
+            ("https://github.com.evil.example/acme/widget", None),
+            ("https://github.com/acme/widget/../other", None),
+            ("https://github.com/acme/widget/%2e%2e/other", None),
+            ("http://github.com/acme/widget", None),
+            ("https://github.com/acme/widget", Some("f".repeat(40))),
+        ] {
+            let commit = commit.map(|text| text.parse().unwrap());
+            let claim = SourceDocument::claimed(url.parse().unwrap(), commit);
+            assert_eq!(claim.clone().verified_by(&job), claim, "{url}");
+        }
+        let claim = SourceDocument::claimed(job.url.clone().unwrap(), None);
+        let unknown = Provenance { url: None, ..job };
+        assert_eq!(claim.clone().verified_by(&unknown), claim);
     }
 
     proptest! {

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::commit::CommitId;
 use crate::model::oci::Digest;
 use crate::model::platform::Platform;
-use crate::model::source::{SourceDocument, SourceUrl};
+use crate::model::source::SourceDocument;
 use crate::storage::release::{ModuleRelease, PackageDocument, Release};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
@@ -99,18 +100,25 @@ struct Index<'a> {
     annotations: Option<SourceAnnotation<'a>>,
 }
 
-/// The annotation in which Renovate looks for release notes (clients.md 15.3).
+/// The annotations in which Renovate looks for release notes (clients.md 15.3). A release keeps the source and
+/// the commit of its first publisher, or their absence: its manifests never change.
 #[derive(Clone, Copy, Serialize)]
 struct SourceAnnotation<'a> {
     #[serde(rename = "org.opencontainers.image.source")]
     source: &'a str,
+    #[serde(
+        rename = "org.opencontainers.image.revision",
+        skip_serializing_if = "Option::is_none"
+    )]
+    revision: Option<&'a str>,
 }
 
 impl<'a> SourceAnnotation<'a> {
     fn of(source: Option<&'a SourceDocument>) -> Option<Self> {
-        let url: &SourceUrl = &source?.url;
+        let SourceDocument { url, commit, .. } = source?;
         Some(Self {
             source: url.as_str(),
+            revision: commit.as_ref().map(CommitId::as_str),
         })
     }
 }
@@ -255,7 +263,9 @@ impl<'a> Descriptor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::release::{MirroredContents, MirroredRelease};
+    use crate::model::provenance::tests::COMMIT;
+    use crate::storage::release::{MirroredContents, MirroredRelease, ModuleArchiveDocument};
+    use terrace_base::time::UnixTime;
 
     fn package(platform: &str, digit: char) -> PackageDocument {
         PackageDocument {
@@ -279,7 +289,7 @@ mod tests {
             address,
             version,
             contents,
-            terrace_base::time::UnixTime(0),
+            UnixTime(0),
         ))
     }
 
@@ -303,6 +313,39 @@ mod tests {
             ]
         );
         assert_eq!(found.tagged, Sha256::of(index.as_bytes()));
+    }
+
+    /// The manifests of stored releases never change: only a release with a commit has the annotation.
+    #[test]
+    fn a_manifest_names_the_commit_only_if_the_release_has_one() {
+        let manifest = |commit: &str| {
+            let source = SourceDocument::claimed(
+                "https://github.com/acme/vpc".parse().unwrap(),
+                commit.parse().ok(),
+            );
+            let archive = ModuleArchiveDocument {
+                format: ArchiveFormat::Zip,
+                sha256: Sha256::of(b"zip"),
+                size: 7,
+                subdir: None,
+            };
+            let (address, version) = ("acme/vpc/aws".parse().unwrap(), "1.0.0".parse().unwrap());
+            let release = ModuleRelease::new(address, version, archive, UnixTime(0));
+            let release = Release::Module(release.with_origin(Some(source), None));
+            match artifact(&release).unwrap().contents.swap_remove(0) {
+                Content::Manifest(_, text) => text,
+                Content::Zip(..) => panic!("the manifest comes first"),
+            }
+        };
+        let source =
+            r#","annotations":{"org.opencontainers.image.source":"https://github.com/acme/vpc"}}"#;
+        assert!(manifest("").ends_with(source), "{}", manifest(""));
+        let revision = format!(r#","org.opencontainers.image.revision":"{COMMIT}"}}}}"#);
+        assert!(
+            manifest(COMMIT).ends_with(&revision),
+            "{}",
+            manifest(COMMIT)
+        );
     }
 
     #[test]

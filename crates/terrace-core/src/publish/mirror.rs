@@ -8,6 +8,7 @@ use super::{ExpectedArchive, PublishStep};
 use crate::api::admin::{MirrorBody, SignedBody};
 use crate::model::address::MirroredAddress;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::provenance::Provenance;
 use crate::model::shasums::Shasums;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
@@ -28,6 +29,7 @@ pub struct MirrorPublication {
     protocols: Vec<ProtocolVersion>,
     signed: Option<Signed>,
     packages: Vec<PackageDocument>,
+    provenance: Option<Provenance>,
 }
 
 /// The documents that the origin signed, with a verified signature.
@@ -70,6 +72,7 @@ impl MirrorPublication {
                 protocols,
                 signed,
                 packages,
+                provenance: None,
             }),
             _ => Err(reasons),
         }
@@ -90,7 +93,16 @@ impl MirrorPublication {
             protocols: Vec::new(),
             signed: None,
             packages: check_packages(packages)?,
+            provenance: None,
         })
+    }
+
+    /// Returns the publication as that of a job.
+    pub(super) fn by_job(self, job: Provenance) -> Self {
+        Self {
+            provenance: Some(job),
+            ..self
+        }
     }
 
     /// The key that made the signature, if there is one.
@@ -139,10 +151,9 @@ impl MirrorPublication {
         let (address, version) = (self.address.clone(), self.version.clone());
         let signed = self.signed.as_ref();
         let warnings = signed.map(|signed| signed.warnings.clone());
-        (
-            MirroredRelease::new(address, version, self.contents(), now),
-            warnings.unwrap_or_default(),
-        )
+        let release = MirroredRelease::new(address, version, self.contents(), now);
+        let release = release.with_provenance(self.provenance.clone());
+        (release, warnings.unwrap_or_default())
     }
 
     pub(super) fn documents(&self) -> Vec<PublishStep> {

@@ -4,6 +4,7 @@ use super::provider::{parse_source, size_reason};
 use super::{ExpectedArchive, ExpectedContents};
 use crate::api::admin::ModuleBody;
 use crate::model::address::ModuleAddress;
+use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
@@ -21,6 +22,7 @@ pub struct ModulePublication {
     pub version: Version,
     pub(super) document: ModuleArchiveDocument,
     source: Option<SourceDocument>,
+    provenance: Option<Provenance>,
 }
 
 impl ModulePublication {
@@ -37,7 +39,7 @@ impl ModulePublication {
         let format = body.archive.format.parse::<ArchiveFormat>();
         let sha256 = body.archive.sha256.parse::<Sha256>();
         let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
-        let source = parse_source(body.source.as_deref());
+        let source = parse_source(body.source.as_deref(), body.commit.as_deref());
         if version.has_build() {
             // If terraform is asked for 1.0.0+a, it downloads 1.0.0 if that exists, without a message.
             reasons.push(format!(
@@ -64,9 +66,19 @@ impl ModulePublication {
                     version,
                     document,
                     source,
+                    provenance: None,
                 })
             }
             _ => Err(reasons),
+        }
+    }
+
+    /// Returns the publication as that of a job.
+    pub(super) fn by_job(self, job: Provenance) -> Self {
+        Self {
+            source: self.source.map(|source| source.verified_by(&job)),
+            provenance: Some(job),
+            ..self
         }
     }
 
@@ -89,6 +101,6 @@ impl ModulePublication {
     pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
         let (address, version) = (self.address.clone(), self.version.clone());
         ModuleRelease::new(address, version, self.document.clone(), now)
-            .with_source(self.source.clone())
+            .with_origin(self.source.clone(), self.provenance.clone())
     }
 }

@@ -9,10 +9,12 @@ use super::{ExpectedArchive, ExpectedContents, PublishStep};
 use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
+use crate::model::commit::CommitId;
 use crate::model::package::package_filename;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::provenance::Provenance;
 use crate::model::shasums::Shasums;
 use crate::model::source::{SourceDocument, SourceUrl};
 use crate::model::status::KeyStatus;
@@ -39,6 +41,7 @@ pub struct ProviderPublication {
     signature: Vec<u8>,
     packages: Vec<PackageDocument>,
     source: Option<SourceDocument>,
+    provenance: Option<Provenance>,
 }
 
 impl ProviderPublication {
@@ -65,7 +68,10 @@ impl ProviderPublication {
             &mut reasons,
             parse_packages(&address, &version, &body.packages),
         );
-        let source = collect(&mut reasons, parse_source(body.source.as_deref()));
+        let source = collect(
+            &mut reasons,
+            parse_source(body.source.as_deref(), body.commit.as_deref()),
+        );
         if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
             reasons.extend(disagreements(shasums, packages));
         }
@@ -81,9 +87,19 @@ impl ProviderPublication {
                     signature,
                     packages,
                     source,
+                    provenance: None,
                 })
             }
             _ => Err(reasons),
+        }
+    }
+
+    /// Returns the publication as that of a job.
+    pub(super) fn by_job(self, job: Provenance) -> Self {
+        Self {
+            source: self.source.map(|source| source.verified_by(&job)),
+            provenance: Some(job),
+            ..self
         }
     }
 
@@ -98,6 +114,7 @@ impl ProviderPublication {
             signature: self.signature_key().digest,
             packages: self.packages.clone(),
             source: self.source.clone(),
+            provenance: self.provenance.clone(),
         }
     }
 
@@ -189,11 +206,24 @@ pub(super) fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// Parses the URL of the repository that a release was built from.
-pub(super) fn parse_source(text: Option<&str>) -> Result<Option<SourceDocument>, Vec<String>> {
-    let url = text.map(str::parse::<SourceUrl>).transpose();
-    let url = url.map_err(|error| vec![error.to_string()])?;
-    Ok(url.map(SourceDocument::claimed))
+/// Parses the URL of the repository that a release was built from, and the commit.
+pub(super) fn parse_source(
+    url: Option<&str>,
+    commit: Option<&str>,
+) -> Result<Option<SourceDocument>, Vec<String>> {
+    let mut reasons = Vec::new();
+    let url = url.map(str::parse::<SourceUrl>).transpose();
+    let url = collect(&mut reasons, url.map_err(|error| vec![error.to_string()]));
+    let parsed = commit.map(str::parse::<CommitId>).transpose();
+    let parsed = parsed.map_err(|error| vec![error.to_string()]);
+    match (url, collect(&mut reasons, parsed)) {
+        (Some(Some(url)), Some(commit)) => Ok(Some(SourceDocument::claimed(url, commit))),
+        (Some(None), Some(Some(commit))) => Err(vec![format!(
+            "the commit {commit} is given without its repository: add source, the URL of the repository"
+        )]),
+        (Some(None), Some(None)) => Ok(None),
+        _ => Err(reasons),
+    }
 }
 
 fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {

@@ -13,6 +13,7 @@ use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
@@ -78,6 +79,9 @@ pub struct ProviderRelease {
     /// The repository that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
+    /// The job that published it, if it was a job with a verified identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// The public key that signed a release.
@@ -122,6 +126,9 @@ pub struct ModuleRelease {
     /// The repository that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
+    /// The job that published it, if it was a job with a verified identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// The archive of a module release.
@@ -151,6 +158,8 @@ pub struct ProviderContents {
     pub packages: Vec<PackageDocument>,
     /// The repository that it was built from. It is not compared: the first publisher's value is kept.
     pub source: Option<SourceDocument>,
+    /// The job that publishes it. It is not compared either.
+    pub provenance: Option<Provenance>,
 }
 
 /// Reasons why a stored document is not a release of this schema.
@@ -181,6 +190,7 @@ impl ProviderRelease {
             signature,
             packages,
             source,
+            provenance,
         } = contents;
         Self {
             schema: SCHEMA,
@@ -193,6 +203,7 @@ impl ProviderRelease {
             signing_key,
             packages,
             source,
+            provenance,
         }
     }
 
@@ -243,13 +254,19 @@ impl ModuleRelease {
             published_at,
             archive,
             source: None,
+            provenance: None,
         }
     }
 
-    /// Returns the release with the repository that it was built from.
+    /// Returns the release with the repository that it was built from, and the job that publishes it.
     #[must_use]
-    pub fn with_source(mut self, source: Option<SourceDocument>) -> Self {
+    pub fn with_origin(
+        mut self,
+        source: Option<SourceDocument>,
+        provenance: Option<Provenance>,
+    ) -> Self {
         self.source = source;
+        self.provenance = provenance;
         self
     }
 
@@ -313,6 +330,24 @@ impl Release {
         }
     }
 
+    /// The job that published it; for a mirrored release, the job that mirrored its first platform.
+    pub fn provenance(&self) -> Option<&Provenance> {
+        match self {
+            Self::Provider(release) => release.provenance.as_ref(),
+            Self::Mirrored(release) => release.provenance.as_ref(),
+            Self::Module(release) => release.provenance.as_ref(),
+        }
+    }
+
+    /// The time of the commit; for a mirrored release, that of its first platform.
+    pub fn published_at(&self) -> UnixTime {
+        match self {
+            Self::Provider(release) => release.published_at,
+            Self::Mirrored(release) => release.published_at,
+            Self::Module(release) => release.published_at,
+        }
+    }
+
     /// Whether the stored release may have gained contents since it was read.
     pub fn may_grow(&self) -> bool {
         matches!(self, Self::Mirrored(_))
@@ -344,6 +379,7 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::provenance::tests::{COMMIT, provenance};
     use crate::pinned::assert_pinned;
 
     const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -373,15 +409,32 @@ mod tests {
         format!("{fields},{source}}}")
     }
 
+    /// Adds the fields of a release that a job published.
+    fn with_provenance(document: &str) -> String {
+        let provenance = provenance().to_text().unwrap();
+        let fields = document.strip_suffix('}').unwrap();
+        format!(r#"{fields},"provenance":{}}}"#, provenance.as_str())
+    }
+
+    /// Adds a verified source with a commit.
+    fn with_verified_source(document: &str) -> String {
+        let claimed = r#""claimed":true"#;
+        let verified = format!(r#""claimed":false,"commit":"{COMMIT}""#);
+        with_source(document).replace(claimed, &verified)
+    }
+
     /// The stored documents: changing a byte of the format needs a migration.
     #[test]
     fn the_stored_formats_are_pinned() {
         for pinned in [
             pinned_provider(),
             with_source(&pinned_provider()),
+            with_provenance(&with_verified_source(&pinned_provider())),
             pinned_mirrored(),
+            with_provenance(&pinned_mirrored()),
             pinned_module(),
             with_source(&pinned_module()),
+            with_provenance(&with_verified_source(&pinned_module())),
         ] {
             let release = Release::from_document(pinned.as_bytes()).unwrap();
             assert_pinned(&release.to_document(), &pinned);

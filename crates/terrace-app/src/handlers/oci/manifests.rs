@@ -37,7 +37,14 @@ where
         manifests::check_references(ctx, &repository, sent.manifest.references()).await?;
     }
     // Mirrors first: if the manifest contradicts the mirrored release, nothing of it is stored.
-    providers::mirror(ctx, &repository, &sent.tags, &sent.manifest, &call.origin).await?;
+    providers::mirror(
+        ctx,
+        &repository,
+        &sent.tags,
+        &sent.manifest,
+        (&call.caller, &call.origin),
+    )
+    .await?;
     manifests::store(ctx, &repository, &sent).await?;
     let by_digest = PushedPath::Manifest(Reference::Digest(sent.digest));
     let mut reply = Reply::new(201, CachePolicy::NoStore)

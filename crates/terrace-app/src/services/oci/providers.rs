@@ -1,5 +1,6 @@
 //! Mirrors pushed providers: one upload serves every protocol.
 
+use terrace_core::auth::access::Caller;
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::model::address::MirroredAddress;
@@ -21,13 +22,14 @@ use crate::services::publisher::PublishOutcome;
 use crate::services::pull::puller;
 use crate::services::{publisher, releases, status, stored_archives};
 
-/// Mirrors a pushed index, if one of its tags is a version of a provider.
+/// Mirrors an index that a caller has pushed to the registry at `origin`, if one of its tags is a version of a
+/// provider.
 pub(crate) async fn mirror<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     tags: &[Tag],
     index: &PushedManifest,
-    origin: &str,
+    (caller, origin): (&Caller, &str),
 ) -> Result<(), Failure> {
     let Some(address) = ctx.config.oci_providers.address(repository) else {
         return Ok(());
@@ -52,6 +54,7 @@ pub(crate) async fn mirror<P: Host>(
         return Err(oci_failure(OciError::new(OciCode::Denied, message)));
     }
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
+    let publication = publication.by_job(caller.provenance());
     let package = Package::Mirrored(address);
     if let Some(reason) = status::document(ctx, &package)
         .await?

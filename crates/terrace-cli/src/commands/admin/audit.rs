@@ -110,14 +110,19 @@ fn line(entry: &AuditEntry) -> String {
         number,
         at,
         by,
+        provenance,
         from,
         what,
         status,
         ..
     } = entry;
+    let job = match provenance {
+        Some(job) => format!(", {job}"),
+        None => String::new(),
+    };
     let from = match from.as_str() {
         "" => String::new(),
         from => format!(" from {from}"),
     };
-    format!("{number}  {}  {what}  {status}  {by}{from}", at)
+    format!("{number}  {}  {what}  {status}  {by}{job}{from}", at)
 }

@@ -27,6 +27,7 @@ use crate::output::{Output, plural, were};
 use crate::registry::client::Client;
 use crate::registry::publish::PublishRequest;
 use crate::source::dist::Dist;
+use crate::source::repository::ReleaseSource;
 
 const KEYS: &str = "signing-keys.json";
 
@@ -192,7 +193,8 @@ fn import_namespace(
                         namespace: namespace.clone(),
                         provider_type: dist.provider_type.clone(),
                     };
-                    provider::prepare(&dist, &address, None, output).map(|(request, _)| request)
+                    provider::prepare(&dist, &address, ReleaseSource::default(), output)
+                        .map(|(request, _)| request)
                 }
                 Err(reasons) => Err(Failure::Refused(reasons)),
             };

@@ -14,7 +14,6 @@ use crate::commands::connection::{connect, registry_url};
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::registry::publish::{Kind, PublishRequest};
-use crate::source::repository;
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
@@ -42,6 +41,7 @@ pub(crate) fn prepare(
     } = arguments;
     output.progress(&format!("checking {address} {version}"));
     let (mut archive, format) = archive(&arguments.path, output)?;
+    let source = arguments.source.find(&arguments.path, output)?;
     let body = ModuleBody {
         archive: ModuleArchiveBody {
             format: format.as_str().to_owned(),
@@ -49,8 +49,8 @@ pub(crate) fn prepare(
             size: archive.size,
         },
         subdir: arguments.subdir.as_ref().map(ToString::to_string),
-        source: repository::find(&arguments.source.choice(), &arguments.path, output)
-            .map(|url| url.to_string()),
+        source: source.url.map(|url| url.to_string()),
+        commit: source.commit.map(|commit| commit.to_string()),
     };
     let module = ModulePublication::parse(address.clone(), version.clone(), &body)
         .map_err(Failure::Refused)?;

@@ -6,7 +6,6 @@ use serde_json::json;
 use terrace_core::api::admin::{PackageBody, ProviderBody};
 use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::shasums::Shasums;
-use terrace_core::model::source::SourceUrl;
 use terrace_core::publish::ProviderPublication;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::{SigningKey, TooOld};
@@ -21,7 +20,7 @@ use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::dist::{Dist, Package, Protocols};
-use crate::source::repository;
+use crate::source::repository::ReleaseSource;
 
 /// Publishes the provider in a dist directory.
 pub(crate) fn publish(
@@ -39,8 +38,8 @@ pub(crate) fn publish(
         namespace: arguments.namespace.clone(),
         provider_type: dist.provider_type.clone(),
     };
-    let source = repository::find(&arguments.source.choice(), &arguments.dir, output);
-    let (request, body) = prepare(&dist, &address, source.as_ref(), output)?;
+    let source = arguments.source.find(&arguments.dir, output)?;
+    let (request, body) = prepare(&dist, &address, source, output)?;
     let too_old = signature_bytes(&body.signature).ok();
     let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
     let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
@@ -65,11 +64,12 @@ pub(crate) fn publish(
 pub(crate) fn prepare(
     dist: &Dist,
     address: &ProviderAddress,
-    source: Option<&SourceUrl>,
+    source: ReleaseSource,
     output: &Output,
 ) -> Result<(PublishRequest, ProviderBody), Failure> {
     let (mut body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
-    body.source = source.map(ToString::to_string);
+    body.source = source.url.map(|url| url.to_string());
+    body.commit = source.commit.map(|commit| commit.to_string());
     let request = PublishRequest {
         kind: Kind::Provider,
         address: address.to_string(),
@@ -144,6 +144,7 @@ fn describe(
         signature: signature.clone().unwrap_or_default(),
         packages,
         source: None,
+        commit: None,
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();

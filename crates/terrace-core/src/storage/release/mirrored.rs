@@ -7,6 +7,7 @@ use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::provenance::Provenance;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -35,6 +36,10 @@ pub struct MirroredRelease {
     /// requests it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
+    /// The job that mirrored its first platform, if it was a job with a verified identity. It does not state
+    /// where the provider was built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// A platform's zip that the origin has signed and that is not stored yet.
@@ -92,7 +97,15 @@ impl MirroredRelease {
             signed,
             packages,
             offered: Vec::new(),
+            provenance: None,
         }
+    }
+
+    /// Returns the release with the job that mirrors it.
+    #[must_use]
+    pub fn with_provenance(mut self, provenance: Option<Provenance>) -> Self {
+        self.provenance = provenance;
+        self
     }
 
     /// Returns the origin's offer for a platform, as long as its package is not stored.
