@@ -177,7 +177,8 @@ impl Facts for Bucket {
 
 fn listed(package: &Package, version: Version, object: &Object) -> Option<ListedRelease> {
     let metadata = object.custom_metadata().ok()?;
-    ListedRelease::from_metadata(package, version, |name| {
+    let stored_at = UnixTime(object.uploaded().as_millis() / 1_000);
+    ListedRelease::from_metadata(package, version, stored_at, |name| {
         metadata.get(name).map(String::as_str)
     })
 }

@@ -66,7 +66,8 @@ pub enum Condition {
 /// A page of a list of releases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReleasePage {
-    /// Each release, with its entry for version lists if the object's metadata contains one.
+    /// Each release, with its entry for listings if the object's metadata contains one. The time of an entry is
+    /// that of the object unless its metadata contains a better one.
     pub releases: Vec<(Version, Option<ListedRelease>)>,
     /// The cursor of the next page, if there is one.
     pub cursor: Option<String>,

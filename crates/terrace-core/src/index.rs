@@ -34,7 +34,7 @@ use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::source::SourceUrl;
+use crate::model::source::{SourceDocument, SourceUrl};
 use crate::model::status::StatusDocument;
 use crate::model::version::Version;
 use crate::oci::{self, Artifact, Content, GeneratedRepository};
@@ -48,6 +48,7 @@ use crate::storage::release::{
 use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::sort;
+use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
 
 pub use described::DescribedVersion;
@@ -68,8 +69,20 @@ pub struct ListedRelease {
     pub contents: Vec<String>,
     /// The id of the key that signed a hosted provider, if the object's metadata contains it.
     pub signing_key: Option<KeyId>,
-    /// The repository that a module was built from, if known.
-    pub source: Option<SourceUrl>,
+    /// The repository that it was built from, if known.
+    pub source: Option<SourceDocument>,
+    /// The time of its publication; `None` if there is no release yet, only an offer of its origin.
+    pub published: Option<PublicationTime>,
+}
+
+/// The time when a release was published, as a listing shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicationTime {
+    /// The time of the commit.
+    Exact(UnixTime),
+    /// The time when the release object was stored. It is later than the commit if the object was imported, or
+    /// if a mirrored release gained contents. Only objects of older versions have no better time.
+    Stored(UnixTime),
 }
 
 /// The metadata name of the protocols, separated by commas.
@@ -80,6 +93,12 @@ const PLATFORMS: &str = "platforms";
 const SIGNING_KEY: &str = "key";
 /// The metadata name of the repository's URL.
 const SOURCE: &str = "source";
+/// The metadata name of the commit in that repository.
+const COMMIT: &str = "commit";
+/// The metadata name that states that the repository and the commit are verified. Its value is `true`.
+const VERIFIED: &str = "verified";
+/// The metadata name of the time of publication, in seconds since 1970.
+const PUBLISHED: &str = "published";
 /// The metadata name of the prefixes of digests, separated by commas.
 const CONTENTS: &str = "contents";
 /// The value of that metadata for an empty list.
@@ -106,10 +125,8 @@ impl ListedRelease {
                 Release::Provider(it) => Some(it.signing_key.key_id),
                 Release::Mirrored(_) | Release::Module(_) => None,
             },
-            source: match release {
-                Release::Module(it) => it.source.as_ref().map(|source| source.url.clone()),
-                Release::Provider(_) | Release::Mirrored(_) => None,
-            },
+            source: release.source().cloned(),
+            published: Some(PublicationTime::Exact(release.published_at())),
         }
     }
 
@@ -118,7 +135,7 @@ impl ListedRelease {
         self.contents.contains(&beginning(digest))
     }
 
-    /// Returns the metadata of the release object: exactly the data that the list of its package needs.
+    /// Returns the metadata of the release object: exactly the data that the listings of its package need.
     pub fn to_metadata(&self, package: &Package) -> Vec<(&'static str, String)> {
         let contents = match self.contents.as_slice() {
             [] => NO_CONTENTS.to_owned(),
@@ -134,15 +151,23 @@ impl ListedRelease {
                 .iter()
                 .map(|id| (SIGNING_KEY, id.to_string())),
         );
-        metadata.extend(self.source.iter().map(|url| (SOURCE, url.to_string())));
+        if let Some(source) = &self.source {
+            metadata.push((SOURCE, source.url.to_string()));
+            metadata.extend(source.commit.iter().map(|id| (COMMIT, id.to_string())));
+            metadata.extend((!source.claimed).then(|| (VERIFIED, "true".to_owned())));
+        }
+        if let Some(PublicationTime::Exact(time)) = self.published {
+            metadata.push((PUBLISHED, time.0.to_string()));
+        }
         metadata
     }
 
-    /// Parses the metadata of a release object; `None` if data are missing that a list of this package's
-    /// versions needs.
+    /// Parses the metadata of a release object that was stored at this time; `None` if data are missing that a
+    /// list of this package's versions needs.
     pub fn from_metadata<'a>(
         package: &Package,
         version: Version,
+        stored_at: UnixTime,
         metadata: impl Fn(&str) -> Option<&'a str>,
     ) -> Option<Self> {
         let (protocols, platforms) = match package {
@@ -159,9 +184,42 @@ impl ListedRelease {
             platforms,
             contents,
             signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
-            source: metadata(SOURCE).and_then(|url| url.parse().ok()),
+            source: source_in(&metadata),
+            published: Some(published_in(&metadata, stored_at)),
         })
     }
+}
+
+impl PublicationTime {
+    /// Returns the time, exact or not.
+    pub fn time(self) -> UnixTime {
+        match self {
+            Self::Exact(time) | Self::Stored(time) => time,
+        }
+    }
+
+    /// Returns whether this is the time of the commit.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+}
+
+fn source_in<'a>(metadata: &impl Fn(&str) -> Option<&'a str>) -> Option<SourceDocument> {
+    Some(SourceDocument {
+        url: metadata(SOURCE)?.parse().ok()?,
+        claimed: metadata(VERIFIED).is_none(),
+        commit: metadata(COMMIT).and_then(|id| id.parse().ok()),
+    })
+}
+
+fn published_in<'a>(
+    metadata: &impl Fn(&str) -> Option<&'a str>,
+    stored_at: UnixTime,
+) -> PublicationTime {
+    let exact = metadata(PUBLISHED).and_then(|seconds| seconds.parse().ok());
+    exact.map_or(PublicationTime::Stored(stored_at), |seconds| {
+        PublicationTime::Exact(UnixTime(seconds))
+    })
 }
 
 fn beginning(digest: Sha256) -> String {
@@ -257,7 +315,7 @@ pub fn lists(
             let source = releases
                 .iter()
                 .rev()
-                .find_map(|release| release.source.clone());
+                .find_map(|release| Some(release.source.as_ref()?.url.clone()));
             let modules = releases
                 .into_iter()
                 .map(|release| ModuleVersion {
@@ -496,6 +554,7 @@ fn indexed(packages: &[PackageDocument]) -> Vec<IndexedPackage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::provenance::tests::{COMMIT as JOB_COMMIT, provenance};
     use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
@@ -503,11 +562,17 @@ mod tests {
         ListedRelease {
             signing_key: None,
             source: None,
+            published: Some(PublicationTime::Exact(UnixTime(1_800_000_000))),
             version: version.parse().unwrap(),
             protocols: split(protocols).unwrap_or_default(),
             platforms: split(platforms).unwrap_or_default(),
             contents: vec!["0123456789".to_owned()],
         }
+    }
+
+    fn verified() -> SourceDocument {
+        let job = provenance();
+        SourceDocument::claimed(job.url.clone().unwrap(), None).verified_by(&job)
     }
 
     fn provider() -> Package {
@@ -560,7 +625,10 @@ mod tests {
     fn a_module_list_names_the_repository_of_the_newest_version_that_has_one_10_2() {
         let package = Package::Module("acme/vpc/aws".parse().unwrap());
         let from = |version, source: &str| ListedRelease {
-            source: source.parse().ok(),
+            source: source
+                .parse()
+                .ok()
+                .map(|url| SourceDocument::claimed(url, None)),
             ..listed(version, "", "")
         };
         let releases = vec![
@@ -593,8 +661,40 @@ mod tests {
         assert_pinned(
             &metadata.join("; "),
             "contents=e3b0c44298; protocols=5.0,6.0; platforms=linux_amd64,darwin_arm64; \
-             key=1DCFB46346EDC30F",
+             key=1DCFB46346EDC30F; published=1800000000",
         );
+        release.source = Some(verified());
+        let metadata = release.to_metadata(&provider()).into_iter();
+        let metadata: Vec<String> = metadata.map(|(k, v)| format!("{k}={v}")).collect();
+        assert_pinned(
+            &metadata[4..].join("; "),
+            &format!(
+                "source=https://github.com/acme/widget; commit={JOB_COMMIT}; verified=true; published=1800000000"
+            ),
+        );
+    }
+
+    #[test]
+    fn a_release_without_a_time_in_its_metadata_has_that_of_its_object() {
+        let package = Package::Module("acme/vpc/aws".parse().unwrap());
+        let of_object = |metadata: &[(&str, &'static str)]| {
+            let value = |name: &str| {
+                let found = metadata.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| *value)
+            };
+            let version = "1.0.0".parse().unwrap();
+            ListedRelease::from_metadata(&package, version, UnixTime(7), value).unwrap()
+        };
+        let older = of_object(&[(CONTENTS, "-"), (SOURCE, "https://example.com/vpc")]);
+        assert_eq!(older.published, Some(PublicationTime::Stored(UnixTime(7))));
+        assert!(older.source.unwrap().claimed);
+        let damaged = of_object(&[(CONTENTS, "-"), (PUBLISHED, "soon")]);
+        assert_eq!(
+            damaged.published,
+            Some(PublicationTime::Stored(UnixTime(7)))
+        );
+        let newer = of_object(&[(CONTENTS, "-"), (PUBLISHED, "5")]);
+        assert_eq!(newer.published, Some(PublicationTime::Exact(UnixTime(5))));
     }
 
     #[test]
@@ -611,7 +711,7 @@ mod tests {
     fn metadata_of_another_form_is_rejected() {
         let version: Version = "1.0.0".parse().unwrap();
         let read = |protocols: &'static str, platforms: &'static str| {
-            ListedRelease::from_metadata(&provider(), version.clone(), |name| {
+            ListedRelease::from_metadata(&provider(), version.clone(), UnixTime(0), |name| {
                 Some(if name == PROTOCOLS {
                     protocols
                 } else {
@@ -622,7 +722,10 @@ mod tests {
         assert!(read("5.0", "linux_amd64").is_some());
         assert!(read("five", "linux_amd64").is_none());
         assert!(read("5.0", "linux").is_none());
-        assert!(ListedRelease::from_metadata(&provider(), version.clone(), |_| None).is_none());
+        assert!(
+            ListedRelease::from_metadata(&provider(), version.clone(), UnixTime(0), |_| None)
+                .is_none()
+        );
     }
 
     proptest! {
@@ -647,10 +750,15 @@ mod tests {
         fn metadata_is_parsed_as_written(
             protocols in proptest::collection::vec("[56]\\.[0-9]", 1..3),
             platforms in proptest::collection::vec("[a-z]{2,8}_[a-z0-9]{2,8}", 1..5),
+            is_verified in proptest::option::of(any::<bool>()),
         ) {
-            let release = listed("1.0.0", &protocols.join(","), &platforms.join(","));
+            let mut release = listed("1.0.0", &protocols.join(","), &platforms.join(","));
+            release.source = is_verified.map(|is_verified| SourceDocument {
+                claimed: !is_verified,
+                ..verified()
+            });
             let metadata = release.to_metadata(&provider());
-            let read = ListedRelease::from_metadata(&provider(), release.version.clone(), |name| {
+            let read = ListedRelease::from_metadata(&provider(), release.version.clone(), UnixTime(0), |name| {
                 metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
             });
             prop_assert_eq!(read, Some(release));

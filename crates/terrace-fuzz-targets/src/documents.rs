@@ -37,8 +37,12 @@ pub fn release(data: &[u8]) {
     };
     // Without any protocol or platform, the metadata contains no listed release, and the document is read
     // instead.
-    let read = ListedRelease::from_metadata(&package, listed.version.clone(), told);
-    assert!(read.is_none_or(|read| read.contents == listed.contents));
+    let read = ListedRelease::from_metadata(&package, listed.version.clone(), NOW, told);
+    assert!(read.is_none_or(|read| {
+        read.contents == listed.contents
+            && read.source == listed.source
+            && read.published == listed.published
+    }));
     let version = release.version().to_string();
     let revoked_status = StatusDocument {
         package: None,

@@ -10,7 +10,7 @@ use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
 
-use crate::releases::{listed, mirrored, module, provider};
+use crate::releases::{NOW, listed, mirrored, module, provider};
 
 type Indices = Vec<(IndexKey, IndexDocument)>;
 
@@ -76,7 +76,7 @@ fn listed_release((package, metadata): Metadata) -> (Option<ListedRelease>, Meta
         found.map(|(_, value)| value.as_str())
     };
     let version = crate::releases::version("1.2.3");
-    let listed = black_box(ListedRelease::from_metadata(&package, version, value));
+    let listed = black_box(ListedRelease::from_metadata(&package, version, NOW, value));
     (listed, (package, metadata))
 }
 

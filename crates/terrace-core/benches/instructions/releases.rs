@@ -3,7 +3,7 @@
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::index::ListedRelease;
+use terrace_core::index::{ListedRelease, PublicationTime};
 use terrace_core::model::package::Package;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
@@ -125,6 +125,7 @@ pub(crate) fn listed(package: &Package, count: usize) -> Vec<ListedRelease> {
     let mut all: Vec<ListedRelease> = (0..count)
         .map(|number| ListedRelease {
             source: None,
+            published: Some(PublicationTime::Exact(NOW)),
             version: version(&format!("1.{}.{}", number / 10, number % 10)),
             protocols: match is_provider {
                 true => vec!["5.0".parse().unwrap()],

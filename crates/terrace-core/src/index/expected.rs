@@ -69,6 +69,7 @@ mod tests {
         ListedRelease {
             signing_key: None,
             source: None,
+            published: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

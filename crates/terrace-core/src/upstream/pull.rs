@@ -141,6 +141,7 @@ impl PullPolicy {
             .map(|version| ListedRelease {
                 signing_key: None,
                 source: None,
+                published: None,
                 version: version.clone(),
                 protocols: Vec::new(),
                 platforms: Vec::new(),
@@ -302,6 +303,7 @@ mod tests {
         let release = |version: &str| ListedRelease {
             signing_key: None,
             source: None,
+            published: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

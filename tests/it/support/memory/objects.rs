@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use terrace_app::host::Revision;
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::index::ListedRelease;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
@@ -151,7 +152,9 @@ impl Bucket {
                 let found = object.metadata.iter().find(|(known, _)| known == name);
                 found.map(|(_, value)| value.as_str())
             };
-            let listed = ListedRelease::from_metadata(package, version.clone(), metadata);
+            let stored_at = UnixTime(object.written_ms / 1_000);
+            let listed =
+                ListedRelease::from_metadata(package, version.clone(), stored_at, metadata);
             page.releases.push((version, listed));
         }
         page
