@@ -1,6 +1,7 @@
 //! Descriptions of one version, for update tools.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::FinishError;
 use super::view::SourceView;
@@ -9,7 +10,8 @@ use crate::model::address::ProviderAddress;
 use crate::model::version::Version;
 use terrace_base::json;
 
-/// A version of a provider, in the shape of the public registry's API: the fields that Dependabot reads.
+/// A version of a provider, in the shape of the public registry's API: the fields that Dependabot reads. The
+/// public registry does not have the last two.
 #[derive(Serialize)]
 struct ProviderVersion<'a> {
     id: String,
@@ -18,6 +20,10 @@ struct ProviderVersion<'a> {
     version: String,
     /// Always present: Dependabot fails if it is absent (clients.md 15.2).
     source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<&'a RawValue>,
 }
 
 /// Describes a version of a provider.
@@ -32,6 +38,8 @@ pub(super) fn provider_version<S>(
         name: address.provider_type.as_str(),
         version: version.to_string(),
         source: index.source,
+        commit: index.commit,
+        provenance: index.provenance,
     };
     let text = json::to_string(&description);
     Ok(Reply::json(200, CachePolicy::NoStore, text))

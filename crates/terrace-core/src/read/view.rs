@@ -25,6 +25,10 @@ pub(super) struct ProviderView<'i> {
 pub(super) struct SourceView<'i> {
     #[serde(default)]
     pub(super) source: Option<&'i str>,
+    #[serde(default)]
+    pub(super) commit: Option<&'i str>,
+    #[serde(default, borrow)]
+    pub(super) provenance: Option<&'i RawValue>,
 }
 
 /// A signing key, in the form in which it is served.
