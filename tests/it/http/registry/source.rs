@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 const SOURCE: &str = "https://github.com/acme/widget";
+const COMMIT: &str = "0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d";
 const ANNOTATION: &str = "org.opencontainers.image.source";
 
 fn with_source(mut description: Value, source: &Value) -> Vec<u8> {
@@ -101,6 +102,54 @@ fn every_manifest_of_a_provider_is_annotated_with_the_source_15_3() {
             descriptor["digest"].as_str().unwrap(),
         );
         assert_eq!(target["annotations"][ANNOTATION], SOURCE);
+    }
+}
+
+#[test]
+fn a_claimed_commit_is_described_and_annotated_15_3() {
+    let (registry, fixture) = provider("1.0.0");
+    let mut description = fixture.description();
+    description["source"] = json!(SOURCE);
+    description["commit"] = json!(COMMIT.to_ascii_uppercase());
+    let body = description.to_string().into_bytes();
+    let put = || registry.admin("PUT", &fixture.admin_path(), Some(&body));
+    put().expect(201);
+    let path = format!("{}/1.0.0", fixture.path());
+    let response = registry.get(&path).expect(200).json();
+    assert_eq!(response["commit"], COMMIT);
+    // It is a claim: no job has verified it.
+    assert_eq!(response.get("provenance"), None);
+    let repository = format!("providers/{}/widget", fixture.namespace);
+    let index = manifest(&registry, &repository, "1.0.0");
+    let revision = "org.opencontainers.image.revision";
+    assert_eq!(index["annotations"][revision], COMMIT);
+    // The first publisher's commit stays, or its absence.
+    fixture.put(&registry).expect(200);
+    assert_eq!(registry.get(&path).expect(200).json(), response);
+}
+
+#[test]
+fn an_invalid_commit_is_422_with_the_rule() {
+    let (registry, fixture) = module("1.0.0");
+    let (of_provider, provider) = provider("1.0.0");
+    for (source, commit, rule) in [
+        (json!(SOURCE), json!("main"), "40 or 64"),
+        (json!(SOURCE), json!("0".repeat(39)), "40 or 64"),
+        (json!(SOURCE), json!("g".repeat(40)), "40 or 64"),
+        (json!(SOURCE), json!(""), "40 or 64"),
+        (Value::Null, json!(COMMIT), "add source"),
+        (json!("acme/widget"), json!(COMMIT), "https://"),
+    ] {
+        for (registry, path, mut body) in [
+            (&registry, fixture.admin_path(), fixture.description()),
+            (&of_provider, provider.admin_path(), provider.description()),
+        ] {
+            body["source"] = source.clone();
+            body["commit"] = commit.clone();
+            let answer = registry.admin("PUT", &path, Some(body.to_string().as_bytes()));
+            let errors = answer.expect(422).errors();
+            assert!(errors.contains(rule), "{commit}: {errors}");
+        }
     }
 }
 
