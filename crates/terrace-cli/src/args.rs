@@ -1,6 +1,7 @@
 //! The command line, as data.
 
 mod admin;
+mod completion;
 mod duration;
 mod help;
 mod key;
@@ -17,6 +18,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
+pub(crate) use completion::{CompletionArguments, Shell};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
     MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorPushArguments, MirrorSyncArguments,
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
+    /// Print a script that completes this command in a shell
+    Completion(CompletionArguments),
 }
 
 /// Returns clap's description of the command line.

@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod admin;
+mod completion;
 mod connection;
 mod key;
 mod mirror;
@@ -22,5 +23,6 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Admin(command) => admin::run(command, registry, output),
         Command::Token(command) => token::run(command, registry, output),
         Command::Mirror(command) => mirror::run(command, registry, output),
+        Command::Completion(arguments) => completion::run(arguments, output),
     }
 }

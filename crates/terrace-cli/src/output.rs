@@ -78,6 +78,14 @@ impl Output {
         self.print(&json_text(&self.with_warnings(document)));
     }
 
+    /// Prints a text of this program, such as a script, unchanged.
+    pub(crate) fn text(&self, text: &str, document: &impl Serialize) {
+        if !self.json {
+            return self.print(text.trim_end());
+        }
+        self.print(&json_text(&self.with_warnings(document)));
+    }
+
     /// Prints the end of several operations: a success, or a failure that also contains the successful
     /// operations. Without any of these, `text` is empty.
     pub(crate) fn outcome(

@@ -11,8 +11,8 @@ const WIDTH: usize = 80;
 
 /// The example and the exit codes of a command without subcommands.
 ///
-/// All of these commands connect to a registry, so each of them can end with [`Exit::Success`],
-/// [`Exit::Unexpected`], [`Exit::Usage`], [`Exit::NotAllowed`] and [`Exit::Unavailable`].
+/// Each of them can end with [`Exit::Success`], [`Exit::Unexpected`] and [`Exit::Usage`], and each that connects to a
+/// registry with [`Exit::NotAllowed`] and [`Exit::Unavailable`].
 struct Entry {
     /// The names of the command, after `terrace`.
     path: &'static str,
@@ -30,6 +30,8 @@ struct Entry {
     unavailable: Option<&'static str>,
     /// Whether the command goes on after the failure of one version, and so can fail in several ways.
     goes_on: bool,
+    /// Whether the command connects to a registry.
+    connects: bool,
 }
 
 impl Entry {
@@ -43,6 +45,7 @@ impl Entry {
             not_allowed: None,
             unavailable: None,
             goes_on: false,
+            connects: true,
         }
     }
 
@@ -71,12 +74,18 @@ impl Entry {
         self
     }
 
+    const fn offline(mut self) -> Self {
+        self.connects = false;
+        self
+    }
+
     /// Returns the exit codes of the command, ascending.
     fn exits(&self) -> BTreeSet<Exit> {
         let is_possible = |exit: &Exit| match exit {
             Exit::Rejected => self.rejected.is_some(),
             Exit::Conflict => self.conflict.is_some(),
-            _ => true,
+            Exit::NotAllowed | Exit::Unavailable => self.connects,
+            Exit::Success | Exit::Unexpected | Exit::Usage => true,
         };
         Exit::ALL.into_iter().filter(is_possible).collect()
     }
@@ -138,7 +147,7 @@ const NO_SUCH_PACKAGE_OR_TOO_MANY: &str = "the package or version does not exist
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 26] = [
+const ENTRIES: [Entry; 27] = [
     Entry::new(
         "publish provider",
         "terrace publish provider dist --namespace acme",
@@ -291,6 +300,12 @@ const ENTRIES: [Entry; 26] = [
         .rejected("the directory or a version in it is invalid")
         .conflict(OTHER_MIRRORED_BYTES)
         .goes_on(),
+    Entry::new(
+        "completion",
+        "terrace completion bash",
+        "the script is on standard output",
+    )
+    .offline(),
 ];
 
 /// Adds an example and the exit codes to the help of a command and of all its subcommands.
@@ -448,16 +463,14 @@ mod tests {
                 .split_once("Exit codes")
                 .unwrap_or_else(|| panic!("{path}"));
             let lists = |exit: Exit| codes.contains(&format!("\n  {}  ", exit.code()));
-            for exit in [
-                Exit::Success,
-                Exit::Unexpected,
-                Exit::Usage,
-                Exit::NotAllowed,
-                Exit::Unavailable,
-            ] {
+            let entry = ENTRIES.iter().find(|entry| entry.path == path);
+            for exit in [Exit::Success, Exit::Unexpected, Exit::Usage] {
                 assert!(lists(exit), "{path}: {help}");
             }
-            let entry = ENTRIES.iter().find(|entry| entry.path == path);
+            for exit in [Exit::NotAllowed, Exit::Unavailable] {
+                let connects = entry.is_none_or(|entry| entry.connects);
+                assert_eq!(lists(exit), connects, "{path}: {help}");
+            }
             let is_group = command.has_subcommands();
             assert_eq!(entry.is_none(), is_group, "{path}");
             if let Some(entry) = entry {

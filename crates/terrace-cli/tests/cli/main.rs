@@ -13,6 +13,7 @@
 )]
 
 mod admin;
+mod completion;
 mod hostile;
 mod import;
 mod jobs;
