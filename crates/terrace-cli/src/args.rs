@@ -15,6 +15,7 @@ mod usage_line;
 
 use std::ffi::OsString;
 
+use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
@@ -28,6 +29,8 @@ pub(crate) use registry::RegistryArguments;
 pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
 pub(crate) use token::TokenCommand;
 
+use crate::output::Verbosity;
+
 /// Publish providers and modules to a Terrace registry, and operate the registry.
 #[derive(Debug, Parser)]
 #[command(name = "terrace", version, max_term_width = 100)]
@@ -40,11 +43,26 @@ pub(crate) struct Arguments {
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 
+    /// Print the source of the token, and every request to the registry
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+
     #[command(flatten)]
     pub(crate) registry: RegistryArguments,
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// Returns the amount of output on standard error.
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,7 +101,11 @@ pub(crate) fn command() -> clap::Command {
 pub(crate) fn parse(given: &[OsString]) -> Result<Arguments, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(given)?;
-    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let arguments = Arguments::from_arg_matches(&matches);
+    let mut arguments = arguments.map_err(|error| error.format(&mut command))?;
+    let source = matches.value_source(registry::TOKEN);
+    arguments.registry.is_token_in_environment = source == Some(ValueSource::EnvVariable);
+    Ok(arguments)
 }
 
 #[cfg(test)]

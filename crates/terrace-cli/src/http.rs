@@ -115,6 +115,11 @@ impl<'a> Http<'a> {
         }
     }
 
+    /// Prints a line that helps to find the cause of a failure.
+    pub(crate) fn detail(&self, line: &str) {
+        self.output.detail(line);
+    }
+
     /// Pauses before a retry, and reports why.
     pub(crate) fn wait(&self, failure: &Failure, pause: Duration) {
         wait(failure, pause, self.output);

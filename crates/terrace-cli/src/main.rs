@@ -12,6 +12,7 @@ mod archive;
 mod args;
 mod clock;
 mod commands;
+mod credentials;
 mod error;
 mod http;
 mod output;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage_error::report(error, &given, secrets),
     };
-    let output = Output::new(arguments.json, arguments.quiet, secrets);
+    let output = Output::new(arguments.json, arguments.verbosity(), secrets);
     match commands::run(&arguments, &output).and_then(|()| output.printed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

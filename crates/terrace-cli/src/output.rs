@@ -3,12 +3,13 @@
 pub(crate) mod secrets;
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use terrace_base::secret::Secret;
 use terrace_base::untrusted;
 
 use crate::error::{Failure, Several};
@@ -17,39 +18,67 @@ use crate::output::secrets::Secrets;
 const UPLOAD_BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
 
+/// The amount of output on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    /// Warnings and errors only.
+    Quiet,
+    /// Progress as well.
+    Normal,
+    /// The source of the token, and every request to the registry, as well.
+    Verbose,
+}
+
 /// The kind and the amount of output.
 pub(crate) struct Output {
     json: bool,
-    quiet: bool,
+    verbosity: Verbosity,
     bars: MultiProgress,
     warnings: Mutex<Vec<String>>,
-    secrets: Secrets,
+    secrets: RwLock<Secrets>,
     /// The reason that the result could not be printed, if any.
     unprinted: Mutex<Option<String>>,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool, quiet: bool, secrets: Secrets) -> Self {
-        let target = if !quiet && std::io::stderr().is_terminal() {
+    pub(crate) fn new(json: bool, verbosity: Verbosity, secrets: Secrets) -> Self {
+        let target = if verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
         Self {
             json,
-            quiet,
+            verbosity,
             bars: MultiProgress::with_draw_target(target),
             warnings: Mutex::default(),
-            secrets,
+            secrets: RwLock::new(secrets),
             unprinted: Mutex::default(),
         }
     }
 
     /// Prints a line of progress.
     pub(crate) fn progress(&self, line: &str) {
-        if !self.quiet {
+        if self.verbosity > Verbosity::Quiet {
             self.to_stderr(line);
         }
+    }
+
+    /// Prints a line that helps to find the cause of a failure.
+    pub(crate) fn detail(&self, line: &str) {
+        if self.verbosity == Verbosity::Verbose {
+            self.to_stderr(line);
+        }
+    }
+
+    /// Hides a secret in everything that is printed from now on.
+    pub(crate) fn hide(&self, secret: &Secret) {
+        let secrets = self.secrets.write();
+        secrets.unwrap_or_else(PoisonError::into_inner).add(secret);
+    }
+
+    fn secrets(&self) -> RwLockReadGuard<'_, Secrets> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints a warning about something that succeeds anyway.
@@ -66,7 +95,7 @@ impl Output {
             return self.print(&self.shown_lines(lines));
         }
         let mut document = self.with_warnings(document);
-        self.secrets.hide_in(&mut document);
+        self.secrets().hide_in(&mut document);
         self.print(&json_text(&document));
     }
 
@@ -158,7 +187,7 @@ impl Output {
                 document.extend(several.document.clone());
                 document.insert("warnings".to_owned(), json!(self.warnings()));
                 let mut document = Value::Object(document);
-                self.secrets.hide_in(&mut document);
+                self.secrets().hide_in(&mut document);
                 self.print(&json_text(&document));
             }
             Failure::Several(several) if !several.lines.is_empty() => {
@@ -173,7 +202,7 @@ impl Output {
     /// Prints a failure as the JSON document on standard output.
     pub(crate) fn print_failure(&self, failure: &Failure) {
         let mut document = Value::Object(failure_document(failure));
-        self.secrets.hide_in(&mut document);
+        self.secrets().hide_in(&mut document);
         // If this fails, the exit code still reports the failure.
         let _ = to_stdout(&json_text(&document));
     }
@@ -204,7 +233,7 @@ impl Output {
     /// Returns a line in printable form: without secrets, and without characters that control a terminal,
     /// such as a line feed from a server.
     fn shown(&self, line: &str) -> String {
-        untrusted::line(&self.secrets.hide(line)).to_string()
+        untrusted::line(&self.secrets().hide(line)).to_string()
     }
 
     fn shown_lines(&self, lines: &[impl AsRef<str>]) -> String {
@@ -346,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_line_is_one_line_without_secrets() {
-        let output = Output::new(false, false, Secrets::default());
+        let output = Output::new(false, Verbosity::Normal, Secrets::default());
         let line = "a\x1b[2J\r\nerror: b\u{202e} https://me:pa5s@h";
         let shown = "a\\u{1b}[2J\\r\\nerror: b\\u{202e} https://[hidden]@h";
         assert_eq!(output.shown(line), shown);

@@ -3,7 +3,6 @@
 mod download;
 mod host_override;
 pub(crate) mod resolve;
-mod tokens;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,7 +10,6 @@ use std::io::{self, Read as _};
 use std::time::Duration;
 
 use terrace_base::digest::Sha256;
-use terrace_base::secret::Secret;
 use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::limits;
 use terrace_core::model::name::Hostname;
@@ -21,12 +19,13 @@ use ureq::{Agent, Body};
 use url::Url;
 
 pub(crate) use host_override::HostOverride;
-use tokens::{TOKEN_PREFIX, tokens};
 
 use crate::archive::{Archive, Source};
+use crate::credentials::{Credentials, Token};
 use crate::error::Failure;
 use crate::http;
 use crate::http::Retries;
+use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
 use crate::upstream::download::{Download, DownloadError, download};
 use crate::upstream::resolve::resolve;
@@ -36,7 +35,7 @@ pub(crate) struct Upstream<'a> {
     agent: Agent,
     guard: Guard,
     overrides: BTreeMap<Hostname, HostOverride>,
-    tokens: BTreeMap<String, Secret>,
+    credentials: Credentials,
     retries: u32,
     output: &'a Output,
 }
@@ -50,25 +49,26 @@ struct AttemptError {
 }
 
 impl AttemptError {
-    fn refused(reason: impl Into<String>) -> Self {
+    /// Creates an error that a retry would repeat.
+    fn permanent(failure: Failure) -> Self {
         Self {
-            failure: Failure::refused(reason),
+            failure,
             is_transient: false,
             retry_after: None,
         }
     }
 
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::permanent(Failure::refused(reason))
+    }
+
     /// Creates an error that any other server would cause as well.
     fn local(filename: &str, error: &io::Error) -> Self {
         let directory = std::env::temp_dir();
-        Self {
-            failure: Failure::Local(format!(
-                "{filename} cannot be written to {}, the directory for temporary files: {error}",
-                directory.display()
-            )),
-            is_transient: false,
-            retry_after: None,
-        }
+        Self::permanent(Failure::Local(format!(
+            "{filename} cannot be written to {}, the directory for temporary files: {error}",
+            directory.display()
+        )))
     }
 
     fn http(what: &str, host: &str, error: &ureq::Error) -> Self {
@@ -106,7 +106,7 @@ impl<'a> Upstream<'a> {
             agent: http::guarded_agent(guard.clone())?,
             guard,
             overrides: overrides.iter().map(by_hostname).collect(),
-            tokens: tokens()?,
+            credentials: Credentials::find(),
             retries,
             output,
         })
@@ -233,8 +233,9 @@ impl<'a> Upstream<'a> {
                 .check(parts(&uri))
                 .map_err(|error| AttemptError::refused(format!("{what}: {error}")))?;
             let mut request = Request::get(&uri);
-            if let Some(token) = self.token(fetch, hostname, &uri) {
-                request = request.header("authorization", format!("Bearer {}", token.expose()));
+            if let Some(token) = self.token(fetch, hostname, &uri)? {
+                let header = format!("Bearer {}", token.secret().expose());
+                request = request.header("authorization", header);
             }
             let unreachable =
                 |error| AttemptError::http(what, uri.host().unwrap_or_default(), &error);
@@ -267,14 +268,22 @@ impl<'a> Upstream<'a> {
     }
 
     /// Returns the token for a request, if the request goes to the host that the token is for.
-    fn token(&self, fetch: &Fetch, hostname: &Hostname, uri: &Uri) -> Option<&Secret> {
+    fn token(
+        &self,
+        fetch: &Fetch,
+        hostname: &Hostname,
+        uri: &Uri,
+    ) -> Result<Option<Token>, AttemptError> {
         let (host, port) = match self.overrides.get(hostname) {
             Some(host_override) => (host_override.url.host(), host_override.url.port()),
             None => (hostname.as_str(), 443),
         };
         let is_its_own = uri.host() == Some(host) && uri.port_u16().unwrap_or(443) == port;
-        let token = self.tokens.get(hostname.as_str());
-        token.filter(|_| fetch.with_token && is_its_own)
+        if !fetch.with_token || !is_its_own {
+            return Ok(None);
+        }
+        let token = self.credentials.token(&hostname.into(), self.output);
+        token.map_err(AttemptError::permanent)
     }
 
     fn retrying<T>(&self, once: impl Fn() -> Result<T, AttemptError>) -> Result<T, Failure> {
@@ -303,7 +312,8 @@ pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
     match error {
         OriginError::NotAllowed { .. } => Failure::NotAllowed(format!(
-            "{text}; set its token in the variable {TOKEN_PREFIX}<hostname>, with _ for each dot"
+            "{text}; set its token in the variable {CLIENT_TOKENS}<hostname>, with _ for each dot and __ for each dash, \
+             or run `terraform login` or `tofu login` with its hostname"
         )),
         OriginError::Unavailable { .. } => Failure::Unavailable(text),
         _ => Failure::refused(text),

@@ -5,6 +5,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
 
+import { cli } from "../../../scripts/build.mjs";
+import { run } from "../../../scripts/lib/run.mjs";
 import { freePort } from "../../../scripts/server.mjs";
 import { usingProvider, withEachClient } from "../support/client.mjs";
 import { useRegistry } from "../support/registry.mjs";
@@ -29,6 +31,11 @@ const PEOPLE = {
 /** The buttons of the registry's own page. */
 const ALLOW = "button[value=allow]";
 const REFUSE = "button[value=refuse]";
+
+/** Returns the environment of a user who has no token but those of the client. */
+function withoutTokens(env) {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(TERRACE|ACTIONS)_/.test(name)));
+}
 
 /** Returns `false` if the client closed its listener before its answer was sent: it does that as soon as it has the code. */
 function closedEarly(error) {
@@ -101,7 +108,7 @@ describe("login", { skip }, () => {
       assert.equal(await stored(work), undefined);
     }
 
-    test("after sign-in and consent, the terminal can install private packages (7.1 to 7.7)", async (t) => {
+    test("after sign-in and consent, the terminal can install private packages, and terrace uses its token (7.1 to 7.7)", async (t) => {
       const { work, terminal, url } = await loggingIn(t);
       await work.fails("init");
       const page = await browser.window();
@@ -118,6 +125,10 @@ describe("login", { skip }, () => {
       const token = await stored(work);
       assert.match(token, /^terrace_/);
       await work.runs("init");
+      const asTerrace = await run(cli, ["key", "list", "acme", "--url", registry.url, "--verbose"], { env: withoutTokens(work.env), check: false });
+      assert.equal(asTerrace.code, 0, asTerrace.output);
+      assert.match(asTerrace.output, /the token for 127\.0\.0\.1:\d+ is that in \S+credentials\.tfrc\.json/);
+      assert.ok(!asTerrace.output.includes(token));
       const [known] = (await tokens()).filter(({ id }) => token.includes(id));
       assert.equal(known.name, "ann@acme.example");
       assert.equal(known.created_by, "login as ann");

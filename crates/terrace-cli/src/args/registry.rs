@@ -1,21 +1,47 @@
 //! The options that name a registry.
 
-use clap::Args;
+use std::path::PathBuf;
+
 use clap::builder::FalseyValueParser;
+use clap::{Args, ValueHint};
+
+/// The name of the argument with the token.
+pub(super) const TOKEN: &str = "token";
 
 /// The registry to connect to, and the token for it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct RegistryArguments {
     /// The URL of the registry, such as https://registry.example.com
-    #[arg(long, global = true, env = "TERRACE_URL", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "TERRACE_URL",
+        hide_env_values = true,
+        value_hint = ValueHint::Url
+    )]
     pub(crate) url: Option<String>,
 
-    /// The admin token of the registry, or an API token. Set TERRACE_TOKEN instead of this option: other users of
-    /// the machine can see the command line. If neither is set, a CI job authenticates with its OIDC token,
-    /// provided the registry trusts the job
-    #[arg(long, global = true, env = "TERRACE_TOKEN", hide_env_values = true)]
+    /// The admin token of the registry, or an API token. Set TERRACE_TOKEN or use --token-file instead of this
+    /// option: other users of the machine can see the command line. Without any of these, the first of the following
+    /// is used: the OIDC token of a CI job, provided the registry trusts the job; the variable TF_TOKEN_<host>; the
+    /// token that `terraform login` or `tofu login` stored for the host
+    #[arg(
+        long,
+        global = true,
+        env = "TERRACE_TOKEN",
+        hide_env_values = true,
+        value_hint = ValueHint::Other
+    )]
     pub(crate) token: Option<String>,
+
+    /// Whether the token comes from TERRACE_TOKEN.
+    #[arg(skip)]
+    pub(crate) is_token_in_environment: bool,
+
+    /// A file with the token, and nothing else. Takes precedence over TERRACE_TOKEN
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
 
     /// The number of retries when the network or the registry fails
     #[arg(

@@ -8,8 +8,8 @@ use terrace_base::untrusted::{self, is_unprintable};
 
 use super::token::TOKEN_IDS;
 use crate::error::Failure;
-use crate::output::Output;
 use crate::output::secrets::{HIDDEN_TOKEN, Secrets};
+use crate::output::{Output, Verbosity};
 
 /// Prints the help, the version, or the error in a command line without the secrets on it. Returns the exit code.
 pub(crate) fn report(error: clap::Error, given: &[OsString], secrets: Secrets) -> ExitCode {
@@ -20,7 +20,7 @@ pub(crate) fn report(error: clap::Error, given: &[OsString], secrets: Secrets) -
     }
     let lines = lines(error, given, &secrets);
     let json = given.iter().any(|argument| argument == "--json");
-    let output = Output::new(json, false, secrets);
+    let output = Output::new(json, Verbosity::Normal, secrets);
     output.misread(&lines);
     let failure = Failure::Usage(summary(&lines));
     if json {

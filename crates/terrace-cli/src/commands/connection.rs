@@ -1,11 +1,30 @@
 //! The client for the registry on the command line or in the environment.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
 use crate::args::RegistryArguments;
+use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, BaseUrlError, Http};
 use crate::output::Output;
 use crate::registry::client::Client;
 use crate::registry::token_source::TokenSource;
+
+/// The part of a token file that is read. Tokens are shorter than the headers that servers accept.
+const TOKEN_FILE_BYTES: u64 = 64 * 1024;
+
+/// Returns a client if both the registry and the token are given, for commands that also work without one.
+pub(crate) fn connect_if_given<'a>(
+    arguments: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Option<Client<'a>>, Failure> {
+    if given(&arguments.url).is_none() || given_token(arguments)?.is_none() {
+        return Ok(None);
+    }
+    connect(arguments, output).map(Some)
+}
 
 /// Returns a client of the registry.
 pub(crate) fn connect<'a>(
@@ -19,19 +38,47 @@ pub(crate) fn connect<'a>(
         )
     })?;
     let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
-    let tokens = TokenSource::find(given(&arguments.token))?;
+    let tokens = TokenSource::find(given_token(arguments)?, &url, output)?;
     Client::new(url, tokens, http)
 }
 
-/// Returns a client if both the registry and the token are given, for commands that also work without one.
-pub(crate) fn connect_if_given<'a>(
-    arguments: &RegistryArguments,
-    output: &'a Output,
-) -> Result<Option<Client<'a>>, Failure> {
-    if given(&arguments.url).is_none() || given(&arguments.token).is_none() {
-        return Ok(None);
-    }
-    connect(arguments, output).map(Some)
+/// Returns the token of the command line or else that of TERRACE_TOKEN.
+fn given_token(arguments: &RegistryArguments) -> Result<Option<Token>, Failure> {
+    let token = given(&arguments.token);
+    let (option, variable) = match arguments.is_token_in_environment {
+        true => (None, token),
+        false => (token, None),
+    };
+    let given = match (option, &arguments.token_file, variable) {
+        (Some(_), Some(_), _) => {
+            let message = "--token and --token-file are both given: use one of them";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        (None, Some(path), _) => {
+            let text = token_file(path).map_err(|reason| {
+                let path = path.display();
+                Failure::Usage(format!("--token-file: {path} cannot be read: {reason}"))
+            })?;
+            Some((text, TokenPlace::File(path.clone())))
+        }
+        (Some(text), None, _) => Some((text.to_owned(), TokenPlace::Option("--token"))),
+        (None, None, Some(text)) => {
+            let place = TokenPlace::Variable("TERRACE_TOKEN".to_owned());
+            Some((text.to_owned(), place))
+        }
+        (None, None, None) => None,
+    };
+    given
+        .map(|(text, place)| Token::parse(text.trim(), place))
+        .transpose()
+}
+
+fn token_file(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(TOKEN_FILE_BYTES)
+        .read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Returns the URL of the registry, if one is given.
@@ -64,6 +111,8 @@ mod tests {
         registry_url(&RegistryArguments {
             url: Some(text.to_owned()),
             token: None,
+            is_token_in_environment: false,
+            token_file: None,
             retries: 0,
             insecure: false,
         })

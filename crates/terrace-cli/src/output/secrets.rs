@@ -27,15 +27,15 @@ const HIDDEN: &str = "[hidden]";
 /// The option that takes a token.
 const TOKEN_OPTION: &str = "--token";
 
-/// The variables that contain secrets, apart from those that begin with [`ORIGIN_TOKENS`].
+/// The variables that contain secrets, apart from those that begin with [`CLIENT_TOKENS`].
 const VARIABLES: [&str; 3] = [
     "TERRACE_TOKEN",
     "TERRACE_ID_TOKEN",
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 ];
 
-/// The prefix of the variables that contain the tokens of other registries.
-const ORIGIN_TOKENS: &str = "TF_TOKEN_";
+/// The prefix of the variables that contain the tokens of `terraform` and `tofu` for registries.
+pub(crate) const CLIENT_TOKENS: &str = "TF_TOKEN_";
 
 /// The shortest secret that is searched for, in bytes: a shorter one is part of ordinary words.
 const LEAST_BYTES: usize = 8;
@@ -43,7 +43,7 @@ const LEAST_BYTES: usize = 8;
 /// The secrets that are searched for by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    /// The values of `--token` and of the variables that contain secrets.
+    /// The values of `--token` and of the variables that contain secrets, and the tokens that files contain.
     known: Vec<Secret>,
     /// Arguments that look like secrets. Only the whole text is hidden, because other names may begin with a part of it.
     guessed: Vec<Secret>,
@@ -58,7 +58,7 @@ impl Secrets {
         let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
         let is_secret = |name: &OsStr| {
             let name = name.to_string_lossy();
-            VARIABLES.contains(&&*name) || name.starts_with(ORIGIN_TOKENS)
+            VARIABLES.contains(&&*name) || name.starts_with(CLIENT_TOKENS)
         };
         let set = variables.iter().filter(|(name, _)| is_secret(name));
         let mut known: Vec<&str> = set.filter_map(|(_, value)| value.to_str()).collect();
@@ -77,6 +77,13 @@ impl Secrets {
             known: searched_for(known),
             guessed: searched_for(guessed),
         }
+    }
+
+    /// Adds a secret that is neither on the command line nor in the environment.
+    pub(crate) fn add(&mut self, secret: &Secret) {
+        let known = self.known.iter().map(Secret::expose);
+        let known = searched_for(known.chain([secret.expose()]).collect());
+        self.known = known;
     }
 
     /// Returns the text without secrets.
@@ -205,6 +212,19 @@ mod tests {
         }
         let others = [("TERRACE_URL".into(), secret.into())];
         assert_eq!(Secrets::find(&[], others).hide(secret), secret);
+    }
+
+    #[test]
+    fn a_secret_of_a_file_is_hidden_once_it_is_added() {
+        let mut secrets = Secrets::default();
+        secrets.add(&Secret::new("hunter2hunter2"));
+        secrets.add(&Secret::new("hunter2hunter2hunter2"));
+        secrets.add(&Secret::new("short"));
+        assert_eq!(
+            secrets.hide("no hunter2hunter2, short"),
+            "no [token hidden], short"
+        );
+        assert_eq!(secrets.hide("hunter2hunter2hunter2"), "[token hidden]");
     }
 
     #[test]

@@ -286,14 +286,20 @@ impl<'a> Client<'a> {
     /// one is requested, once.
     fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
         let token = self.tokens.token(&self.url, &self.http)?;
-        let send = |token: &Secret| {
-            self.http
-                .until_answered(self.url(), || self.send_once(call, token))
-        };
-        let answer = send(&token)?;
+        let answer = self.send_as(&token, call)?;
         if answer.status == 401 && self.tokens.renew(&token) {
-            return send(&self.tokens.token(&self.url, &self.http)?);
+            return self.send_as(&self.tokens.token(&self.url, &self.http)?, call);
         }
+        Ok(answer)
+    }
+
+    fn send_as(&self, token: &Secret, call: &Call<'_>) -> Result<Response, Failure> {
+        let send = || self.send_once(call, token);
+        let answer = self.http.until_answered(self.url(), send)?;
+        let Call { method, path, .. } = call;
+        let status = answer.status;
+        self.http
+            .detail(&format!("{method} {}{path}: status {status}", self.url));
         Ok(answer)
     }
 
@@ -317,10 +323,7 @@ impl<'a> Client<'a> {
         match answer.status {
             401 | 403 => {
                 let joined = answer.reasons(self.url()).join("; ");
-                let advice = self.tokens.advice(&joined);
-                Failure::NotAllowed(format!(
-                    "the registry rejects the token: {joined}. {advice}"
-                ))
+                Failure::NotAllowed(self.tokens.rejected(&joined))
             }
             _ => answer.into_failure(self.url()),
         }

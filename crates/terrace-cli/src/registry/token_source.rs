@@ -1,4 +1,4 @@
-//! The source of the registry token: a configured one, or one that a CI job gets in exchange for its own.
+//! The source of the registry token: one that the user has, or one that a CI job gets in exchange for its own.
 
 use std::sync::Mutex;
 
@@ -7,16 +7,25 @@ use terrace_base::secret::Secret;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
 use ureq::http::Request;
 
+use crate::credentials::{Credentials, Token, TokenHost, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
+use crate::output::Output;
 use crate::registry::job_identity::JobIdentity;
 
 /// The source of the token for the registry.
 pub(crate) enum TokenSource {
-    /// A configured token.
-    Token(Secret),
+    /// A token that the user has for this host.
+    Token(Token, TokenHost),
     /// A CI job, and the token that the registry has issued to it.
-    Job(JobIdentity, Mutex<Option<Secret>>),
+    Job(Job),
+}
+
+/// A CI job that exchanges its own token.
+pub(crate) struct Job {
+    identity: JobIdentity,
+    /// The token that the registry has issued to the job.
+    given: Mutex<Option<Secret>>,
 }
 
 /// The part of the exchange response that is used.
@@ -26,59 +35,76 @@ struct Exchanged {
 }
 
 impl TokenSource {
-    /// Returns the given token, or else the CI job that the environment describes.
-    pub(crate) fn find(token: Option<&str>) -> Result<Self, Failure> {
-        if let Some(token) = token {
-            let message =
-                "the token contains a space, a line break or a character that is not ASCII";
-            let secret = checked(token).ok_or_else(|| Failure::Usage(message.to_owned()))?;
-            return Ok(Self::Token(secret));
+    /// Returns the first of: the token that the user gives, the CI job that the environment describes, and the token that
+    /// `terraform` and `tofu` have for the host of the registry.
+    pub(crate) fn find(
+        given: Option<Token>,
+        url: &BaseUrl,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let host = TokenHost::of(url);
+        if let Some(token) = given {
+            output.hide(token.secret());
+            return Ok(Self::of(token, host, output));
         }
-        let identity = JobIdentity::find(|name| std::env::var(name).ok());
-        let identity = identity.ok_or_else(|| {
-            Failure::Usage(
-                "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the registry trusts can use its OIDC token instead: in \
-                 GitHub Actions with the permission `id-token: write`, elsewhere in the variable TERRACE_ID_TOKEN"
-                    .to_owned(),
-            )
-        })?;
-        Ok(Self::Job(identity, Mutex::default()))
+        if let Some(identity) = JobIdentity::find(|name| std::env::var(name).ok()) {
+            output.detail(&format!("the token for {url} is issued to this CI job"));
+            let given = Mutex::default();
+            return Ok(Self::Job(Job { identity, given }));
+        }
+        match Credentials::find().token(&host, output)? {
+            Some(token) => Ok(Self::of(token, host, output)),
+            None => Err(missing(&host)),
+        }
+    }
+
+    fn of(token: Token, host: TokenHost, output: &Output) -> Self {
+        let place = token.place();
+        output.detail(&format!("the token for {host} is that in {place}"));
+        Self::Token(token, host)
     }
 
     /// Returns the token to send to the registry at `url`. A job without a token requests one now.
     pub(crate) fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
-        let (identity, given) = match self {
-            Self::Token(token) => return Ok(token.clone()),
-            Self::Job(identity, given) => (identity, given),
-        };
-        let poisoned = |_| Failure::Unexpected("another thread has failed".to_owned());
-        let mut given = given.lock().map_err(poisoned)?;
-        if let Some(token) = &*given {
-            return Ok(token.clone());
+        match self {
+            Self::Token(token, _) => Ok(token.secret().clone()),
+            Self::Job(job) => job.token(url, http),
         }
-        let token = exchange(identity, url, http)?;
-        *given = Some(token.clone());
-        Ok(token)
     }
 
-    /// Returns the advice for a token that the registry rejects for this reason.
-    pub(crate) fn advice(&self, reason: &str) -> &'static str {
-        match self {
-            Self::Token(_) if reason.contains("scope") => {
-                "TERRACE_TOKEN must be its admin token, or a token with this scope"
+    /// Returns the message that the registry rejects a request for this reason, with the source of the token and advice.
+    pub(crate) fn rejected(&self, reason: &str) -> String {
+        let (place, host) = match self {
+            Self::Token(token, host) => (token.place(), host),
+            Self::Job(_) => {
+                return format!(
+                    "the registry rejects the token: {reason}. It was issued to this CI job by the rules in the \
+                     registry's TERRACE_TRUSTED_PUBLISHERS"
+                );
             }
-            Self::Token(_) => {
-                "TERRACE_TOKEN must be its admin token, or an API token that it issued (terrace token create)"
+        };
+        let advice = match (place, reason.contains("scope")) {
+            (TokenPlace::Client(_), true) => {
+                "The registry decides about the scopes of a sign-in: set TERRACE_TOKEN to its admin token, or to a \
+                 token with this scope"
+                    .to_owned()
             }
-            Self::Job(..) => {
-                "It was issued to this CI job by the rules in the registry's TERRACE_TRUSTED_PUBLISHERS"
+            (TokenPlace::Client(_), false) => format!(
+                "Sign in again with `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
+            ),
+            (place, true) => {
+                format!("{place} must be its admin token, or a token with this scope")
             }
-        }
+            (place, false) => format!(
+                "{place} must be its admin token, or an API token that it issued (terrace token create)"
+            ),
+        };
+        format!("the registry rejects the token in {place}: {reason}. {advice}")
     }
 
     /// Discards a token that is no longer valid. Returns whether another one can be requested.
     pub(crate) fn renew(&self, old: &Secret) -> bool {
-        let Self::Job(_, given) = self else {
+        let Self::Job(Job { given, .. }) = self else {
             return false;
         };
         if let Ok(mut given) = given.lock()
@@ -88,6 +114,30 @@ impl TokenSource {
         }
         true
     }
+}
+
+impl Job {
+    /// Returns the token that the registry has issued to the job, or requests one.
+    fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
+        let poisoned = |_| Failure::Unexpected("another thread has failed".to_owned());
+        let mut given = self.given.lock().map_err(poisoned)?;
+        if let Some(token) = &*given {
+            return Ok(token.clone());
+        }
+        let token = exchange(&self.identity, url, http)?;
+        *given = Some(token.clone());
+        Ok(token)
+    }
+}
+
+/// Returns the failure of a command that needs a token and has none.
+fn missing(host: &TokenHost) -> Failure {
+    Failure::Usage(format!(
+        "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the \
+         registry trusts can use its OIDC token instead: in GitHub Actions with the permission `id-token: write`, \
+         elsewhere in the variable TERRACE_ID_TOKEN. A token for {host} that `terraform login` or `tofu login` stored, \
+         or in the variable TF_TOKEN_<host>, is used too, but there is none"
+    ))
 }
 
 /// Exchanges the token of the job for a registry token.

@@ -5,9 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top modules. Each imports only modules that come after it here.
-const ORDER: [&str; 12] = [
-    "main", "commands", "args", "registry", "upstream", "source", "archive", "http", "output",
-    "parallel", "clock", "error",
+const ORDER: [&str; 13] = [
+    "main",
+    "commands",
+    "args",
+    "registry",
+    "upstream",
+    "source",
+    "archive",
+    "credentials",
+    "http",
+    "output",
+    "parallel",
+    "clock",
+    "error",
 ];
 
 /// A module's path, such as `["commands", "mirror", "pull"]`.

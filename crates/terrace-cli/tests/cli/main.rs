@@ -14,6 +14,7 @@
 
 mod admin;
 mod completion;
+mod credentials;
 mod hostile;
 mod import;
 mod jobs;

@@ -9,7 +9,7 @@ use super::{ADDRESS, add, command, refused, statuses};
 use crate::support::http::{Head, Response};
 use crate::support::origin::{Origin, description_of, zip_of};
 use crate::support::registry::Registry;
-use crate::support::{ended, fixture};
+use crate::support::{directory, ended, fixture};
 
 #[test]
 fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
@@ -147,6 +147,23 @@ fn the_origins_token_is_not_sent_to_another_host_from_discovery() {
     assert!(!elsewhere.is_empty());
     let has_token = |head: &Head| head.headers.contains_key("authorization");
     assert!(!elsewhere.iter().any(has_token));
+}
+
+#[test]
+fn the_origins_stored_token_goes_to_its_json_too_8_1() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let text = r#"credentials "origin.example" { token = "a-token-of-the-origin" }"#;
+    let files = directory(&[("client.tfrc", text)]);
+    let mut command = command(&origin, &registry, &["add", ADDRESS]);
+    command.env("TF_CLI_CONFIG_FILE", files.path().join("client.tfrc"));
+    let ended = ended(&mut command).expect(0);
+    assert!(!format!("{ended:?}").contains("a-token-of-the-origin"));
+    for head in origin.requests() {
+        let token = head.headers.get("authorization").map(String::as_str);
+        let is_json = !head.target.starts_with("/files/");
+        let expected = is_json.then_some("Bearer a-token-of-the-origin");
+        assert_eq!(token, expected, "{}", head.target);
+    }
 }
 
 #[test]

@@ -66,6 +66,12 @@ impl Ended {
 pub(crate) fn terrace(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_terrace"));
     command.args(arguments).stdin(Stdio::null());
+    // The user who runs the tests may have tokens.
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
+    command.env("HOME", &home).env("APPDATA", &home);
+    for name in ["XDG_CONFIG_HOME", "TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"] {
+        command.env_remove(name);
+    }
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().to_ascii_uppercase();
         if name.starts_with("TERRACE_")

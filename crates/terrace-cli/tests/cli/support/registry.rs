@@ -151,6 +151,16 @@ impl Registry {
         seen.iter().map(line).collect()
     }
 
+    /// Returns the `authorization` headers of the requests so far.
+    pub(crate) fn authorizations(&self) -> Vec<String> {
+        let state = self.state();
+        let headers = state
+            .seen
+            .iter()
+            .filter_map(|head| head.headers.get("authorization"));
+        headers.cloned().collect()
+    }
+
     /// Returns the heads of the uploads so far.
     pub(crate) fn uploads(&self) -> Vec<Head> {
         let is_upload = |head: &&Head| head.target.starts_with("/bucket/");
