@@ -1,6 +1,7 @@
 //! The command line, as data.
 
 mod admin;
+mod catalog;
 mod completion;
 mod duration;
 mod help;
@@ -19,6 +20,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
+pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
 pub(crate) use completion::{CompletionArguments, Shell};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
@@ -67,6 +69,19 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// List the namespaces of a registry, or the packages of a namespace
+    ///
+    /// The list is whole, unless --limit is given. With --json, it is one page of the registry's own JSON.
+    List(ListArguments),
+    /// Show the versions of a package, or everything about one version
+    ///
+    /// With --json, the registry's own JSON is printed.
+    Show(ShowArguments),
+    /// Search for packages, and for the resources, data sources and functions of providers
+    ///
+    /// The first 20 results are shown, unless --limit is given. With --json, they are one page of the registry's own
+    /// JSON.
+    Search(SearchArguments),
     /// Publish a version of a provider or a module
     #[command(subcommand)]
     Publish(PublishCommand),

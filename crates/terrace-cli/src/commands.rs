@@ -4,9 +4,12 @@ mod admin;
 mod completion;
 mod connection;
 mod key;
+mod list;
 mod mirror;
 mod publish;
 mod release;
+mod search;
+mod show;
 mod token;
 
 use crate::args::{Arguments, Command};
@@ -17,6 +20,9 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let registry = &arguments.registry;
     match &arguments.command {
+        Command::List(arguments) => list::run(arguments, registry, output),
+        Command::Show(arguments) => show::run(arguments, registry, output),
+        Command::Search(arguments) => search::run(arguments, registry, output),
         Command::Publish(command) => publish::run(command, registry, output),
         Command::Key(command) => key::run(command, registry, output),
         Command::Release(command) => release::run(command, registry, output),

@@ -1,6 +1,10 @@
 //! The output: the result on standard output, everything else on standard error.
 
+mod screen;
 pub(crate) mod secrets;
+mod style;
+mod table;
+mod wrap;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -11,6 +15,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use terrace_base::secret::Secret;
 use terrace_base::untrusted;
+
+pub(crate) use screen::Screen;
+pub(crate) use table::{Column, Table, shown};
+pub(crate) use wrap::wrap;
 
 use crate::error::{Failure, Several};
 use crate::output::secrets::Secrets;
@@ -105,6 +113,20 @@ impl Output {
             return self.print(&untrusted::line(secret).to_string());
         }
         self.print(&json_text(&self.with_warnings(document)));
+    }
+
+    /// Prints a result: the screen for people, or for programs the registry's JSON as it is.
+    pub(crate) fn screen(&self, screen: Screen, json: &str) {
+        let text = match self.json {
+            true => unchanged_json(json),
+            false => screen.into_text(),
+        };
+        self.print(&self.secrets().hide(&text));
+    }
+
+    /// Returns whether results are JSON documents.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
     }
 
     /// Prints a text of this program, such as a script, unchanged.
@@ -291,14 +313,33 @@ fn json_text(document: &Value) -> String {
     let mut text = String::new();
     for c in document.to_string().chars() {
         if untrusted::is_unprintable(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&format!("\\u{unit:04x}"));
-            }
+            push_escape(&mut text, c);
         } else {
             text.push(c);
         }
     }
     text
+}
+
+/// Returns a JSON document of the registry in a form that does not control a terminal, with the same meaning.
+fn unchanged_json(document: &str) -> String {
+    let mut text = String::new();
+    for c in document.trim_end().chars() {
+        match c {
+            // Outside of strings, where valid JSON has no other characters like these.
+            '\n' => text.push('\n'),
+            '\r' | '\t' => text.push(' '),
+            c if untrusted::is_unprintable(c) => push_escape(&mut text, c),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+fn push_escape(text: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        text.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 /// Returns a count with its noun: `1 file`, `2 files`.
@@ -392,5 +433,14 @@ mod tests {
         let text = json_text(&document);
         assert!(!text.contains(untrusted::is_unprintable), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+    }
+
+    #[test]
+    fn json_of_the_registry_keeps_its_order_and_its_layout() {
+        let document = "{\n\t\"b\": \"\u{202e}ö\",\r\n  \"a\": 1.0\n}\n";
+        let text = unchanged_json(document);
+        assert_eq!(text, "{\n \"b\": \"\\u202eö\", \n  \"a\": 1.0\n}");
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(value(&text), value(document));
     }
 }

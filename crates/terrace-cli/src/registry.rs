@@ -1,5 +1,6 @@
-//! A Terrace registry for its publishers and operators: the admin API, tokens for it, and uploads.
+//! A Terrace registry for its publishers, operators and users: the admin API, the catalogue, tokens, and uploads.
 
+pub(crate) mod catalog;
 pub(crate) mod client;
 mod job_identity;
 pub(crate) mod publish;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::Command;
 
 use crate::error::Exit;
+use crate::output::wrap;
 
 /// The columns that the text takes at most; clap wraps it further in a narrower terminal.
 const WIDTH: usize = 80;
@@ -144,10 +145,24 @@ const NO_SUCH_KEY_OR_CHANGED: &str = "the namespace has no such key; or another 
                                       the same time: run the command again";
 const NO_SUCH_PACKAGE_OR_TOO_MANY: &str = "the package or version does not exist; or too many versions of the package have \
                                            a status: deprecate the package instead";
+const NO_SUCH_NAMESPACE: &str =
+    "the namespace has no packages, or the registry is too old to have a catalogue";
+const NO_SUCH_VERSION: &str =
+    "the package or version does not exist, or the registry is too old to have a catalogue";
+const NO_CATALOGUE: &str =
+    "the registry does not accept the search, or is too old to have a catalogue";
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 27] = [
+const ENTRIES: [Entry; 30] = [
+    Entry::new("list", "terrace list acme", "listed").rejected(NO_SUCH_NAMESPACE),
+    Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").rejected(NO_SUCH_VERSION),
+    Entry::new(
+        "search",
+        "terrace search network --kind module",
+        "searched, also if nothing matches",
+    )
+    .rejected(NO_CATALOGUE),
     Entry::new(
         "publish provider",
         "terrace publish provider dist --namespace acme",
@@ -344,7 +359,7 @@ fn text(path: &str) -> Option<String> {
                 order.join(", ")
             );
             text.push('\n');
-            wrap(&mut text, "", "", &note);
+            push(&mut text, "", "", &note);
         }
         return Some(text);
     }
@@ -373,31 +388,17 @@ fn sections(
     let mut text = format!("Example:\n  {}\n\n{title}\n", entry.example);
     for exit in exits {
         let first = format!("  {}  ", exit.code());
-        wrap(&mut text, &first, "     ", &meaning(*exit));
+        push(&mut text, &first, "     ", &meaning(*exit));
     }
     text
 }
 
-/// Adds a paragraph of lines that are at most [`WIDTH`] columns long. The first starts with `first`, the others with
-/// `next`.
-fn wrap(text: &mut String, first: &str, next: &str, paragraph: &str) {
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in paragraph.split(' ') {
-        if !is_empty && line.len() + 1 + word.len() > WIDTH {
-            text.push_str(&line);
-            text.push('\n');
-            line = next.to_owned();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
+/// Adds the lines of a paragraph.
+fn push(text: &mut String, first: &str, next: &str, paragraph: &str) {
+    for line in wrap(paragraph, WIDTH, first, next) {
+        text.push_str(&line);
+        text.push('\n');
     }
-    text.push_str(&line);
-    text.push('\n');
 }
 
 #[cfg(test)]

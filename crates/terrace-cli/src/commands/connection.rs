@@ -10,10 +10,26 @@ use crate::error::Failure;
 use crate::http::{BaseUrl, BaseUrlError, Http};
 use crate::output::Output;
 use crate::registry::client::Client;
-use crate::registry::token_source::TokenSource;
+use crate::registry::token_source::{Need, TokenSource};
 
 /// The part of a token file that is read. Tokens are shorter than the headers that servers accept.
 const TOKEN_FILE_BYTES: u64 = 64 * 1024;
+
+/// Returns a client of the registry, with a token.
+pub(crate) fn connect<'a>(
+    arguments: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Client<'a>, Failure> {
+    connect_as(Need::Required, arguments, output)
+}
+
+/// Returns a client of the registry that reads, without a token if there is none.
+pub(crate) fn connect_reader<'a>(
+    arguments: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Client<'a>, Failure> {
+    connect_as(Need::Optional, arguments, output)
+}
 
 /// Returns a client if both the registry and the token are given, for commands that also work without one.
 pub(crate) fn connect_if_given<'a>(
@@ -26,8 +42,8 @@ pub(crate) fn connect_if_given<'a>(
     connect(arguments, output).map(Some)
 }
 
-/// Returns a client of the registry.
-pub(crate) fn connect<'a>(
+fn connect_as<'a>(
+    need: Need,
     arguments: &RegistryArguments,
     output: &'a Output,
 ) -> Result<Client<'a>, Failure> {
@@ -38,7 +54,7 @@ pub(crate) fn connect<'a>(
         )
     })?;
     let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
-    let tokens = TokenSource::find(given_token(arguments)?, &url, output)?;
+    let tokens = TokenSource::find(given_token(arguments)?, &url, need, output)?;
     Client::new(url, tokens, http)
 }
 

@@ -102,7 +102,7 @@ fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Re
 }
 
 /// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's.
-fn with_hint(message: String, package: &Package) -> String {
+pub(super) fn with_hint(message: String, package: &Package) -> String {
     let Package::Provider(address) = package else {
         return message;
     };

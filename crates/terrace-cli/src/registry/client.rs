@@ -1,5 +1,6 @@
 //! The admin API, with its credential and its retries.
 
+mod catalog;
 mod operations;
 
 use terrace_base::percent::encode;
@@ -16,6 +17,8 @@ use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
 use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 use ureq::http::{Method, Request};
+
+pub(crate) use catalog::{Answer, PageQuery};
 
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
@@ -39,7 +42,9 @@ struct Call<'a> {
 impl<'a> Client<'a> {
     /// Creates a client, after a check that the token may be sent to this URL.
     pub(crate) fn new(url: BaseUrl, tokens: TokenSource, http: Http<'a>) -> Result<Self, Failure> {
-        http.check_transport(url.url(), url.as_str(), "the token")?;
+        if !matches!(tokens, TokenSource::Anonymous) {
+            http.check_transport(url.url(), url.as_str(), "the token")?;
+        }
         Ok(Self { url, tokens, http })
     }
 
@@ -286,14 +291,17 @@ impl<'a> Client<'a> {
     /// one is requested, once.
     fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
         let token = self.tokens.token(&self.url, &self.http)?;
-        let answer = self.send_as(&token, call)?;
-        if answer.status == 401 && self.tokens.renew(&token) {
-            return self.send_as(&self.tokens.token(&self.url, &self.http)?, call);
+        let answer = self.send_as(token.as_ref(), call)?;
+        match token {
+            Some(token) if answer.status == 401 && self.tokens.renew(&token) => {
+                let token = self.tokens.token(&self.url, &self.http)?;
+                self.send_as(token.as_ref(), call)
+            }
+            _ => Ok(answer),
         }
-        Ok(answer)
     }
 
-    fn send_as(&self, token: &Secret, call: &Call<'_>) -> Result<Response, Failure> {
+    fn send_as(&self, token: Option<&Secret>, call: &Call<'_>) -> Result<Response, Failure> {
         let send = || self.send_once(call, token);
         let answer = self.http.until_answered(self.url(), send)?;
         let Call { method, path, .. } = call;
@@ -303,12 +311,14 @@ impl<'a> Client<'a> {
         Ok(answer)
     }
 
-    fn send_once(&self, call: &Call<'_>, token: &Secret) -> Result<Response, ureq::Error> {
-        let request = Request::builder()
+    fn send_once(&self, call: &Call<'_>, token: Option<&Secret>) -> Result<Response, ureq::Error> {
+        let mut request = Request::builder()
             .method(&call.method)
             .uri(format!("{}{}", self.url.origin(), call.path))
-            .header("accept", "application/json")
-            .header("authorization", format!("Bearer {}", token.expose()));
+            .header("accept", "application/json");
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {}", token.expose()));
+        }
         Response::read(match call.body {
             Some((text, media_type)) => {
                 let request = request.header("content-type", media_type).body(text)?;

@@ -19,6 +19,8 @@ pub(crate) enum TokenSource {
     Token(Token, TokenHost),
     /// A CI job, and the token that the registry has issued to it.
     Job(Job),
+    /// No token: requests are those of an anonymous user.
+    Anonymous,
 }
 
 /// A CI job that exchanges its own token.
@@ -26,6 +28,15 @@ pub(crate) struct Job {
     identity: JobIdentity,
     /// The token that the registry has issued to the job.
     given: Mutex<Option<Secret>>,
+    need: Need,
+}
+
+/// Whether a command needs a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    Required,
+    /// The command reads, which a registry may allow without a token.
+    Optional,
 }
 
 /// The part of the exchange response that is used.
@@ -40,6 +51,7 @@ impl TokenSource {
     pub(crate) fn find(
         given: Option<Token>,
         url: &BaseUrl,
+        need: Need,
         output: &Output,
     ) -> Result<Self, Failure> {
         let host = TokenHost::of(url);
@@ -50,10 +62,18 @@ impl TokenSource {
         if let Some(identity) = JobIdentity::find(|name| std::env::var(name).ok()) {
             output.detail(&format!("the token for {url} is issued to this CI job"));
             let given = Mutex::default();
-            return Ok(Self::Job(Job { identity, given }));
+            return Ok(Self::Job(Job {
+                identity,
+                given,
+                need,
+            }));
         }
         match Credentials::find().token(&host, output)? {
             Some(token) => Ok(Self::of(token, host, output)),
+            None if need == Need::Optional => {
+                output.detail(&format!("there is no token for {url}: none is sent"));
+                Ok(Self::Anonymous)
+            }
             None => Err(missing(&host)),
         }
     }
@@ -64,11 +84,12 @@ impl TokenSource {
         Self::Token(token, host)
     }
 
-    /// Returns the token to send to the registry at `url`. A job without a token requests one now.
-    pub(crate) fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
+    /// Returns the token to send to the registry at `url`, if any. A job without a token requests one now.
+    pub(crate) fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Option<Secret>, Failure> {
         match self {
-            Self::Token(token, _) => Ok(token.secret().clone()),
+            Self::Token(token, _) => Ok(Some(token.secret().clone())),
             Self::Job(job) => job.token(url, http),
+            Self::Anonymous => Ok(None),
         }
     }
 
@@ -80,6 +101,12 @@ impl TokenSource {
                 return format!(
                     "the registry rejects the token: {reason}. It was issued to this CI job by the rules in the \
                      registry's TERRACE_TRUSTED_PUBLISHERS"
+                );
+            }
+            Self::Anonymous => {
+                return format!(
+                    "the registry requires a token: {reason}. Set TERRACE_TOKEN, or sign in with `terraform login` or \
+                     `tofu login`"
                 );
             }
         };
@@ -117,16 +144,22 @@ impl TokenSource {
 }
 
 impl Job {
-    /// Returns the token that the registry has issued to the job, or requests one.
-    fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
+    /// Returns the token that the registry issues to the job. If it issues none, a command that needs none continues
+    /// without one.
+    fn token(&self, url: &BaseUrl, http: &Http<'_>) -> Result<Option<Secret>, Failure> {
         let poisoned = |_| Failure::Unexpected("another thread has failed".to_owned());
         let mut given = self.given.lock().map_err(poisoned)?;
-        if let Some(token) = &*given {
-            return Ok(token.clone());
+        if given.is_some() {
+            return Ok(given.clone());
         }
-        let token = exchange(&self.identity, url, http)?;
-        *given = Some(token.clone());
-        Ok(token)
+        match exchange(&self.identity, url, http) {
+            Ok(token) => *given = Some(token),
+            Err(Failure::NotAllowed(reason)) if self.need == Need::Optional => {
+                http.detail(&format!("no token is sent: {reason}"));
+            }
+            Err(failure) => return Err(failure),
+        }
+        Ok(given.clone())
     }
 }
 

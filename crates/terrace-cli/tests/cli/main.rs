@@ -13,6 +13,7 @@
 )]
 
 mod admin;
+mod catalog;
 mod completion;
 mod credentials;
 mod hostile;

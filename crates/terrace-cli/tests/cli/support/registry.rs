@@ -36,6 +36,8 @@ struct State {
     seen: Vec<Head>,
     /// The faults for matching requests, each used once: a method, and a part of the path.
     faults: Vec<(String, String, Fault)>,
+    /// The answers to GET requests for these targets, with any token or none.
+    pages: BTreeMap<String, Response>,
     archives: BTreeSet<String>,
     last_archive: Vec<u8>,
     releases: BTreeMap<String, Value>,
@@ -111,6 +113,11 @@ impl Registry {
     pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
         let fault = (method.to_owned(), path.to_owned(), fault);
         self.state().faults.push(fault);
+    }
+
+    /// Sets the answer to GET requests for a path with its query, with any token or none.
+    pub(crate) fn set(&self, target: &str, response: Response) {
+        self.state().pages.insert(target.to_owned(), response);
     }
 
     /// Forgets the faults that no request has used.
@@ -213,6 +220,9 @@ impl State {
             return Self::store(this, head, rest, body);
         }
         let mut state = this.lock().unwrap();
+        if let Some(page) = state.pages.get(&head.target) {
+            return page.clone();
+        }
         if head.target == EXCHANGE_PATH {
             return state.exchange(head, body);
         }

@@ -1,0 +1,55 @@
+//! The details of a provider.
+
+use std::collections::BTreeMap;
+
+use crate::output::{Column, Screen, Table, bytes, shown};
+use crate::registry::catalog::{Document, Platform};
+
+/// The number of names of a kind that are shown. Some providers have more than a thousand.
+const NAMES: usize = 40;
+
+/// Adds the packages of a provider.
+pub(super) fn add_platforms(platforms: &[Platform], screen: &mut Screen) {
+    if platforms.is_empty() {
+        return;
+    }
+    let mut table = Table::new([
+        Column::whole("PLATFORM"),
+        Column::left_out(1, "SIZE"),
+        Column::cut("SHA256"),
+    ]);
+    for Platform {
+        os,
+        arch,
+        size,
+        sha256,
+    } in platforms
+    {
+        let size = size.map(bytes);
+        table.row([format!("{os}_{arch}"), shown(size), shown(sha256.as_ref())]);
+    }
+    screen.title("Platforms");
+    screen.table(&table);
+}
+
+/// Adds the names of the documents, by kind.
+pub(super) fn add_documents(documents: &[Document], screen: &mut Screen) {
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Document { kind, name } in documents {
+        kinds.entry(kind).or_default().push(name);
+    }
+    let fields = kinds.iter().map(|(kind, names)| (*kind, listed(names)));
+    let fields: Vec<(&str, String)> = fields.collect();
+    if !fields.is_empty() {
+        screen.title("Documentation");
+        screen.fields(&fields);
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let first = names.iter().take(NAMES).copied().collect::<Vec<_>>();
+    match names.len().saturating_sub(NAMES) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}

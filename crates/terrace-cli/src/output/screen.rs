@@ -1,0 +1,121 @@
+//! Results for people, laid out for the terminal that standard output is.
+
+use console::{Term, measure_text_width};
+use terrace_base::untrusted;
+
+use super::style::Style;
+use super::table::Table;
+use super::wrap::wrap;
+
+/// The variable that sets the width, for example of a terminal that a pipe leads to.
+const COLUMNS: &str = "COLUMNS";
+
+/// The lines of a result. They contain no characters that control a terminal, apart from colours.
+pub(crate) struct Screen {
+    /// The width of the terminal; `None` if the result goes to a file or a program.
+    width: Option<usize>,
+    has_colors: bool,
+    lines: Vec<String>,
+}
+
+impl Screen {
+    /// Creates an empty screen for standard output. It has colours only on a terminal, and not if `NO_COLOR` is set.
+    pub(crate) fn new() -> Self {
+        let terminal = Term::stdout();
+        let columns = std::env::var(COLUMNS).ok();
+        let columns = columns.and_then(|columns| columns.parse().ok());
+        let measured = || terminal.size_checked().map(|(_, columns)| columns.into());
+        let has_colors = terminal.features().colors_supported();
+        Self::with(columns.or_else(measured), has_colors)
+    }
+
+    fn with(width: Option<usize>, has_colors: bool) -> Self {
+        Self {
+            width: width.filter(|width| *width > 0),
+            has_colors,
+            lines: Vec::new(),
+        }
+    }
+
+    /// Adds a title, after an empty line unless it is the first line.
+    pub(crate) fn title(&mut self, text: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(String::new());
+        }
+        let text = untrusted::line(text).to_string();
+        let title = Style::Title.apply(&text, self.has_colors);
+        self.lines.push(title.into_owned());
+    }
+
+    /// Adds a paragraph.
+    pub(crate) fn text(&mut self, text: &str) {
+        let text = untrusted::line(text).to_string();
+        let width = self.width.unwrap_or(usize::MAX);
+        self.lines.extend(wrap(&text, width, "", ""));
+    }
+
+    /// Adds names with their values, in two columns. Those without a value are left out.
+    pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
+        let fields = fields.iter().filter(|(_, value)| !value.trim().is_empty());
+        let widths = fields.clone().map(|(name, _)| measure_text_width(name));
+        let column = widths.max().unwrap_or_default() + 2;
+        for (name, value) in fields {
+            let words: Vec<&str> = value.split_whitespace().collect();
+            let value = untrusted::line(&words.join(" ")).to_string();
+            let (first, next) = (format!("{name:column$}"), " ".repeat(column));
+            let width = self.width.unwrap_or(usize::MAX);
+            self.lines.extend(wrap(&value, width, &first, &next));
+        }
+    }
+
+    pub(crate) fn table(&mut self, table: &Table) {
+        self.lines.extend(table.lines(self.width, self.has_colors));
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_aligned_and_wrapped_and_empty_ones_are_left_out() {
+        let mut screen = Screen::with(Some(30), false);
+        screen.title("acme/vpc/aws 1.2.0");
+        screen.fields(&[
+            ("published", "2026-11-22".to_owned()),
+            ("source", String::new()),
+            (
+                "status",
+                "deprecated: use\nacme/network/aws instead".to_owned(),
+            ),
+        ]);
+        screen.title("Inputs");
+        let expected = "acme/vpc/aws 1.2.0\n\
+                        published  2026-11-22\n\
+                        status     deprecated: use\n           acme/network/aws\n           instead\n\
+                        \n\
+                        Inputs";
+        assert_eq!(screen.into_text(), expected);
+    }
+
+    #[test]
+    fn a_title_is_bold_only_with_colours() {
+        for (has_colors, shown) in [(true, "\x1b[1mInputs\x1b[0m"), (false, "Inputs")] {
+            let mut screen = Screen::with(None, has_colors);
+            screen.title("Inputs");
+            assert_eq!(screen.into_text(), shown);
+        }
+    }
+
+    #[test]
+    fn no_text_controls_the_terminal() {
+        let mut screen = Screen::with(None, true);
+        screen.text("a\x1b[2J");
+        screen.fields(&[("b", "c\u{202e}d".to_owned())]);
+        assert_eq!(screen.into_text(), "a\\u{1b}[2J\nb  c\\u{202e}d");
+    }
+}

@@ -1,0 +1,338 @@
+//! Tables that fit into a terminal.
+
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
+use terrace_base::untrusted;
+
+use super::style::Style;
+
+/// The space between columns.
+const GAP: &str = "  ";
+
+/// The width that a column which is cut keeps while other columns can be left out.
+const READABLE: usize = 16;
+
+/// The width below which a column is left out rather than cut.
+const LEAST: usize = 8;
+
+/// A table. Columns without any text are not shown.
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    title: &'static str,
+    fit: Fit,
+    is_status: bool,
+}
+
+/// The handling of a column in a narrow terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// Its texts are always whole, because a user may copy them.
+    Whole,
+    /// Its texts are cut.
+    Cut,
+    /// It is left out, the one with the highest number first.
+    LeftOut(u8),
+}
+
+impl Column {
+    /// Creates a column of texts that are always whole.
+    pub(crate) const fn whole(title: &'static str) -> Self {
+        Self {
+            title,
+            fit: Fit::Whole,
+            is_status: false,
+        }
+    }
+
+    /// Creates a column of texts that are cut in a narrow terminal.
+    pub(crate) const fn cut(title: &'static str) -> Self {
+        Self {
+            fit: Fit::Cut,
+            ..Self::whole(title)
+        }
+    }
+
+    /// Creates a column that a narrow terminal leaves out, the one with the highest number first.
+    pub(crate) const fn left_out(number: u8, title: &'static str) -> Self {
+        Self {
+            fit: Fit::LeftOut(number),
+            ..Self::whole(title)
+        }
+    }
+
+    /// Creates the column of statuses, which are coloured.
+    pub(crate) const fn status(title: &'static str) -> Self {
+        Self {
+            is_status: true,
+            ..Self::whole(title)
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn new<const N: usize>(columns: [Column; N]) -> Self {
+        Self {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. Its texts are printed on one line each, without characters that control a terminal.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        let line = |cell: String| {
+            let words: Vec<&str> = cell.split_whitespace().collect();
+            untrusted::line(&words.join(" ")).to_string()
+        };
+        self.rows.push(cells.into_iter().map(line).collect());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Returns the lines of the table. Without a width, nothing is cut or left out.
+    pub(super) fn lines(&self, width: Option<usize>, has_colors: bool) -> Vec<String> {
+        let shown = self.shown(width);
+        let title = |column: &Shown<'_>| (column.column.title.to_owned(), Style::Title);
+        let titles = shown.iter().map(title).collect();
+        let cell = |row: &[String], column: &Shown<'_>| {
+            let text = row.get(column.index).cloned().unwrap_or_default();
+            let style = match column.column.is_status {
+                true => Style::of_status(&text),
+                false => Style::Plain,
+            };
+            (text, style)
+        };
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| shown.iter().map(|column| cell(row, column)).collect());
+        std::iter::once(titles)
+            .chain(rows)
+            .map(|cells| line(&shown, cells, has_colors))
+            .collect()
+    }
+
+    /// Returns the columns to show, with their widths.
+    fn shown(&self, width: Option<usize>) -> Vec<Shown<'_>> {
+        let mut shown: Vec<Shown<'_>> = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            let cells = self.rows.iter().filter_map(|row| row.get(index));
+            let widest = cells.map(|cell| measure_text_width(cell)).max();
+            if let Some(widest) = widest.filter(|widest| *widest > 0) {
+                let width = widest.max(measure_text_width(column.title));
+                shown.push(Shown {
+                    index,
+                    column,
+                    width,
+                });
+            }
+        }
+        if let Some(width) = width {
+            leave_out(&mut shown, width);
+            cut(&mut shown, width);
+        }
+        shown
+    }
+}
+
+/// Returns the text of a cell, which is empty without a value.
+pub(crate) fn shown(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// A column with the width that it is shown with.
+struct Shown<'t> {
+    index: usize,
+    column: &'t Column,
+    width: usize,
+}
+
+impl Shown<'_> {
+    /// Returns the width that the column keeps if columns that are cut keep at most `kept`.
+    fn least(&self, kept: usize) -> usize {
+        match self.column.fit {
+            Fit::Cut => self.width.min(kept),
+            Fit::Whole | Fit::LeftOut(_) => self.width,
+        }
+    }
+}
+
+/// Returns the width of a line with columns of these widths.
+fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
+    let gaps = widths.len().saturating_sub(1) * GAP.len();
+    widths.sum::<usize>() + gaps
+}
+
+/// Removes columns until the others fit: first those that may be left out, then those that would be cut too short.
+fn leave_out(shown: &mut Vec<Shown<'_>>, width: usize) {
+    let fit =
+        |shown: &[Shown<'_>], kept| total(shown.iter().map(|column| column.least(kept))) <= width;
+    let number = |column: &Shown<'_>| match column.column.fit {
+        Fit::LeftOut(number) => Some(number),
+        Fit::Whole | Fit::Cut => None,
+    };
+    while !fit(shown, READABLE) {
+        let Some(last) = shown.iter().filter_map(number).max() else {
+            break;
+        };
+        shown.retain(|column| number(column) != Some(last));
+    }
+    while !fit(shown, LEAST) {
+        let Some(last) = shown.iter().rposition(|it| it.column.fit == Fit::Cut) else {
+            break;
+        };
+        shown.remove(last);
+    }
+}
+
+/// Narrows columns that are cut, the widest first, until all fit.
+fn cut(shown: &mut [Shown<'_>], width: usize) {
+    while total(shown.iter().map(|column| column.width)) > width {
+        let can_shrink = |column: &&mut Shown<'_>| column.width > column.least(LEAST);
+        let columns = shown.iter_mut().filter(can_shrink);
+        match columns.max_by_key(|column| column.width) {
+            Some(widest) => widest.width -= 1,
+            None => return,
+        }
+    }
+}
+
+fn line(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bool) -> String {
+    let mut line = String::new();
+    let last = shown.len().saturating_sub(1);
+    for (position, (column, (text, style))) in shown.iter().zip(cells).enumerate() {
+        let text = truncate_str(&text, column.width, "…");
+        let styled = style.apply(&text, has_colors);
+        if position == last {
+            line.push_str(&styled);
+        } else {
+            line.push_str(&pad_str(&styled, column.width, Alignment::Left, None));
+            line.push_str(GAP);
+        }
+    }
+    line.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packages() -> Table {
+        let mut table = Table::new([
+            Column::whole("PACKAGE"),
+            Column::left_out(2, "KIND"),
+            Column::whole("LATEST"),
+            Column::left_out(1, "PUBLISHED"),
+            Column::status("STATUS"),
+            Column::cut("DESCRIPTION"),
+        ]);
+        for (package, kind, latest, status, description) in [
+            (
+                "acme/vpc/aws",
+                "module",
+                "1.2.0",
+                "",
+                "A network with subnets in each zone",
+            ),
+            (
+                "acme/widget",
+                "provider",
+                "10.0.0",
+                "deprecated",
+                "Manages 網路 and other widgets",
+            ),
+        ] {
+            let date = "2026-11-22";
+            table.row([package, kind, latest, date, status, description].map(str::to_owned));
+        }
+        table
+    }
+
+    #[test]
+    fn a_table_without_a_width_is_whole_and_aligned() {
+        assert_eq!(
+            packages().lines(None, false),
+            [
+                "PACKAGE       KIND      LATEST  PUBLISHED   STATUS      DESCRIPTION",
+                "acme/vpc/aws  module    1.2.0   2026-11-22              A network with subnets in each zone",
+                "acme/widget   provider  10.0.0  2026-11-22  deprecated  Manages 網路 and other widgets",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_texts_and_then_leaves_columns_out() {
+        assert_eq!(
+            packages().lines(Some(80), false),
+            [
+                "PACKAGE       KIND      LATEST  PUBLISHED   STATUS      DESCRIPTION",
+                "acme/vpc/aws  module    1.2.0   2026-11-22              A network with subnets …",
+                "acme/widget   provider  10.0.0  2026-11-22  deprecated  Manages 網路 and other …",
+            ]
+        );
+        assert_eq!(
+            packages().lines(Some(60), false),
+            [
+                "PACKAGE       LATEST  STATUS      DESCRIPTION",
+                "acme/vpc/aws  1.2.0               A network with subnets in…",
+                "acme/widget   10.0.0  deprecated  Manages 網路 and other wi…",
+            ]
+        );
+        for width in 33..140 {
+            for line in packages().lines(Some(width), false) {
+                assert!(measure_text_width(&line) <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_versions_are_whole_in_any_terminal() {
+        let expected = [
+            "PACKAGE       LATEST  STATUS",
+            "acme/vpc/aws  1.2.0",
+            "acme/widget   10.0.0  deprecated",
+        ];
+        for width in [5, 33] {
+            assert_eq!(packages().lines(Some(width), false), expected);
+        }
+    }
+
+    #[test]
+    fn a_column_without_texts_is_not_shown() {
+        let mut table = Table::new([Column::whole("A"), Column::status("STATUS")]);
+        assert!(table.is_empty());
+        table.row(["x".to_owned(), String::new()]);
+        assert_eq!(table.lines(None, false), ["A", "x"]);
+    }
+
+    #[test]
+    fn a_text_is_one_line_that_controls_no_terminal() {
+        let mut table = Table::new([Column::whole("A"), Column::whole("B")]);
+        table.row(["x\ny\x1b[31m".to_owned(), "z".to_owned()]);
+        assert_eq!(
+            table.lines(None, false),
+            ["A              B", "x y\\u{1b}[31m  z"]
+        );
+    }
+
+    #[test]
+    fn colours_change_neither_words_nor_alignment() {
+        let plain = packages().lines(Some(80), false);
+        let coloured = packages().lines(Some(80), true);
+        assert_ne!(plain, coloured);
+        let without: Vec<_> = coloured
+            .iter()
+            .map(|line| console::strip_ansi_codes(line))
+            .collect();
+        assert_eq!(without, plain);
+        assert!(
+            coloured[2].contains("\x1b[33mdeprecated\x1b[0m"),
+            "{coloured:?}"
+        );
+        assert!(!coloured[1].contains('\x1b'), "{coloured:?}");
+    }
+}

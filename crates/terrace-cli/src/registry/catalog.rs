@@ -1,0 +1,372 @@
+//! The catalogue of a registry, as its API describes it.
+//!
+//! Only what the command shows is read. Unknown fields are ignored, and a field of an unknown form counts as missing, so
+//! that the command also shows the answers of a newer registry.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+/// A page of the namespaces.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct NamespacesPage {
+    pub(crate) namespaces: Vec<NamespaceLine>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) next: Option<String>,
+}
+
+/// A namespace, or the hostname and namespace of mirrored providers.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct NamespaceLine {
+    pub(crate) namespace: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) modules: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) providers: Option<u64>,
+}
+
+/// A page of the packages of a namespace.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct PackagesPage {
+    pub(crate) packages: Vec<PackageLine>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) next: Option<String>,
+}
+
+/// A package in a list.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct PackageLine {
+    pub(crate) kind: String,
+    pub(crate) address: String,
+    /// The newest version that can be installed, or, without one, the newest.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) latest: Option<String>,
+    /// The number of versions.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) versions: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) published_at: Option<Date>,
+    /// The status of the package, or, without one, of its latest version.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) state: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) description: Option<String>,
+}
+
+/// A page of the results of a search.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SearchPage {
+    pub(crate) results: Vec<SearchResult>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) next: Option<String>,
+}
+
+/// A result of a search.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum SearchResult {
+    Package(PackageLine),
+    Symbol(SymbolLine),
+    /// A result of a kind that this command does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A resource, data source, function or the like of a provider.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SymbolLine {
+    /// The name of the kind in paths, such as `resources`.
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) provider: ProviderName,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) version: Option<String>,
+}
+
+/// The provider of a symbol.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ProviderName {
+    pub(crate) address: String,
+}
+
+/// A package with its versions, the newest first.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct PackageDetails {
+    /// The version that can be installed without naming one.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) latest: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) status: Option<Status>,
+    pub(crate) versions: Vec<VersionLine>,
+}
+
+/// A version in the list of a package.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct VersionLine {
+    pub(crate) version: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) published_at: Option<Date>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) status: Option<Status>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) source: Option<Source>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) is_documented: bool,
+}
+
+/// One version of a package.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct VersionDetails {
+    #[serde(flatten)]
+    pub(crate) line: VersionLine,
+    /// The status of the whole package.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) package_status: Option<Status>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) documentation: Option<Documentation>,
+    /// The plugin protocols of a provider.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) protocols: Vec<String>,
+    /// The packages of a provider.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) platforms: Vec<Platform>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) signing_key: Option<SigningKey>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) module: Option<Module>,
+}
+
+/// A time in RFC 3339, of which the date is shown.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Date(String);
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.split('T').next().unwrap_or_default())
+    }
+}
+
+/// The status of a package or a version.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Status {
+    pub(crate) state: String,
+    /// The reason, for users.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) reason: Option<String>,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.state)?;
+        match &self.reason {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The repository that a version was built from.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Source {
+    pub(crate) url: String,
+    /// Whether it is only the publisher's claim.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) claimed: bool,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) commit: Option<String>,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)?;
+        if let Some(commit) = &self.commit {
+            write!(f, " at {commit}")?;
+        }
+        if self.claimed {
+            f.write_str(" (claimed by the publisher)")?;
+        }
+        Ok(())
+    }
+}
+
+/// A package of a provider for one platform.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Platform {
+    pub(crate) os: String,
+    pub(crate) arch: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) size: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) sha256: Option<String>,
+}
+
+/// The key that signed a provider.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SigningKey {
+    pub(crate) key_id: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) fingerprint: Option<String>,
+}
+
+/// The origin of the documentation of a version.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Documentation {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) license: Option<String>,
+    /// The page that it was taken from.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) origin: Option<String>,
+    /// How often it was changed after it was first added.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) changes: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) changed_at: Option<Date>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) notes: Vec<String>,
+}
+
+/// The details of a module.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Module {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) root: ModulePart,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) submodules: Vec<Named>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) examples: Vec<Named>,
+}
+
+/// The documents of a version.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Navigation {
+    pub(crate) documents: Vec<Document>,
+}
+
+/// A document of a version.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Document {
+    /// The name of the kind in paths, such as `resources`.
+    pub(crate) kind: String,
+    pub(crate) name: String,
+}
+
+/// The root of a module.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ModulePart {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) inputs: Vec<Input>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) outputs: Vec<ModuleOutput>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) resources: Vec<Resource>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) providers: Vec<Requirement>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) required_versions: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    #[serde(default, rename = "type", deserialize_with = "lenient")]
+    pub(crate) constraint: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) description: Option<String>,
+    /// The default value in the source; `None` for a required input.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) default: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) deprecated: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ModuleOutput {
+    pub(crate) name: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) description: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Resource {
+    pub(crate) mode: String,
+    #[serde(rename = "type")]
+    pub(crate) resource_type: String,
+    pub(crate) name: String,
+}
+
+/// A requirement on a provider.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Requirement {
+    pub(crate) name: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) source: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) versions: Vec<String>,
+}
+
+/// A submodule or an example.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+}
+
+/// Reads a field. One of another form counts as missing.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_unknown_forms_count_as_missing() {
+        let text = r#"{
+          "status": 7, "new": {},
+          "versions": [
+            { "version": "1.1.0", "published_at": "2026-11-22T18:00:00Z", "status": "deprecated", "source": "x" },
+            { "version": "1.0.0", "published_at": 1700000000, "is_documented": "yes",
+              "status": { "state": "revoked", "reason": "leaks", "at": "2026-11-22T18:00:00Z" },
+              "source": { "url": "https://git.example/x", "claimed": true, "commit": "0f1e" } }
+          ]
+        }"#;
+        let details: PackageDetails = serde_json::from_str(text).unwrap();
+        assert!(details.status.is_none() && details.latest.is_none());
+        let [newer, older] = &details.versions[..] else {
+            panic!("{details:?}")
+        };
+        assert_eq!(
+            newer.published_at.as_ref().unwrap().to_string(),
+            "2026-11-22"
+        );
+        assert!(newer.status.is_none() && newer.source.is_none());
+        assert!(older.published_at.is_none() && !older.is_documented);
+        assert_eq!(older.status.as_ref().unwrap().to_string(), "revoked: leaks");
+        let source = older.source.as_ref().unwrap().to_string();
+        assert_eq!(
+            source,
+            "https://git.example/x at 0f1e (claimed by the publisher)"
+        );
+    }
+
+    #[test]
+    fn a_result_of_an_unknown_kind_is_left_to_a_newer_command() {
+        let text = r#"{ "results": [{ "type": "template", "stars": 3 }] }"#;
+        let page: SearchPage = serde_json::from_str(text).unwrap();
+        assert!(
+            matches!(page.results[..], [SearchResult::Unknown]),
+            "{page:?}"
+        );
+    }
+
+    #[test]
+    fn an_answer_without_its_list_is_malformed() {
+        assert!(serde_json::from_str::<PackageDetails>("{}").is_err());
+        assert!(serde_json::from_str::<SearchPage>("[]").is_err());
+    }
+}
