@@ -160,7 +160,12 @@ impl Facts for Bucket {
             let name = object.key().strip_prefix(prefix)?.to_owned();
             let metadata = object.custom_metadata().unwrap_or_default();
             let metadata = metadata.into_iter().collect();
-            Some(ListedFact { name, metadata })
+            let stored_at = UnixTime(object.uploaded().as_millis() / 1_000);
+            Some(ListedFact {
+                name,
+                metadata,
+                stored_at,
+            })
         };
         Ok(FactPage {
             facts: page.objects().iter().filter_map(listed).collect(),

@@ -89,6 +89,8 @@ pub struct ListedFact {
     pub name: String,
     /// The metadata that it was written with.
     pub metadata: Vec<(String, String)>,
+    /// When it was stored.
+    pub stored_at: UnixTime,
 }
 
 /// Storage of the facts. It is strongly consistent: when an operation has returned, every later one sees its

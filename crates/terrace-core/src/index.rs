@@ -335,6 +335,29 @@ pub fn lists(
     }
 }
 
+/// Returns the indices of each revoked version of a package that follow from a listing: the tombstones of the
+/// version and of its tag.
+pub fn revoked_versions(
+    package: &Package,
+    releases: &[ListedRelease],
+    statuses: &StatusDocument,
+) -> Vec<(IndexKey, IndexDocument)> {
+    let mut indices = Vec::new();
+    for release in releases {
+        let Some(reason) = statuses.revocation_reason(&release.version) else {
+            continue;
+        };
+        let tombstone = IndexDocument::tombstone(reason);
+        let (package, version) = (package.clone(), release.version.clone());
+        if !release.contents.is_empty() {
+            let key = IndexKey::Tag(package.clone(), version.clone());
+            indices.push((key, tombstone.clone()));
+        }
+        indices.push((IndexKey::Version(package, version), tombstone));
+    }
+    indices
+}
+
 /// Returns the lists of a mirrored provider without visible versions, to replace its earlier lists.
 pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument)> {
     let package = Package::Mirrored(address.clone());

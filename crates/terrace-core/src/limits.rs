@@ -329,20 +329,51 @@ pub const GITHUB_PAGES: usize = 5;
 /// Maximum size of such a page, in bytes. A team with its organisation has 3 KB.
 pub const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
 
-/// Default number of storage operations of one repair step. It suffices for a release of [`PLATFORMS`]
-/// platforms, which has 131 indices. It is also small enough for the free plan, where a request may make
-/// 1,000 (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>) and 100,000 KV keys can
-/// be read per day: one step an hour over releases of fifteen platforms reads 40,000.
-pub const REPAIR_OPERATIONS: u32 = 150;
+/// Default number of storage operations of one repair step. It suffices for the lists of a package. A step a
+/// minute visits 5,000 packages of 100 versions in a day. By the figures of docs/performance.md for listings, it
+/// takes 5 to 8 ms of CPU: the free plan allows 10
+/// (<https://developers.cloudflare.com/workers/platform/limits/#cpu-time>).
+pub const REPAIR_OPERATIONS: u32 = 40;
 
 /// Allowed number of operations of one repair step. The minimum suffices for the lists of a package. The
 /// maximum fits into a request on every plan, together with a release that is started with the last
 /// operations.
 pub const REPAIR_OPERATIONS_RANGE: std::ops::RangeInclusive<u32> = 40..=800;
 
+/// How many names a repair step may list for each of its storage operations, because listing is what takes its
+/// CPU: some 12 microseconds for each release (docs/performance.md).
+pub const REPAIRED_NAMES_PER_OPERATION: u32 = 10;
+
+/// How many listed names count as much as comparing the indices of one version: it takes a millisecond of CPU,
+/// because every manifest is made and hashed.
+pub const NAMES_OF_A_VERSION: u32 = 50;
+
+/// Share of the periodic repair, with default steps, in the KV keys that the free plan lets be read in a day: a
+/// quarter of 100,000 (<https://developers.cloudflare.com/kv/platform/pricing/>). More operations for each
+/// step raise this share, and the following ones.
+pub const REPAIR_KV_READS_A_DAY: u64 = 25_000;
+
+/// The same for lists of keys: a quarter of 1,000. Each publish takes one.
+pub const REPAIR_KV_LISTS_A_DAY: u64 = 250;
+
+/// The same for writes: half of 1,000, because the repair writes only after damage.
+pub const REPAIR_KV_WRITES_A_DAY: u64 = 500;
+
+/// Time that a walk of the periodic repair may make up for if it began its steps late, in seconds.
+pub const REPAIR_CREDIT_SECONDS: u64 = 600;
+
+/// Time between two walks of the periodic repair over the facts, in seconds.
+pub const REPAIR_PAUSE_SECONDS: u64 = 3_600;
+
+/// Time between two walks of the periodic repair over the keys of the indices, in seconds.
+pub const REPAIR_KEYS_PAUSE_SECONDS: u64 = 86_400;
+
+/// How many steps visit a single item each after a step that was interrupted.
+pub const REPAIR_CAREFUL_STEPS: u32 = 30;
+
 /// Time that the periodic repair waits for an unfinished earlier run, in seconds: longer than the platform
 /// lets one run, which is 15 minutes (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
-pub const REPAIR_SECONDS: u64 = 1_800;
+pub const REPAIR_SECONDS: u64 = 1_000;
 
 /// Maximum number of names in one response, or one log line, about repairs.
 pub const REPAIRED_NAMES: usize = 1_000;

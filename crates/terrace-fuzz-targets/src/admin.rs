@@ -44,6 +44,7 @@ pub fn admin(data: &[u8]) {
         after,
         package,
         accept_loss,
+        full: _,
     }) = serde_json::from_slice(data)
     {
         let mut releases = accept_loss.iter();

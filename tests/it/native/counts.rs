@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::ENDPOINTS;
 use terrace_core::config::Config;
@@ -211,26 +211,76 @@ fn the_archives_of_a_release_are_read_concurrently() {
     assert_eq!(looks, [heads, reads].concat(), "{operations:?}");
 }
 
-/// The count applies if there is nothing to repair.
-#[test]
-fn each_version_adds_two_operations_to_a_repair() {
+/// Returns the operations of a whole reindex in one step, which has nothing to repair.
+fn reindex_operations(memory: &Memory, registry: &Registry, body: &Value) -> Vec<String> {
+    memory.forget_operations();
+    let answer = post(registry, "/admin/v1/reindex", body).expect(200).json();
+    assert_eq!(answer.get("next"), None, "one step is enough");
+    assert_eq!(answer["rewritten"], json!([]));
+    memory.operations()
+}
+
+/// Publishes versions of a provider, and returns the operations of a reindex.
+fn operations_with_versions(full: bool, versions: u32) -> usize {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
-    let operations = |patches: std::ops::Range<u32>| {
-        for patch in patches {
-            let version = format!("1.0.{patch}");
-            ProviderFixture::of("acme", "widget", &version).publish(&registry);
-        }
-        memory.forget_operations();
-        let answer = post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
-        assert_eq!(answer.json().get("next"), None, "one step is enough");
-        memory.operations().len()
-    };
+    for patch in 0..versions {
+        let version = format!("1.0.{patch}");
+        ProviderFixture::of("acme", "widget", &version).publish(&registry);
+    }
     // The first walk writes the indices that no publish writes.
-    operations(0..1);
-    let few = operations(1..2);
-    let more = operations(2..22);
+    post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
+    reindex_operations(&memory, &registry, &json!({ "full": full })).len()
+}
+
+#[test]
+fn a_version_adds_no_operation_to_a_repair() {
+    assert_eq!(
+        operations_with_versions(false, 22),
+        operations_with_versions(false, 2)
+    );
+}
+
+#[test]
+fn a_version_adds_two_operations_to_a_full_repair() {
+    let (few, more) = (
+        operations_with_versions(true, 2),
+        operations_with_versions(true, 22),
+    );
     assert_eq!(more - few, 20 * 2, "a release, and its indices");
+}
+
+/// Each package adds the read of its statuses to the walk over the facts; the listings and the bulk reads of KV
+/// are shared. The walk over the keys adds a marker and a listing.
+#[test]
+fn a_package_adds_three_operations_to_a_repair() {
+    let operations = |packages: u32| {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
+        for package in 0..packages {
+            let namespace = format!("n{package}");
+            for version in ["1.0.0", "1.1.0"] {
+                ModuleFixture::of(&namespace, version).publish(&registry);
+            }
+        }
+        post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
+        reindex_operations(&memory, &registry, &json!({}))
+    };
+    let (few, more) = (operations(10), operations(90));
+    let count = |operations: &[String], start: &str| {
+        operations.iter().filter(|it| it.starts_with(start)).count()
+    };
+    for (start, each, shared) in [
+        ("R2 get standings/", 1, 0),
+        ("R2 head changes/", 1, 0),
+        ("R2 list releases/modules/", 1, 0),
+        ("R2 list releases/", 1, 0),
+        ("KV get ", 0, 1),
+        ("", 3, 1),
+    ] {
+        let added = count(&more, start) - count(&few, start);
+        assert_eq!(added, 80 * each + shared, "{start}: {more:?}");
+    }
 }
 
 #[test]

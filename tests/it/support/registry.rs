@@ -249,8 +249,16 @@ impl Registry {
         }
     }
 
-    /// Runs one step of the periodic repair.
+    /// Runs one step of the periodic repair, as if enough time had passed since the last one.
     pub fn run_repair_step(&self) {
+        if let Self::Memory { memory, .. } = self {
+            memory.make_repair_due();
+        }
+        self.run_repair_step_if_due();
+    }
+
+    /// Runs the cron trigger.
+    pub fn run_repair_step_if_due(&self) {
         let Self::Memory { memory, config } = self else {
             panic!("only a registry in memory has a cron trigger");
         };

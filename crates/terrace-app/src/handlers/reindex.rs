@@ -21,6 +21,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         after,
         package,
         accept_loss,
+        full,
     } = json::parse(&call.body)?;
     let only = match &package {
         None => None,
@@ -34,7 +35,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         (Some(after), _) => after
             .parse()
             .map_err(|error| Problem::BadRequest(format!("after is {after:?}: {error}")))?,
-        (None, Some(package)) => Position::start_of(package),
+        (None, Some(package)) => Position::inside(package),
         (None, None) => Position::start(Section::Releases),
     };
     let operations = match ctx.config.repair_operations {
@@ -52,6 +53,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let accepted = accepted.collect::<Result<Vec<FactKey>, Problem>>()?;
     let mut step = RepairStep::new(only, position, operations);
     step.accepted = accepted;
+    step.is_full = full;
     walk::walk(ctx, &mut step).await?;
     Ok(json::reply(200, &step.report)?.into())
 }

@@ -65,6 +65,15 @@ struct ReleaseListing {
     releases: Rc<[ListedRelease]>,
 }
 
+/// The indices of a package that follow from a listing of its releases, without reading any of them.
+#[derive(Debug, Default)]
+pub(crate) struct PackageIndices {
+    /// The version lists. The first one changes whenever a version is added, revoked or restored.
+    pub(crate) lists: Indexed,
+    /// The indices of revoked versions, which tell clients about the revocation.
+    pub(crate) revoked: Indexed,
+}
+
 /// Returns the version lists of a package: one for each protocol that lists its versions, or none if there is
 /// nothing to list.
 pub(crate) async fn version_lists<P: Host>(
@@ -72,23 +81,37 @@ pub(crate) async fn version_lists<P: Host>(
     package: &Package,
 ) -> Result<Indexed, Failure> {
     let releases = releases::list(ctx, package).await?;
+    Ok(package_indices(ctx, package, releases).await?.lists)
+}
+
+/// Returns the indices that follow from these releases, all those of the package.
+pub(crate) async fn package_indices<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    releases: Vec<ListedRelease>,
+) -> Result<PackageIndices, Failure> {
     match package {
-        Package::Mirrored(address) => mirrored_lists(ctx, address, releases).await,
-        Package::Provider(_) | Package::Module(_) if releases.is_empty() => Ok(Vec::new()),
+        Package::Mirrored(address) => mirrored_indices(ctx, address, releases).await,
+        Package::Provider(_) | Package::Module(_) if releases.is_empty() => {
+            Ok(PackageIndices::default())
+        }
         Package::Provider(_) | Package::Module(_) => {
             let mut statuses = status::document(ctx, package).await?;
             status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
-            Ok(index::lists(package, releases, &statuses))
+            Ok(PackageIndices {
+                revoked: index::revoked_versions(package, &releases, &statuses),
+                lists: index::lists(package, releases, &statuses),
+            })
         }
     }
 }
 
-/// Returns the mirror's lists of a provider, under the pull rules of this deployment.
-async fn mirrored_lists<P: Host>(
+/// Returns the indices of a mirrored provider, under the pull rules of this deployment.
+async fn mirrored_indices<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     stored: Vec<ListedRelease>,
-) -> Result<Indexed, Failure> {
+) -> Result<PackageIndices, Failure> {
     let policy = &ctx.config.pull;
     let seen = if policy.pulls(address) {
         origins::document(ctx, address).await?
@@ -98,17 +121,23 @@ async fn mirrored_lists<P: Host>(
     let seen = seen.as_ref().map(|(document, _)| document);
     let listed = policy.listed(address, stored, seen);
     let metadata = policy.metadata(seen, listed.is_empty());
-    let mut lists = if listed.is_empty() && metadata.is_some() {
-        index::empty_versions(address)
+    let mut indices = if listed.is_empty() && metadata.is_some() {
+        PackageIndices {
+            lists: index::empty_versions(address),
+            revoked: Vec::new(),
+        }
     } else {
         let package = Package::Mirrored(address.clone());
         let statuses = status::document(ctx, &package).await?;
-        index::lists(&package, listed, &statuses)
+        PackageIndices {
+            revoked: index::revoked_versions(&package, &listed, &statuses),
+            lists: index::lists(&package, listed, &statuses),
+        }
     };
-    for (_, list) in &mut lists {
+    for (_, list) in &mut indices.lists {
         list.metadata.pull.clone_from(&metadata);
     }
-    Ok(lists)
+    Ok(indices)
 }
 
 /// Returns every index of one version.

@@ -12,7 +12,7 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Fact, Facts as _, Host, Indices as _, Revision, StoreError};
+use crate::host::{Fact, Facts as _, Host, Indices as _, ListedFact, Revision, StoreError};
 
 /// Returns the release of a version, if it was published.
 pub(crate) async fn find<P: Host>(
@@ -63,6 +63,27 @@ pub(crate) async fn list<P: Host>(
             return Ok(releases);
         }
     }
+}
+
+/// Returns the entry of a release in version lists, from the metadata of its object, or from its document if
+/// that has lost them.
+pub(crate) async fn listed<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: Version,
+    fact: &ListedFact,
+) -> Result<Option<ListedRelease>, Failure> {
+    let value = |name: &str| {
+        let mut metadata = fact.metadata.iter();
+        metadata.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+    };
+    if let Some(listed) =
+        ListedRelease::from_metadata(package, version.clone(), fact.stored_at, value)
+    {
+        return Ok(Some(listed));
+    }
+    let release = find(ctx, package, &version).await?;
+    Ok(release.as_ref().map(ListedRelease::of))
 }
 
 /// Returns the revision of a package's change marker; `None` if it has none.

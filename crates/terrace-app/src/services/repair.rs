@@ -1,8 +1,10 @@
 //! Repair, in steps that fit the limit of storage operations.
 
 pub(crate) mod abandoned_uploads;
+pub(crate) mod comparison;
 pub(crate) mod fact_walk;
 pub(crate) mod index_walk;
+pub(crate) mod package_walk;
 pub(crate) mod schedule;
 pub(crate) mod step;
 pub(crate) mod walk;

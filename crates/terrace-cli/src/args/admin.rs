@@ -28,11 +28,16 @@ pub(crate) enum AdminCommand {
     },
     /// Rebuild the indices from the stored releases
     ///
-    /// The scheduled repair of the registry does the same, gradually.
+    /// Compares the lists of every package with its releases, and looks at its versions only if they differ. The
+    /// scheduled repair of the registry does the same, gradually. With --package or --full, the indices of
+    /// every version are compared.
     Reindex {
         /// Rebuild only the indices of this provider, mirrored provider or module
         #[arg(long, value_name = "ADDRESS")]
         package: Option<String>,
+        /// Compare the indices of every version, which takes two operations for each
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         losses: AcceptedLosses,
     },

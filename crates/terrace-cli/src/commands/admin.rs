@@ -31,8 +31,16 @@ pub(crate) fn run(
             let log = audit::Log::of(copy.as_deref(), registry);
             audit::audit(*since, *verify, &log, output)
         }
-        AdminCommand::Reindex { package, losses } => {
-            reindex::reindex(package.as_deref(), &losses.accepted, registry, output)
+        AdminCommand::Reindex {
+            package,
+            full,
+            losses,
+        } => {
+            let extent = reindex::Extent {
+                package: package.as_deref(),
+                is_full: *full,
+            };
+            reindex::reindex(extent, &losses.accepted, registry, output)
         }
         AdminCommand::Verify {
             quick,

@@ -106,7 +106,7 @@ settings! {
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
-    /// The storage operations of one step of a repair; the default is 150, and 0 means no periodic repair.
+    /// The storage operations of one step of a repair; the default is 40, and 0 means no periodic repair.
     variable REPAIR_OPERATIONS = "TERRACE_REPAIR_OPERATIONS";
 }
 

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::model::package::Package;
-use crate::storage::key::{FactKey, ORIGINS, RELEASES, STAGED};
+use crate::storage::key::{ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// Every release, and the lists of each package.
+    /// Every package with releases: its lists, and the indices of its versions where the lists differ.
     Releases,
     /// The lists of pulled providers without a stored version.
     Origins,
@@ -41,18 +41,65 @@ pub struct Position {
     pub after: String,
     /// The page of the listing in [`Section::Indices`], as the storage's own cursor.
     pub page: Option<String>,
+    /// Whether an index of an earlier version of the current package could not be repaired. The lists of that
+    /// package then keep differing, so that the next walk repairs the versions again.
+    pub is_incomplete: bool,
 }
 
-/// The position of the periodic repair: one document, changed by compare-and-swap, so that only one step runs
-/// at a time.
+/// The positions of the periodic repair: one document, changed by compare-and-swap, so that only one step runs
+/// at a time. It is two walks, each at its own pace: over the facts, and over the keys of the indices. Listing
+/// keys is what the platform's plans allow least of, so the facts do not wait for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorDocument {
-    /// The position of the next step; empty for the beginning.
+    /// The position of the next step of the walk over the facts; empty for the beginning.
     pub next: String,
     /// The start time of a step that has not ended yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<UnixTime>,
+    /// The time before which the walk over the facts does not continue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<UnixTime>,
+    /// How many of the next steps visit a single item each, because a longer step was interrupted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub careful: u32,
+    /// The walk over the keys of the indices.
+    #[serde(default, skip_serializing_if = "KeysCursor::is_new")]
+    pub keys: KeysCursor,
 }
+
+/// The position of the periodic walk over the keys of the indices.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysCursor {
+    /// The position of its next step; empty for the beginning.
+    pub next: String,
+    /// The time before which it does not continue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<UnixTime>,
+}
+
+/// One of the two walks of the periodic repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeriodicWalk {
+    /// The walk over the facts.
+    Facts,
+    /// The walk over the keys of the indices.
+    Keys,
+}
+
+/// The operations of a step that the platform's free plan limits by the day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StepCost {
+    /// How many keys were read from KV; each key of a bulk read counts.
+    pub kv_reads: u32,
+    /// How many lists of keys were read from KV.
+    pub kv_lists: u32,
+    /// How many keys were written to KV, or removed.
+    pub kv_writes: u32,
+}
+
+/// Ends the position of a package with an index that could not be repaired. No key of a release contains a
+/// space.
+const INCOMPLETE: &str = " incomplete";
 
 /// Separates the page and the key of a position in the indices. No storage cursor contains it.
 const SEPARATOR: char = ' ';
@@ -102,16 +149,29 @@ impl Position {
             section,
             after,
             page: None,
+            is_incomplete: false,
         }
     }
 
-    /// Returns the beginning of a walk over a single package.
-    pub fn start_of(package: &Package) -> Self {
-        let releases = FactKey::releases_of(package);
-        let after = releases.strip_prefix(RELEASES).unwrap_or_default();
-        // The slash is omitted, because the lists of the package have not been checked yet.
-        let after = after.trim_end_matches('/').to_owned();
-        Self::after(Section::Releases, after)
+    /// Returns the position before the first version of a package: its versions and lists are checked one by
+    /// one.
+    pub fn inside(package: &Package) -> Self {
+        Self::after(Section::Releases, format!("{package}/"))
+    }
+
+    /// Returns the position after every release of a package: `0` is the character after the slash.
+    pub fn past(package: &Package) -> Self {
+        Self::after(Section::Releases, format!("{package}0"))
+    }
+
+    /// Returns the package that the position is inside of, if it is inside of one, and the name of the version
+    /// after which the walk continues.
+    pub fn package(&self) -> Option<(Package, &str)> {
+        if self.section != Section::Releases {
+            return None;
+        }
+        let (package, version) = self.after.rsplit_once('/')?;
+        Some((Package::parse_key(package)?, version))
     }
 }
 
@@ -121,12 +181,17 @@ impl fmt::Display for Position {
             section,
             after,
             page,
+            is_incomplete,
         } = self;
         f.write_str(section.prefix())?;
         if *section == Section::Indices {
             write!(f, "{}{SEPARATOR}", page.as_deref().unwrap_or_default())?;
         }
-        f.write_str(after)
+        f.write_str(after)?;
+        match is_incomplete {
+            true => f.write_str(INCOMPLETE),
+            false => Ok(()),
+        }
     }
 }
 
@@ -153,10 +218,15 @@ impl FromStr for Position {
         };
         let page = Some(page).filter(|page| !page.is_empty());
         let page = page.map(str::to_owned);
+        let incomplete = match section {
+            Section::Releases => after.strip_suffix(INCOMPLETE),
+            _ => None,
+        };
         Ok(Self {
             section,
-            after: after.to_owned(),
+            after: incomplete.unwrap_or(after).to_owned(),
             page,
+            is_incomplete: incomplete.is_some(),
         })
     }
 }
@@ -167,6 +237,48 @@ impl CursorDocument {
         self.begun
             .is_some_and(|begun| now.since(begun) < limits::REPAIR_SECONDS)
     }
+
+    /// Returns the walk that continues next. It does not depend on the time, so a step after an interrupted
+    /// one continues the same walk.
+    pub fn turn(&self) -> PeriodicWalk {
+        match self.due <= self.keys.due {
+            true => PeriodicWalk::Facts,
+            false => PeriodicWalk::Keys,
+        }
+    }
+
+    /// Whether one of the walks may continue.
+    pub fn is_due(&self, now: UnixTime) -> bool {
+        self.due.min(self.keys.due) <= Some(now)
+    }
+}
+
+impl KeysCursor {
+    fn is_new(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl StepCost {
+    /// Returns the time before which the walk does not continue after a step with this cost, so that a day of
+    /// steps of `operations` each takes the share of the free plan that [`limits`] gives to the default.
+    /// `due` is the time before which that step did not begin.
+    pub fn next_due(self, due: Option<UnixTime>, now: UnixTime, operations: u32) -> UnixTime {
+        const DAY_MILLIS: u64 = 86_400_000;
+        let share = |count: u32, of_a_day: u64| u64::from(count) * DAY_MILLIS / of_a_day;
+        let millis = share(self.kv_reads, limits::REPAIR_KV_READS_A_DAY)
+            + share(self.kv_lists, limits::REPAIR_KV_LISTS_A_DAY)
+            + share(self.kv_writes, limits::REPAIR_KV_WRITES_A_DAY);
+        let millis = millis * u64::from(limits::REPAIR_OPERATIONS) / u64::from(operations.max(1));
+        // A step begins at the next minute after it is due. The credit makes up for that.
+        let credited = now.0.saturating_sub(limits::REPAIR_CREDIT_SECONDS);
+        let from = due.map_or(0, |due| due.0).max(credited);
+        UnixTime(from + millis.div_ceil(1_000))
+    }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]
@@ -178,7 +290,37 @@ mod tests {
             section,
             after: after.to_owned(),
             page: page.map(str::to_owned),
+            is_incomplete: false,
         }
+    }
+
+    fn widget() -> Package {
+        Package::Provider("acme/widget".parse().unwrap())
+    }
+
+    #[test]
+    fn a_position_is_inside_a_package_between_its_first_slash_and_its_end() {
+        let of = |text: &str| text.parse::<Position>().unwrap();
+        let inside = of("releases/providers/hosted/acme/widget/");
+        assert_eq!(inside, Position::inside(&widget()));
+        assert_eq!(inside.package(), Some((widget(), "")));
+        let after = of("releases/providers/hosted/acme/widget/1.0.0");
+        assert_eq!(after.package(), Some((widget(), "1.0.0")));
+        for outside in [
+            "releases/",
+            "releases/providers/hosted/acme/widget",
+            "releases/providers/hosted/acme/widget0",
+            "releases/modules/acme/vpc/aws",
+            "releases/modules/acme/vpc/aws0",
+            "releases/providers/registry.example.com/acme/widget",
+            "origins/registry.example.com/acme/widget",
+        ] {
+            assert_eq!(of(outside).package(), None, "{outside}");
+        }
+        let past = Position::past(&widget()).after;
+        assert!(*past > *"providers/hosted/acme/widget/9");
+        assert!(*past < *"providers/hosted/acme/widget0/1.0.0");
+        assert!(*past < *"providers/hosted/acme/widgets/1.0.0");
     }
 
     #[test]
@@ -203,6 +345,16 @@ mod tests {
             position(Section::Indices, "somebody else's", None),
             position(Section::Releases, "a b", None),
             position(Section::Indices, "", Some("x")),
+            Position::inside(&widget()),
+            Position::past(&widget()),
+            Position {
+                is_incomplete: true,
+                ..position(
+                    Section::Releases,
+                    "providers/hosted/acme/widget/1.0.0",
+                    None,
+                )
+            },
         ] {
             assert_eq!(position.to_string().parse(), Ok(position));
         }
@@ -229,11 +381,105 @@ mod tests {
         let cursor = CursorDocument {
             next: "releases/".to_owned(),
             begun: Some(UnixTime(1)),
+            ..CursorDocument::default()
         };
+        let text = r#"{"next":"releases/","begun":1}"#;
+        assert_eq!(serde_json::to_string(&cursor).unwrap(), text);
         assert_eq!(
-            serde_json::to_string(&cursor).unwrap(),
-            r#"{"next":"releases/","begun":1}"#
+            serde_json::from_str::<CursorDocument>(text).unwrap(),
+            cursor
         );
+        let cursor = CursorDocument {
+            due: Some(UnixTime(2)),
+            careful: 3,
+            keys: KeysCursor {
+                next: "indices  a".to_owned(),
+                due: Some(UnixTime(4)),
+            },
+            ..cursor
+        };
+        let text = r#"{"next":"releases/","begun":1,"due":2,"careful":3,"keys":{"next":"indices  a","due":4}}"#;
+        assert_eq!(serde_json::to_string(&cursor).unwrap(), text);
+        assert_eq!(
+            serde_json::from_str::<CursorDocument>(text).unwrap(),
+            cursor
+        );
+    }
+
+    #[test]
+    fn the_walk_that_is_due_first_continues() {
+        let cursor = |facts: Option<u64>, keys: Option<u64>| CursorDocument {
+            due: facts.map(UnixTime),
+            keys: KeysCursor {
+                next: String::new(),
+                due: keys.map(UnixTime),
+            },
+            ..CursorDocument::default()
+        };
+        let now = UnixTime(100);
+        for (facts, keys, turn, is_due) in [
+            (None, None, PeriodicWalk::Facts, true),
+            (Some(100), None, PeriodicWalk::Keys, true),
+            (Some(100), Some(100), PeriodicWalk::Facts, true),
+            (Some(101), Some(100), PeriodicWalk::Keys, true),
+            (Some(101), Some(102), PeriodicWalk::Facts, false),
+        ] {
+            let cursor = cursor(facts, keys);
+            assert_eq!(
+                (cursor.turn(), cursor.is_due(now)),
+                (turn, is_due),
+                "{cursor:?}"
+            );
+        }
+    }
+
+    /// A day of steps, one a minute while one is due.
+    #[test]
+    fn a_day_of_steps_takes_its_share_of_the_free_plan() {
+        for (operations, times) in [
+            (limits::REPAIR_OPERATIONS, 1),
+            (10 * limits::REPAIR_OPERATIONS, 10),
+        ] {
+            for (cost, limit) in [
+                (
+                    StepCost {
+                        kv_reads: 100,
+                        ..StepCost::default()
+                    },
+                    limits::REPAIR_KV_READS_A_DAY,
+                ),
+                (
+                    StepCost {
+                        kv_lists: 3,
+                        ..StepCost::default()
+                    },
+                    limits::REPAIR_KV_LISTS_A_DAY,
+                ),
+                (
+                    StepCost {
+                        kv_writes: 7,
+                        ..StepCost::default()
+                    },
+                    limits::REPAIR_KV_WRITES_A_DAY,
+                ),
+            ] {
+                let (start, mut due, mut steps) = (1_000_000, None, 0);
+                for minute in 0..10 * 1_440 {
+                    let now = UnixTime(start + 60 * minute);
+                    if due <= Some(now) {
+                        due = Some(cost.next_due(due, now, operations));
+                        steps += 1;
+                    }
+                }
+                let taken = steps * u64::from(cost.kv_reads + cost.kv_lists + cost.kv_writes) / 10;
+                let most = u64::from(cost.kv_reads + cost.kv_lists + cost.kv_writes) * 1_440;
+                let wanted = (limit * times).min(most);
+                assert!(
+                    (wanted * 98 / 100..=wanted * 102 / 100).contains(&taken),
+                    "{cost:?} {taken} {wanted}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -241,6 +487,7 @@ mod tests {
         let cursor = |begun: Option<u64>| CursorDocument {
             next: String::new(),
             begun: begun.map(UnixTime),
+            ..CursorDocument::default()
         };
         let now = UnixTime(1_000_000);
         assert!(!cursor(None).is_taken(now));

@@ -1,13 +1,13 @@
 //! Blobs and manifests of revoked versions, by their digests.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::in_memory;
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
 use crate::support::registry::Registry;
-use crate::support::reindexed::reindex;
+use crate::support::reindexed::{reindex, reindex_with};
 use crate::support::released::Released;
 use crate::support::statuses::{set_status, set_status_because, status_of};
 use crate::support::{ModuleFixture, ProviderFixture};
@@ -132,7 +132,7 @@ fn bytes_of_two_versions_that_are_revoked_concurrently_are_410() {
 }
 
 #[test]
-fn an_old_index_of_a_revoked_blob_is_rewritten_by_the_repair() {
+fn an_old_index_of_a_revoked_blob_is_rewritten_by_a_full_repair() {
     let (memory, registry) = in_memory();
     let blob = with_same_bytes(&registry, &["1.0.0"]);
     let digest = blob.rsplit(':').next().unwrap();
@@ -142,7 +142,7 @@ fn an_old_index_of_a_revoked_blob_is_rewritten_by_the_repair() {
     set_module_state(&registry, "1.0.0", "revoked");
     memory.restore_index(&key, open);
     registry.get(&blob).expect(307);
-    let rewritten = reindex(&registry).rewritten;
+    let rewritten = reindex_with(&registry, json!({ "full": true })).rewritten;
     assert_eq!(rewritten, ["releases/modules/acme/vpc/aws/1.0.0"]);
     registry.get(&blob).expect(410);
 }

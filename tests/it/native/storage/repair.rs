@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use terrace_base::time::UnixTime;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk};
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::everything::fill;
@@ -95,7 +98,7 @@ fn a_step_stays_within_its_budget_of_operations() {
 }
 
 #[test]
-fn a_reindex_writes_only_the_wrong_indices() {
+fn a_full_reindex_writes_only_the_wrong_indices() {
     let (memory, registry) = filled(&[]);
     reindex(&registry);
     let whole = documents(&memory);
@@ -109,7 +112,7 @@ fn a_reindex_writes_only_the_wrong_indices() {
         .unwrap();
     memory.put_index(wrong, "{}");
     memory.put_index("revocations", "{}");
-    let told = reindex(&registry);
+    let told = reindex_with(&registry, json!({ "full": true }));
     assert_eq!(documents(&memory), whole);
     let mut rewritten = told.rewritten.clone();
     rewritten.sort();
@@ -122,6 +125,138 @@ fn a_reindex_writes_only_the_wrong_indices() {
             "revocations",
         ]
     );
+}
+
+/// The versions of one package are visited, because its list differs, and those of the other are not.
+#[test]
+fn only_the_versions_of_a_package_with_another_list_are_visited() {
+    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    reindex(&registry);
+    let whole = documents(&memory);
+    let damaged = "modules/acme/vpc/aws/version/1.0.0";
+    let unseen = "providers/hosted/acme/widget/version/1.0.0+b";
+    memory.lose_index(damaged);
+    memory.lose_index(unseen);
+    assert_eq!(reindex(&registry).rewritten, [""; 0]);
+    memory.put_index("modules/acme/vpc/aws/versions", "{}");
+    memory.forget_operations();
+    let told = reindex(&registry);
+    let wanted = [
+        "releases/modules/acme/vpc/aws/1.0.0",
+        "modules/acme/vpc/aws/tags",
+    ];
+    assert_eq!(told.rewritten, wanted, "the lists come last");
+    let read = memory.operations();
+    let read = read.iter().filter(|it| it.starts_with("R2 get releases/"));
+    assert!(read.clone().count() >= 4, "every version of the module");
+    assert_eq!(read.filter(|it| it.contains("/hosted/")).count(), 0);
+    let mut repaired = documents(&memory);
+    assert_eq!(repaired.get(unseen), None);
+    repaired.insert(unseen.to_owned(), whole[unseen].clone());
+    assert_eq!(repaired, whole);
+    reindex_with(&registry, json!({ "full": true }));
+    assert_eq!(documents(&memory), whole);
+}
+
+/// A list that an older version of Terrace did not write says nothing about the versions.
+#[test]
+fn a_missing_list_besides_the_first_is_written_alone() {
+    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    reindex(&registry);
+    let whole = documents(&memory);
+    memory.lose_index("providers/hosted/acme/widget/mirror");
+    memory.forget_operations();
+    let told = reindex(&registry);
+    assert_eq!(told.rewritten, ["providers/hosted/acme/widget/tags"]);
+    assert_eq!(documents(&memory), whole);
+    let operations = memory.operations();
+    let hosted = "R2 get releases/providers/hosted/";
+    let read = operations.iter().filter(|it| it.starts_with(hosted));
+    assert_eq!(read.count(), 0);
+}
+
+/// The revocation broke off after its fact, and the publish of another version has written the lists since.
+#[test]
+fn a_stale_index_of_a_revoked_version_is_repaired_although_the_lists_are_current() {
+    let revoked = "/admin/v1/providers/acme/widget/1.0.0/standing";
+    for key in ["version/1.0.0", "tag/1.0.0"] {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, &[]);
+        ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+        ProviderFixture::of("acme", "widget", "1.1.0").publish(&registry);
+        let key = format!("providers/hosted/acme/widget/{key}");
+        let stale = memory.index(&key);
+        set_status(&registry, revoked, "revoked").expect(200);
+        reindex(&registry);
+        let whole = documents(&memory);
+        memory.restore_index(&key, stale);
+        assert_ne!(documents(&memory), whole, "{key}");
+        let told = reindex(&registry);
+        assert_eq!(
+            told.rewritten,
+            ["releases/providers/hosted/acme/widget/1.0.0"]
+        );
+        assert_eq!(documents(&memory), whole, "{key}");
+    }
+}
+
+/// The package takes several pages of a listing, and several steps. The first write of a step fails, so that the
+/// last step of the package does not know of it.
+#[test]
+fn a_failed_version_keeps_the_lists_of_its_package_different_across_steps() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &FEW);
+    for patch in 0..30 {
+        ModuleFixture::of("acme", &format!("1.0.{patch}")).publish(&registry);
+    }
+    reindex(&registry);
+    let whole = documents(&memory);
+    memory.lose_indices();
+    let list = "modules/acme/vpc/aws/versions";
+    let fault = memory.fail(Operations::Writes, 0, When::Before, Failure::Error);
+    let told = reindex(&registry);
+    assert!(fault.lift());
+    assert_eq!(told.failed.len(), 1, "{told:?}");
+    assert!(told.steps > 3, "{}", told.steps);
+    assert_eq!(documents(&memory).get(list), None);
+    let told = reindex(&registry);
+    assert_eq!(
+        told.rewritten.len(),
+        2,
+        "the version, and the lists: {told:?}"
+    );
+    assert_eq!(documents(&memory), whole);
+}
+
+/// A listing returns 1,000 names at most.
+#[test]
+fn a_package_with_more_releases_than_a_page_is_compared_whole() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &FEW);
+    for namespace in ["aaa", "zzz"] {
+        ModuleFixture::of(namespace, "1.0.0").publish(&registry);
+    }
+    ModuleFixture::of("acme", "9.0.0").publish(&registry);
+    for patch in 0..2_500 {
+        let key = format!("releases/modules/acme/vpc/aws/1.0.{patch}");
+        memory.put_release(&key, &[("contents", "-")]);
+    }
+    // A read writes the lists.
+    memory.lose_index("modules/acme/vpc/aws/versions");
+    memory.lose_index("modules/acme/vpc/aws/tags");
+    registry
+        .get("/v1/modules/acme/vpc/aws/versions")
+        .expect(200);
+    memory.lose_index("modules/zzz/vpc/aws/version/1.0.0");
+    memory.put_index("modules/zzz/vpc/aws/versions", "{}");
+    let told = reindex(&registry);
+    assert_eq!(told.failed, [""; 0]);
+    let wanted = [
+        "releases/modules/zzz/vpc/aws/1.0.0",
+        "modules/zzz/vpc/aws/tags",
+        "revocations",
+    ];
+    assert_eq!(told.rewritten, wanted);
 }
 
 #[test]
@@ -221,13 +356,23 @@ fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     }
 }
 
-/// Runs the cron until it has visited everything. Returns the number of runs.
+fn cursor(memory: &Memory) -> CursorDocument {
+    serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap()
+}
+
+/// Runs the cron until both of its walks have visited everything. Returns the number of runs.
 fn run_repair_steps(memory: &Memory, registry: &Registry) -> u32 {
+    let (mut facts, mut keys) = (false, false);
     for runs in 1..1_000 {
+        let before: CursorDocument = serde_json::from_str(&cursor_text(memory)).unwrap();
         registry.run_repair_step();
-        let cursor: Value = serde_json::from_slice(&memory.object_bytes("repair/cursor")).unwrap();
-        assert!(cursor.get("begun").is_none(), "{cursor}");
-        if cursor["next"] == "" {
+        let cursor = cursor(memory);
+        assert_eq!(cursor.begun, None, "{cursor:?}");
+        match before.turn() {
+            PeriodicWalk::Facts => facts |= cursor.next.is_empty(),
+            PeriodicWalk::Keys => keys |= cursor.keys.next.is_empty(),
+        }
+        if facts && keys {
             return runs;
         }
     }
@@ -249,7 +394,7 @@ fn the_cron_continues_where_it_stopped_and_logs_each_step() {
     assert!(
         log.last()
             .unwrap()
-            .ends_with("complete; the next step starts again"),
+            .ends_with("complete; the next walk starts again"),
         "{log:?}"
     );
     let again = memory.indices();
@@ -304,6 +449,114 @@ fn a_step_that_never_ended_is_skipped_by_the_next() {
     registry.run_repair_step();
 }
 
+/// A package whose repair never ends, as on a plan that stops the Worker each time.
+#[test]
+fn interrupted_steps_skip_one_package_and_visit_all_others() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let namespaces: Vec<String> = (0..6).map(|n| format!("n{n}")).collect();
+    for namespace in &namespaces {
+        ModuleFixture::of(namespace, "1.0.0").publish(&registry);
+    }
+    memory.lose_indices();
+    let stuck = "modules/n3/vpc/aws/";
+    for _ in 0..60 {
+        let before = cursor_text(&memory);
+        let written = documents(&memory);
+        registry.run_repair_step();
+        let has_reached = documents(&memory).keys().any(|key| key.starts_with(stuck));
+        if has_reached {
+            // The step ended there, without any effect after that.
+            let begun = now(&memory);
+            for key in documents(&memory)
+                .keys()
+                .filter(|key| !written.contains_key(*key))
+            {
+                memory.lose_index(key);
+            }
+            let mut cursor: CursorDocument = serde_json::from_str(&before).unwrap();
+            cursor.begun = Some(begun);
+            memory.put_object("repair/cursor", &serde_json::to_vec(&cursor).unwrap());
+        }
+        memory.advance(limits::REPAIR_SECONDS);
+    }
+    for namespace in &namespaces {
+        let list = format!("modules/{namespace}/vpc/aws/versions");
+        let is_stuck = namespace == "n3";
+        assert_eq!(
+            documents(&memory).contains_key(&list),
+            !is_stuck,
+            "{namespace}"
+        );
+    }
+    let log = memory.log();
+    let count = |text: &str| log.iter().filter(|line| line.contains(text)).count();
+    assert!(count("the next 30 visit one package each") > 0, "{log:?}");
+    assert!(count("the next item is skipped") > 0, "{log:?}");
+}
+
+fn now(memory: &Memory) -> UnixTime {
+    terrace_app::host::Clock::now(memory)
+}
+
+/// Returns the stored position; that of the beginning if there is none.
+fn cursor_text(memory: &Memory) -> String {
+    match memory.keys().iter().any(|key| key == "repair/cursor") {
+        true => String::from_utf8(memory.object_bytes("repair/cursor")).unwrap(),
+        false => r#"{"next":""}"#.to_owned(),
+    }
+}
+
+#[test]
+fn a_complete_walk_rests_before_the_next() {
+    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    // The walk over the facts, and the walk over the keys.
+    registry.run_repair_step_if_due();
+    registry.run_repair_step_if_due();
+    let ran = |memory: &Memory| {
+        memory.forget_operations();
+        registry.run_repair_step_if_due();
+        let operations = memory.operations();
+        operations.last().unwrap() != "R2 get repair/cursor"
+    };
+    assert!(!ran(&memory));
+    let due = cursor(&memory).due.unwrap().0;
+    assert!(due >= now(&memory).0 + 3_600, "{due}");
+    memory.advance(due - now(&memory).0 - 1);
+    assert!(!ran(&memory));
+    memory.advance(1);
+    assert!(ran(&memory));
+}
+
+/// Older versions had a single walk, which ended with the indices.
+#[test]
+fn a_position_of_an_older_version_continues_or_starts_again() {
+    for next in [
+        "releases/providers/hosted/acme/widget/1.0.0+b",
+        "releases/modules/acme/vpc/aws/",
+        "releases/modules/acme/vpc/aws",
+        "oci/tags/team/tools:1.0",
+        "indices  modules/acme/vpc/aws/tags",
+        "indices AbC= modules/acme/vpc/aws/tags",
+    ] {
+        let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+        run_repair_steps(&memory, &registry);
+        let whole = documents(&memory);
+        for key in whole
+            .keys()
+            .filter(|key| key.ends_with("/tags") || key.ends_with("/mirror"))
+        {
+            memory.lose_index(key);
+        }
+        let cursor = json!({ "next": next }).to_string();
+        memory.put_object("repair/cursor", cursor.as_bytes());
+        run_repair_steps(&memory, &registry);
+        run_repair_steps(&memory, &registry);
+        assert!(documents(&memory) == whole, "{next}");
+        assert!(!memory.log().join("\n").contains("is invalid"), "{next}");
+    }
+}
+
 #[test]
 fn a_step_with_an_invalid_position_starts_from_the_beginning() {
     let (memory, registry) = filled(&[]);
@@ -311,7 +564,7 @@ fn a_step_with_an_invalid_position_starts_from_the_beginning() {
     registry.run_repair_step();
     let log = memory.log().join("\n");
     let told = "repair: the stored position \"nowhere\" is invalid: it must be the `next` of an earlier step; \
-                starting again with the releases";
+                starting again from the beginning";
     assert!(log.contains(told), "{log}");
 }
 
@@ -344,7 +597,7 @@ fn a_version_committed_during_a_repair_is_listed() {
 /// Returns a provider with all indices, and its next version, which has only its archives stored.
 fn one_published_and_one_uploaded() -> (Memory, Registry, ProviderFixture) {
     let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
     ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
     let second = ProviderFixture::of("acme", "widget", "1.1.0");
     second.upload(&registry);
@@ -360,10 +613,10 @@ fn an_index_is_not_removed_if_its_fact_is_written_meanwhile() {
     memory.put_index(key, "{}");
     let other = Registry::in_memory(&memory, &[]);
     let late = second.clone();
-    // The walk over the facts makes one listing of the releases, and finds no error.
+    // The walk over the packages lists all releases, and finds no error.
     let fault = memory.run(
         "R2 list releases/providers/hosted/acme/",
-        1,
+        0,
         When::After,
         move || drop(late.put(&other).expect(201)),
     );
@@ -519,18 +772,27 @@ fn an_unknown_key_does_not_stop_a_walk() {
 fn a_step_stays_within_its_budget_when_a_whole_package_is_removed() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "40")]);
-    for n in 0..900 {
+    for n in 0..1_500 {
         memory.put_index(
             &format!("providers/hosted/acme/widget/version/1.{n}.0"),
             "{}",
         );
     }
     for _ in 0..2 {
+        let before = memory.indices().len();
         memory.forget_operations();
         step(&registry, &json!({ "after": "indices  " }));
         let count = memory.operations().len();
         assert!(count <= 60, "{count}");
+        assert!(memory.indices().len() < before, "a step makes progress");
     }
+    // Every listed name, and every operation, exceeds the budget of a careful step.
+    let mut cursor: CursorDocument = serde_json::from_str(r#"{"next":"","due":1}"#).unwrap();
+    cursor.careful = 5;
+    memory.put_object("repair/cursor", &serde_json::to_vec(&cursor).unwrap());
+    let before = memory.indices().len();
+    registry.run_repair_step();
+    assert!(memory.indices().len() < before, "a step makes progress");
 }
 
 #[test]
@@ -567,7 +829,9 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
     let wanted = lasting(&memory);
     let keys: Vec<String> = memory.indices().into_keys().collect();
     for (at, key) in keys.iter().enumerate() {
-        if at % 3 == 0 {
+        // Damage of single versions shows in no list.
+        let is_list = key.ends_with("/versions") || key.ends_with("/mirror");
+        if at % 3 == 0 || is_list {
             memory.put_index(key, "no index");
         }
     }
@@ -575,7 +839,7 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
     let vars = [("TERRACE_REPAIR_OPERATIONS", "800")];
     let whole = memory.copy();
     let registry = Registry::in_memory(&whole, &vars);
-    registry.run_repair_step();
+    assert_eq!(run_repair_steps(&whole, &registry), 2);
     let operations = whole.operations().len();
     let mut broken = 0;
     // Only every second operation is broken, in one way each, because all combinations take a minute.
@@ -585,24 +849,20 @@ fn a_walk_that_fails_at_any_operation_ends_with_the_same_indices() {
         let registry = Registry::in_memory(&memory, &vars);
         let fault = memory.break_at(at, how);
         registry.run_repair_step();
+        registry.run_repair_step();
         broken += usize::from(fault.lift());
-        let ended = || {
-            memory
-                .log()
-                .iter()
-                .any(|line| line.contains("complete; the next step starts again"))
-        };
+        // A step that could not record its end makes the next ones careful.
         for step in 0.. {
             memory.advance(3_600);
             registry.run_repair_step();
-            if ended() {
+            let cursor = cursor(&memory);
+            if cursor.careful == 0 && cursor.next.is_empty() && cursor.keys.next.is_empty() {
                 break;
             }
-            assert!(step < 20, "{at} {how:?}: {:?}", memory.log());
+            assert!(step < 80, "{at} {how:?}: {:?}", memory.log());
         }
         // The next round repairs the indices that failed.
-        memory.advance(3_600);
-        registry.run_repair_step();
+        run_repair_steps(&memory, &registry);
         assert!(
             lasting(&memory) == wanted,
             "{at} {how:?}: {:?}",

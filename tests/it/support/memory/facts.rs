@@ -4,6 +4,7 @@ use terrace_app::host::{
     Condition, Fact, FactPage, Facts, ListedFact, ReleasePage, Revision, StoreError,
 };
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
@@ -81,6 +82,7 @@ impl Facts for Memory {
                 bucket.page(prefix, after, limit, |name, object| ListedFact {
                     name,
                     metadata: object.metadata.clone(),
+                    stored_at: UnixTime(object.written_ms / 1_000),
                 })
             };
             Ok(FactPage {

@@ -2,6 +2,8 @@
 
 use terrace_app::host::{Revision, StoreError};
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::maintenance::repair::CursorDocument;
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
 
 use super::Memory;
@@ -11,6 +13,22 @@ impl Memory {
     /// Stores an object as an S3 upload does: without a checksum.
     pub fn put_object(&self, key: &str, bytes: &[u8]) {
         self.insert(key, bytes, &[], None);
+    }
+
+    /// Makes both walks of the periodic repair due; the one that was due first stays the first.
+    pub fn make_repair_due(&self) {
+        let key = "repair/cursor".to_owned();
+        if !self.keys().contains(&key) {
+            return;
+        }
+        let cursor = serde_json::from_slice::<CursorDocument>(&self.object_bytes(&key));
+        let Ok(mut cursor) = cursor else {
+            return;
+        };
+        let facts_first = cursor.due <= cursor.keys.due;
+        cursor.due = (!facts_first).then_some(UnixTime(1));
+        cursor.keys.due = facts_first.then_some(UnixTime(1));
+        self.put_object(&key, &serde_json::to_vec(&cursor).unwrap());
     }
 
     /// Stores a release that is read only by listings.

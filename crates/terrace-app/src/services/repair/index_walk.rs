@@ -2,6 +2,7 @@
 
 use terrace_core::index::ExpectedIndices;
 use terrace_core::limits;
+use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
 
@@ -35,7 +36,7 @@ pub(crate) async fn repair_indices<P: Host>(
         None => String::new(),
     };
     loop {
-        if !step.affords(MIN_OPERATIONS) {
+        if !step.would_afford(MIN_OPERATIONS) {
             return Ok(StepFlow::Pause);
         }
         step.spend(1);
@@ -52,11 +53,14 @@ pub(crate) async fn repair_indices<P: Host>(
             }
             page => page?,
         };
+        step.cost.kv_lists = step.cost.kv_lists.saturating_add(1);
+        let listed = page.keys.len();
         let after = step.position.after.clone();
         let keys = page.keys.into_iter().filter(|key| *key > after);
         if repair_keys(ctx, step, keys.collect()).await == StepFlow::Pause {
             return Ok(StepFlow::Pause);
         }
+        step.spend_names(listed);
         match page.cursor {
             Some(cursor) => step.position.page = Some(cursor),
             None => return Ok(StepFlow::Continue),
@@ -92,6 +96,30 @@ async fn repair_keys<P: Host>(
         }
     }
     StepFlow::Continue
+}
+
+/// Returns the position after the keys of the package, or the key, that comes next.
+pub(crate) async fn skip_item<P: Host>(
+    ctx: &Context<'_, P>,
+    position: Position,
+) -> Result<Position, Failure> {
+    let page = ctx.host.indices().list_keys("", position.page.clone());
+    let page = page.await?;
+    let mut keys = page.keys.into_iter().filter(|key| *key > position.after);
+    let Some(first) = keys.next() else {
+        return Ok(match page.cursor {
+            Some(cursor) => Position {
+                page: Some(cursor),
+                ..position
+            },
+            None => Position::start(Section::Indices),
+        });
+    };
+    let package = IndexKey::parse(&first).and_then(|key| key.package().cloned());
+    let same = package.map(|package| format!("{package}/"));
+    let last = same.and_then(|group| keys.take_while(|key| key.starts_with(&group)).last());
+    let after = last.unwrap_or(first);
+    Ok(Position { after, ..position })
 }
 
 /// Parses the name of a listed index.
@@ -192,6 +220,7 @@ async fn remove_stale<P: Host>(
             continue;
         }
         step.spend(1);
+        step.count_writes(1);
         remove_index(ctx, key).await?;
         removed.push(key.to_string());
     }
@@ -231,6 +260,7 @@ async fn lost_release<P: Host>(
         return Ok(None);
     }
     step.spend(1);
+    step.count_reads(1);
     let described = releases::described(ctx, package, version).await?;
     Ok(described.map(|_| format!("{}@{version}", package.address())))
 }
@@ -251,6 +281,7 @@ async fn made<P: Host>(
     }
     let releases = releases::list(ctx, package).await?;
     step.spend(1 + releases.len() / 1_000);
+    step.spend_names(releases.len());
     Ok(PackageIndices {
         package: package.clone(),
         change,
@@ -276,6 +307,7 @@ async fn remove_stale_pushed<P: Host>(
         return Ok(Vec::new());
     }
     step.spend(4);
+    step.count_writes(1);
     pushed_index_refresh::refresh(ctx, index).await?;
     Ok(vec![index.to_string()])
 }

@@ -1,8 +1,10 @@
-//! The periodic repair, which continues where its last step ended.
+//! The periodic repair: two walks, over the facts and over the keys of the indices. Each continues where its last
+//! step ended, and at a pace that leaves most of the platform's free plan to the registry itself.
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::ReindexAnswer;
-use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk, Position, Section};
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
@@ -11,11 +13,14 @@ use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::json;
 use crate::services::documents;
 use crate::services::format;
-use crate::services::repair::step::RepairStep;
-use crate::services::repair::walk;
+use crate::services::repair::step::{RepairStep, Scope};
+use crate::services::repair::{index_walk, package_walk, walk};
 
-/// Runs one step of the periodic repair, which continues where the last one ended. A second one at the same
-/// time does nothing.
+/// The log line of a step that does nothing, because another one is running.
+const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
+
+/// Runs one step of the periodic repair, which continues where the last one ended. It does nothing before the
+/// step is due, or while another one is running.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     if ctx.config.repair_operations == 0 {
         return;
@@ -29,35 +34,82 @@ async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
-        ctx.host
-            .log("repair: another step is running; this one is skipped");
         return Ok(());
     };
-    let mut position = position(ctx, &cursor.next);
-    if cursor.begun.is_some() {
-        // The cause of the interruption must not interrupt every step.
-        let line = format!(
-            "repair: the last step was interrupted at {position}; the next item is skipped"
-        );
-        ctx.host.log(&line);
-        position = skip_item(ctx, position).await?;
-    }
-    let mut step = RepairStep::new(None, position, ctx.config.repair_operations);
+    let (mut cursor, position) = begin(ctx, cursor).await?;
+    let operations = match cursor.careful {
+        0 => ctx.config.repair_operations,
+        _ => 0,
+    };
+    let mut step = RepairStep::new(None, position, operations);
+    step.scope = Scope::Facts;
     let walked = walk::walk(ctx, &mut step).await;
     if walked.is_err() {
         // Storage failed; the next step tries again.
         step.report.next = Some(step.position.to_string());
     }
-    ctx.host.log(&summary(&step.report));
-    let ended = CursorDocument {
-        next: step.report.next.unwrap_or_default(),
-        begun: None,
-    };
-    put_cursor(ctx, &ended, Condition::Unchanged(etag)).await?;
+    cursor.careful = cursor.careful.saturating_sub(1);
+    end(ctx, &mut cursor, &step, now);
+    put_cursor(ctx, &cursor, Condition::Unchanged(etag)).await?;
     walked
 }
 
-/// Takes the turn, and returns the document from before; `None` if another step is running.
+/// Returns the position at which the step begins. A step that was interrupted may have taken too long, so the
+/// next ones visit one item each; an item that interrupts such a step is skipped.
+async fn begin<P: Host>(
+    ctx: &Context<'_, P>,
+    mut cursor: CursorDocument,
+) -> Result<(CursorDocument, Position), Failure> {
+    let position = match cursor.turn() {
+        PeriodicWalk::Facts => position(ctx, &cursor.next, Section::Releases),
+        PeriodicWalk::Keys => position(ctx, &cursor.keys.next, Section::Indices),
+    };
+    if cursor.begun.take().is_none() {
+        return Ok((cursor, position));
+    }
+    let was_careful = cursor.careful > 0;
+    cursor.careful = limits::REPAIR_CAREFUL_STEPS;
+    let steps = limits::REPAIR_CAREFUL_STEPS;
+    if !was_careful {
+        ctx.host.log(&format!(
+            "repair: the last step was interrupted at {position}; the next {steps} visit one package each"
+        ));
+        return Ok((cursor, position));
+    }
+    ctx.host.log(&format!(
+        "repair: the last step was interrupted at {position}; the next item is skipped"
+    ));
+    Ok((cursor, skip_item(ctx, position).await?))
+}
+
+/// Records the end of a step, and the time of the next one.
+fn end<P: Host>(
+    ctx: &Context<'_, P>,
+    cursor: &mut CursorDocument,
+    step: &RepairStep,
+    now: UnixTime,
+) {
+    ctx.host.log(&summary(&step.report));
+    let walk = cursor.turn();
+    let (next, due, pause) = match walk {
+        PeriodicWalk::Facts => {
+            let pause = limits::REPAIR_PAUSE_SECONDS;
+            (&mut cursor.next, &mut cursor.due, pause)
+        }
+        PeriodicWalk::Keys => {
+            let pause = limits::REPAIR_KEYS_PAUSE_SECONDS;
+            (&mut cursor.keys.next, &mut cursor.keys.due, pause)
+        }
+    };
+    let mut at = step.cost.next_due(*due, now, ctx.config.repair_operations);
+    if step.report.next.is_none() {
+        at = at.max(UnixTime(now.0 + pause));
+    }
+    *due = Some(at);
+    *next = step.report.next.clone().unwrap_or_default();
+}
+
+/// Takes the turn, and returns the document from before; `None` if another step is running, or none is due.
 async fn take_cursor<P: Host>(
     ctx: &Context<'_, P>,
     now: UnixTime,
@@ -74,6 +126,10 @@ async fn take_cursor<P: Host>(
         None => (CursorDocument::default(), Condition::Absent),
     };
     if before.is_taken(now) {
+        ctx.host.log(OTHER_STEP);
+        return Ok(None);
+    }
+    if !before.is_due(now) {
         return Ok(None);
     }
     let taken = CursorDocument {
@@ -81,6 +137,7 @@ async fn take_cursor<P: Host>(
         ..before.clone()
     };
     if !put_cursor(ctx, &taken, condition).await? {
+        ctx.host.log(OTHER_STEP);
         return Ok(None);
     }
     // The end of this step is written under the condition of this etag.
@@ -101,19 +158,34 @@ async fn put_cursor<P: Host>(
     Ok(written.is_some())
 }
 
-fn position<P: Host>(ctx: &Context<'_, P>, text: &str) -> Position {
-    text.parse().unwrap_or_else(|error| {
+/// Parses a stored position. Older versions had one walk, which ended with the indices.
+fn position<P: Host>(ctx: &Context<'_, P>, text: &str, first: Section) -> Position {
+    let parsed = match text {
+        "" => Ok(Position::start(first)),
+        text => text.parse(),
+    };
+    let position: Position = parsed.unwrap_or_else(|error| {
         ctx.host.log(&format!(
-            "repair: the stored position {text:?} is invalid: {error}; starting again with the releases"
+            "repair: the stored position {text:?} is invalid: {error}; starting again from the beginning"
         ));
-        Position::start(Section::Releases)
-    })
+        Position::start(first)
+    });
+    let is_of_keys = |section: Section| section == Section::Indices;
+    match is_of_keys(position.section) == is_of_keys(first) {
+        true => position,
+        false => Position::start(first),
+    }
 }
 
-/// Returns the position after the next fact, or in the next section.
+/// Returns the position after the next item, or in the next section.
 async fn skip_item<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<Position, Failure> {
+    match position.section {
+        Section::Releases => return package_walk::skip_item(ctx, position).await,
+        Section::Indices => return index_walk::skip_item(ctx, position).await,
+        _ => {}
+    }
     let section = position.section;
-    if !matches!(section, Section::Revocations | Section::Indices) {
+    if section != Section::Revocations {
         let facts = ctx.host.facts();
         let after = Some(position.after.as_str()).filter(|after| !after.is_empty());
         let page = facts.list(section.prefix(), after, 1).await?;
@@ -121,8 +193,8 @@ async fn skip_item<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<
             return Ok(Position::after(section, fact.name));
         }
     }
-    let next = section.next().unwrap_or(Section::Releases);
-    Ok(Position::start(next))
+    let next = section.next().filter(|next| *next != Section::Indices);
+    Ok(Position::start(next.unwrap_or(Section::Releases)))
 }
 
 /// Returns the log line of a step.
@@ -150,7 +222,7 @@ fn summary(report: &ReindexAnswer) -> String {
         named("lost", lost),
         match next {
             Some(next) => format!("continues after {next}"),
-            None => "complete; the next step starts again".to_owned(),
+            None => "complete; the next walk starts again".to_owned(),
         }
     )
 }

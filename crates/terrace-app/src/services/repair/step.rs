@@ -2,7 +2,8 @@
 
 use terrace_core::api::admin::ReindexAnswer;
 use terrace_core::index::ExpectedIndices;
-use terrace_core::maintenance::repair::Position;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{Position, StepCost};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
@@ -28,8 +29,17 @@ pub(crate) struct RepairStep {
     pub(crate) accepted: Vec<FactKey>,
     /// The position of the walk.
     pub(crate) position: Position,
+    /// Whether the indices of every version are compared, and not only those of packages with lists that
+    /// differ.
+    pub(crate) is_full: bool,
+    /// The sections that it visits.
+    pub(crate) scope: Scope,
     /// How many storage operations it may still perform.
     pub(crate) left: u32,
+    /// How many names it may still list.
+    pub(crate) names_left: u32,
+    /// Its use of the operations that the platform's free plan limits by the day.
+    pub(crate) cost: StepCost,
     /// Whether it has done nothing yet.
     pub(crate) is_fresh: bool,
     /// The package last examined in the walk over releases, with its status.
@@ -45,7 +55,11 @@ impl RepairStep {
             only,
             accepted: Vec::new(),
             position,
+            is_full: false,
+            scope: Scope::Everything,
             left: operations,
+            names_left: operations.saturating_mul(limits::REPAIRED_NAMES_PER_OPERATION),
+            cost: StepCost::default(),
             is_fresh: true,
             package_status: None,
             package_indices: None,
@@ -58,16 +72,49 @@ impl RepairStep {
         self.left = self.left.saturating_sub(operations);
     }
 
-    /// Returns whether the budget allows an item that takes this many operations.
+    /// Spends the CPU that listing this many names takes.
+    pub(crate) fn spend_names(&mut self, names: usize) {
+        let names = u32::try_from(names).unwrap_or(u32::MAX);
+        self.names_left = self.names_left.saturating_sub(names);
+    }
+
+    /// Counts keys that are written to KV, or removed.
+    pub(crate) fn count_writes(&mut self, keys: usize) {
+        let keys = u32::try_from(keys).unwrap_or(u32::MAX);
+        self.cost.kv_writes = self.cost.kv_writes.saturating_add(keys);
+    }
+
+    /// Counts keys that are read from KV.
+    pub(crate) fn count_reads(&mut self, keys: usize) {
+        let keys = u32::try_from(keys).unwrap_or(u32::MAX);
+        self.cost.kv_reads = self.cost.kv_reads.saturating_add(keys);
+    }
+
+    /// Returns whether the budget allows an item that takes this many operations. The caller then handles it.
     pub(crate) fn affords(&mut self, operations: u32) -> bool {
-        let is_fresh = std::mem::take(&mut self.is_fresh);
-        is_fresh || self.left >= operations
+        let affords = self.would_afford(operations);
+        self.is_fresh = false;
+        affords
+    }
+
+    /// Returns the same for a listing, which is no item of its own.
+    pub(crate) fn would_afford(&self, operations: u32) -> bool {
+        self.is_fresh || (self.left >= operations && self.names_left > 0)
     }
 
     pub(crate) fn reported_names(&self) -> usize {
         let report = &self.report;
         report.rewritten.len() + report.removed.len() + report.failed.len() + report.lost.len()
     }
+}
+
+/// The sections that a walk visits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All of them.
+    Everything,
+    /// All sections but that of the indices.
+    Facts,
 }
 
 /// Whether a step continues.

@@ -1,13 +1,13 @@
-//! A walk over the facts that compares each index with its facts, and a walk over the indices that looks for
-//! the fact of each. Both run in steps that fit the limit of storage operations.
+//! A walk over the packages and the other facts that compares indices with their facts, and a walk over the
+//! indices that looks for the fact of each. Both run in steps that fit the limit of storage operations.
 
 use terrace_core::maintenance::repair::{Position, Section};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::repair::step::{RepairStep, StepFlow};
-use crate::services::repair::{abandoned_uploads, fact_walk, index_walk};
+use crate::services::repair::step::{RepairStep, Scope, StepFlow};
+use crate::services::repair::{abandoned_uploads, fact_walk, index_walk, package_walk};
 
 /// Continues until everything has been examined, or the budget is used up.
 pub(crate) async fn walk<P: Host>(
@@ -19,6 +19,7 @@ pub(crate) async fn walk<P: Host>(
             Section::Revocations => fact_walk::repair_revocations(ctx, step).await?,
             Section::StagedUploads => abandoned_uploads::sweep(ctx, step).await?,
             Section::Indices => index_walk::repair_indices(ctx, step).await?,
+            Section::Releases => package_walk::repair_packages(ctx, step).await?,
             _ => fact_walk::repair_facts(ctx, step).await?,
         };
         if going == StepFlow::Pause {
@@ -26,6 +27,9 @@ pub(crate) async fn walk<P: Host>(
             return Ok(());
         }
         let mut next = step.position.section.next();
+        if step.scope == Scope::Facts {
+            next = next.filter(|section| *section != Section::Indices);
+        }
         // A package has only its releases and its indices.
         if step.only.is_some() && next.is_some() {
             next = Some(Section::Indices);

@@ -171,7 +171,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     let sent = send_archives(client, &copy, &sums, output)?;
     let done = restore(client, &copy, &sums, output)?;
     output.progress("rebuilding the indices");
-    let indexed = reindex::walk(client, None, &[], output)?;
+    let indexed = reindex::walk(client, reindex::Extent::default(), &[], output)?;
     for release in &indexed.lost {
         output.warning(&reindex::describe_lost(release));
     }

@@ -10,14 +10,24 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
 
-/// Rebuilds all indices from the facts, or those of one package.
-pub(crate) fn reindex(
-    package: Option<&str>,
+/// The indices to compare.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Extent<'a> {
+    /// The only package to examine, if there is one.
+    pub(super) package: Option<&'a str>,
+    /// Whether the indices of every version are compared, and not only those of packages with lists that
+    /// differ.
+    pub(super) is_full: bool,
+}
+
+/// Rebuilds indices from the facts: of all packages, or of one.
+pub(super) fn reindex(
+    extent: Extent<'_>,
     accepted: &[AcceptedLoss],
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    if let Some(text) = package
+    if let Some(text) = extent.package
         && Package::parse_address(text).is_none()
     {
         return Err(Failure::Usage(format!(
@@ -32,7 +42,7 @@ pub(crate) fn reindex(
         ));
     }
     let client = connect(registry, output)?;
-    let done = walk(&client, package, accepted, output)?;
+    let done = walk(&client, extent, accepted, output)?;
     let ReindexAnswer {
         looked_at,
         rewritten,
@@ -52,7 +62,7 @@ pub(crate) fn reindex(
     if !lost.is_empty() {
         return Err(Failure::Refused(lost.iter().map(describe_lost).collect()));
     }
-    if let (Some(package), 0) = (package, *looked_at) {
+    if let (Some(package), 0) = (extent.package, *looked_at) {
         let url = client.url();
         return Err(Failure::Missing(format!(
             "nothing is published as {package} at {url}, and it has no index"
@@ -79,14 +89,15 @@ pub(super) fn describe_lost(release: &String) -> String {
 /// Reindexes step by step, until the registry reports the last step.
 pub(super) fn walk(
     client: &Client<'_>,
-    package: Option<&str>,
+    extent: Extent<'_>,
     accepted: &[AcceptedLoss],
     output: &Output,
 ) -> Result<ReindexAnswer, Failure> {
     let mut done = ReindexAnswer::default();
     let mut body = ReindexBody {
         after: None,
-        package: package.map(str::to_owned),
+        package: extent.package.map(str::to_owned),
+        full: extent.is_full,
         accept_loss: accepted
             .iter()
             .filter_map(|loss| loss.release().map(str::to_owned))

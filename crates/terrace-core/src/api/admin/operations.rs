@@ -18,6 +18,10 @@ pub struct ReindexBody {
     /// Releases, as `ADDRESS@VERSION`, that are accepted as lost: their remaining indices are removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept_loss: Vec<String>,
+    /// Whether the indices of every version are compared, and not only those of packages with lists that
+    /// differ. With `package` they always are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
 }
 
 /// The response of a repair step.

@@ -1,0 +1,84 @@
+//! Compares stored indices with their expected documents.
+
+use terrace_core::http::reply::Body;
+use terrace_core::limits;
+use terrace_core::read::StoredIndex;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::IndexKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Host, Indices as _};
+use crate::services::repair::step::RepairStep;
+
+/// The result of comparing one index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// KV has this index, byte for byte.
+    Same,
+    /// KV does not have the key.
+    Missing,
+    /// KV has something else, or cannot be read.
+    Different,
+}
+
+/// Compares indices, up to [`limits::INDICES_AT_ONCE`] of them in one operation.
+pub(crate) async fn compare<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    expected: &[&(IndexKey, IndexDocument)],
+) -> Vec<Compared> {
+    let mut compared = Vec::new();
+    for some in expected.chunks(limits::INDICES_AT_ONCE) {
+        step.spend(1);
+        step.count_reads(some.len());
+        let keys: Vec<&IndexKey> = some.iter().map(|(key, _)| key).collect();
+        let indices = ctx.host.indices();
+        match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
+            Ok(found) => {
+                let results = some.iter().zip(found);
+                compared.extend(results.map(|((_, expected), found)| of(found.as_ref(), expected)));
+            }
+            Err(error) => {
+                ctx.host.log(&format!("storage: {error}"));
+                compared.extend(some.iter().map(|_| Compared::Different));
+            }
+        }
+    }
+    compared
+}
+
+/// Returns whether KV has all of these indices.
+pub(crate) async fn all_same<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    expected: &[(IndexKey, IndexDocument)],
+) -> bool {
+    let expected: Vec<&(IndexKey, IndexDocument)> = expected.iter().collect();
+    let compared = compare(ctx, step, &expected).await;
+    compared.iter().all(|it| *it == Compared::Same)
+}
+
+/// Runs an operation, and spends the storage operations that it takes: how many a status requires depends on
+/// the other versions of its package.
+pub(crate) async fn counted<P: Host, T>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    operation: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let began = ctx.operations();
+    let result = operation.await;
+    step.spend((ctx.operations() - began) as usize);
+    result
+}
+
+fn of<S>(found: Option<&StoredIndex<S>>, expected: &IndexDocument) -> Compared {
+    let Some(found) = found else {
+        return Compared::Missing;
+    };
+    let is_text = matches!(&found.body, Body::Text(text) if *text == expected.text);
+    match is_text && found.metadata == expected.metadata {
+        true => Compared::Same,
+        false => Compared::Different,
+    }
+}
