@@ -10,7 +10,7 @@ import {
   CPU_OF_A_REQUEST,
   KV_OF_A_VERSION,
   REPAIRS,
-  REPAIR_OPERATIONS,
+  REPAIR_USAGE,
   REVOCATION_READS,
   SHAPES,
 } from "./lib/shapes.mjs";
@@ -84,7 +84,7 @@ export async function costPage() {
     "",
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,
     `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, the size for a provider with 15 platforms; a module has a tenth of that.`,
-    `- An hourly repair of ${REPAIR_OPERATIONS} operations, a limit that it may slightly exceed, each of class A.`,
+    `- A step of the repair each minute, which always has something to visit: ${REPAIR_USAGE.r2A / 1000},000 operations of class A a month, the most.`,
     "- With private packages, each busy isolate reads the list of revoked tokens every 10 seconds.",
     "- Each client sends each request once. Failed requests, scanners and other visitors add requests.",
     "- R2 rounds up to the next million operations and the next GB, according to its page.",
@@ -101,7 +101,7 @@ function billOf(shape, counts) {
   }
   used.requests += REPAIRS;
   used.cpu += used.requests * CPU_OF_A_REQUEST;
-  used.r2A += REPAIRS * REPAIR_OPERATIONS;
+  for (const [name, count] of Object.entries(REPAIR_USAGE)) used[name] += count;
   used.kvReads += shape.isolates * REVOCATION_READS;
   used.kvStored = (shape.versions * KV_OF_A_VERSION) / 1e9;
   used.r2Stored = shape.gigabytes;

@@ -30,7 +30,7 @@ const EFFORTS = {
 };
 
 /** The operations of a step: the default, and the maximum that can be configured. */
-const BUDGETS = [150, 800];
+const BUDGETS = [40, 800];
 
 /** The size for which a reindex is estimated. */
 const WANTED = { packages: 5_000, versions: 100 };

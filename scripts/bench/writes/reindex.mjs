@@ -2,8 +2,8 @@
 import { isolateTime } from "./isolate.mjs";
 import { restore, template } from "./seed.mjs";
 
-/** The states of the indices before a walk. */
-const STATES = ["KV is empty", "all is right"];
+/** The states of the indices before a walk; the last walk is a full one, which compares the indices of every version. */
+const STATES = ["KV is empty", "all is right", "all is right, full"];
 
 /** Walks over registries of these shapes, `{ packages, versions }`, with steps of each of `budgets` operations. */
 export async function measureReindexing(storage, shapes, budgets) {
@@ -13,7 +13,7 @@ export async function measureReindexing(storage, shapes, budgets) {
     for (const budget of budgets) {
       for (const state of STATES) {
         await bring(storage, state);
-        walks.push({ ...shape, budget, state, ...(await inNewProcess(storage, budget, walk)) });
+        walks.push({ ...shape, budget, state, ...(await inNewProcess(storage, budget, (registry) => walk(registry, state))) });
       }
     }
   }
@@ -37,9 +37,9 @@ async function measureInside(storage, shape, budget) {
   const inside = {};
   for (const state of STATES) {
     await bring(storage, state);
-    const rounds = await inNewProcess(storage, budget, (registry) => registry.inARow(() => stepByStep(registry, (step) => step())));
+    const rounds = await inNewProcess(storage, budget, (registry) => registry.inARow(() => stepByStep(registry, state, (step) => step())));
     await bring(storage, state);
-    const isolate = await inNewProcess(storage, budget, (registry) => isolateTime(registry, () => stepByStep(registry, (step) => step())));
+    const isolate = await inNewProcess(storage, budget, (registry) => isolateTime(registry, () => stepByStep(registry, state, (step) => step())));
     inside[state] = { ...shape, rounds, isolate };
   }
   return inside;
@@ -54,9 +54,9 @@ async function inNewProcess(storage, budget, work) {
   }
 }
 
-async function walk(registry) {
+async function walk(registry, state) {
   const taken = [];
-  const told = await stepByStep(registry, async (step) => {
+  const told = await stepByStep(registry, state, async (step) => {
     const { result, ...measured } = await registry.measured(step);
     taken.push(measured);
     return result;
@@ -65,10 +65,10 @@ async function walk(registry) {
 }
 
 /** Walks from the beginning to the end; `take` runs each step. */
-async function stepByStep(registry, take) {
+async function stepByStep(registry, state, take) {
   const told = { lookedAt: 0, rewritten: 0, removed: 0, failed: 0 };
   for (let after; after !== null; ) {
-    const { status, answer } = await take(() => registry.admin("POST", "/admin/v1/reindex", JSON.stringify({ after })));
+    const { status, answer } = await take(() => registry.admin("POST", "/admin/v1/reindex", JSON.stringify({ after, full: state === STATES[2] })));
     if (status !== 200) throw new Error(`reindexing answers ${status}: ${JSON.stringify(answer)}`);
     told.lookedAt += answer.looked_at;
     for (const kind of ["rewritten", "removed", "failed"]) told[kind] += answer[kind].length;

@@ -43,7 +43,7 @@ export function reindexTable({ walks }) {
 export function estimate({ walks, inside }, { packages, versions }) {
   const [nearest] = walks.toSorted((a, b) => distance(a, versions) - distance(b, versions) || b.packages - a.packages);
   const alike = walks.filter((it) => it.packages === nearest.packages && it.versions === nearest.versions);
-  const heads = ["", "operations", "steps", "all, million", "KV writes", "in a row", `h, at ${ROUND_MS} ms each`, "CPU h", "JS, wasm h", "days, a step an hour"];
+  const heads = ["", "operations", "steps", "all, million", "KV writes", "in a row", `h, at ${ROUND_MS} ms each`, "CPU h", "JS, wasm h", "days, a step a minute"];
   const rows = alike.map(({ state, budget, steps, total, operations, cpu }) => {
     const whole = packages * versions;
     const times = whole / (nearest.packages * nearest.versions);
@@ -53,7 +53,7 @@ export function estimate({ walks, inside }, { packages, versions }) {
     return [
       ...[state, String(budget), String(wholeSteps), millions(total * times), millions(count(operations, ["KV put"]) * times)],
       ...[millions(rounds * timesInside), hours(rounds * timesInside * ROUND_MS), hours(cpu * times), hours(isolate * timesInside)],
-      (wholeSteps / 24).toFixed(0),
+      (wholeSteps / 1_440).toFixed(1),
     ];
   });
   const title = `${packages} packages × ${versions} versions, estimated from ${nearest.packages} × ${nearest.versions}:`;
