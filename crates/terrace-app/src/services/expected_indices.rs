@@ -44,6 +44,13 @@ impl PackageStatus {
         }
     }
 
+    /// Returns the revoked versions.
+    pub(crate) fn revoked_versions(&self) -> Vec<Version> {
+        let listed = self.listed.iter().map(|it| &it.version);
+        let is_revoked = |it: &&Version| self.statuses.revocation_reason(it).is_some();
+        listed.filter(is_revoked).cloned().collect()
+    }
+
     /// Returns the other versions that may contain this digest, the installable ones first.
     fn may_contain(&self, digest: Sha256, besides: &Version) -> impl Iterator<Item = &Version> {
         let of_state = move |is_revoked: bool| {

@@ -2,6 +2,7 @@
 
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
+use terrace_core::model::version::Version;
 use terrace_core::read::StoredIndex;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
@@ -28,6 +29,17 @@ pub(crate) async fn compare<P: Host>(
     step: &mut RepairStep,
     expected: &[&(IndexKey, IndexDocument)],
 ) -> Vec<Compared> {
+    compare_shared(ctx, step, expected, &|_| false).await
+}
+
+/// Compares indices like [`compare`]. Versions with the same bytes share the index of their digest, which names
+/// the version that wrote it last: it may be any that `is_installable`.
+async fn compare_shared<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    expected: &[&(IndexKey, IndexDocument)],
+    is_installable: &dyn Fn(&Version) -> bool,
+) -> Vec<Compared> {
     let mut compared = Vec::new();
     for some in expected.chunks(limits::INDICES_AT_ONCE) {
         step.spend(1);
@@ -37,7 +49,9 @@ pub(crate) async fn compare<P: Host>(
         match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
             Ok(found) => {
                 let results = some.iter().zip(found);
-                compared.extend(results.map(|((_, expected), found)| of(found.as_ref(), expected)));
+                let results =
+                    results.map(|((_, expected), found)| of(found, expected, is_installable));
+                compared.extend(results);
             }
             Err(error) => {
                 ctx.host.log(&format!("storage: {error}"));
@@ -54,8 +68,18 @@ pub(crate) async fn all_same<P: Host>(
     step: &mut RepairStep,
     expected: &[(IndexKey, IndexDocument)],
 ) -> bool {
+    all_same_shared(ctx, step, expected, &|_| false).await
+}
+
+/// Returns whether KV has all of these indices, as [`compare_shared`] compares them.
+pub(crate) async fn all_same_shared<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    expected: &[(IndexKey, IndexDocument)],
+    is_installable: &dyn Fn(&Version) -> bool,
+) -> bool {
     let expected: Vec<&(IndexKey, IndexDocument)> = expected.iter().collect();
-    let compared = compare(ctx, step, &expected).await;
+    let compared = compare_shared(ctx, step, &expected, is_installable).await;
     compared.iter().all(|it| *it == Compared::Same)
 }
 
@@ -72,10 +96,22 @@ pub(crate) async fn counted<P: Host, T>(
     result
 }
 
-fn of<S>(found: Option<&StoredIndex<S>>, expected: &IndexDocument) -> Compared {
-    let Some(found) = found else {
+fn of<S>(
+    found: Option<StoredIndex<S>>,
+    expected: &IndexDocument,
+    is_installable: &dyn Fn(&Version) -> bool,
+) -> Compared {
+    let Some(mut found) = found else {
         return Compared::Missing;
     };
+    let version = found.metadata.content.as_mut();
+    if let Some(version) = version.and_then(|content| content.version.as_mut())
+        && is_installable(version)
+        && let Some(content) = &expected.metadata.content
+        && let Some(expected) = &content.version
+    {
+        version.clone_from(expected);
+    }
     let is_text = matches!(&found.body, Body::Text(text) if *text == expected.text);
     match is_text && found.metadata == expected.metadata {
         true => Compared::Same,

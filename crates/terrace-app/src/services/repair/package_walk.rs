@@ -450,12 +450,20 @@ async fn repair_version<P: Host>(
     let Some((release, expected)) = expected? else {
         return Ok(false);
     };
-    if comparison::all_same(ctx, step, &expected).await {
+    let revoked = revoked_versions(step);
+    let is_installable = |version: &Version| !revoked.contains(version);
+    if comparison::all_same_shared(ctx, step, &expected, &is_installable).await {
         return Ok(false);
     }
     step.count_writes(expected.len());
     comparison::counted(ctx, step, index_refresh::refresh_version(ctx, &release)).await?;
     Ok(true)
+}
+
+/// Returns the revoked versions of the package whose status was read last.
+fn revoked_versions(step: &RepairStep) -> Vec<Version> {
+    let status = step.package_status.as_ref();
+    status.map_or_else(Vec::new, |(_, status)| status.revoked_versions())
 }
 
 /// Returns a release, and its expected indices.
