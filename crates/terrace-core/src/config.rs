@@ -38,6 +38,8 @@ pub struct Config {
     pub hostnames: Vec<Hostname>,
     /// The rules for pull-through mirroring and blocked versions.
     pub pull: PullPolicy,
+    /// Whether providers of other registries may have documentation here.
+    pub mirrored_documentation: bool,
     /// The pushed repositories that contain providers.
     pub oci_providers: ProviderRepositories,
     /// The sign-in of people, if configured.
@@ -108,6 +110,7 @@ impl Config {
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
+            mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
             oci_providers: provider_repositories(&var)?,
             login: login.map(Box::new),
             repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
@@ -222,6 +225,21 @@ fn trusted_publishers(
     } else {
         let rule = format!("requires {ADMIN_TOKEN}, which signs tokens: set it");
         Err(error(TRUSTED_PUBLISHERS, rule))
+    }
+}
+
+/// Parses a variable that is `true` or `false`, its default.
+fn flag(
+    var: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+) -> Result<bool, ConfigError> {
+    match var(name).as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => {
+            let rule = format!("is {other:?}: it must be true or false");
+            Err(error(name, rule))
+        }
     }
 }
 

@@ -429,6 +429,10 @@ pub const PAGE_NAME_BYTES: usize = 128;
 /// public registry (<https://developer.hashicorp.com/terraform/registry/providers/docs#storage-limits>).
 pub const PAGE_BYTES: u32 = 500_000;
 
+/// Maximum length of the gzip member of a page. Incompressible contents grow by 5 bytes for each 16 KiB and by the 18
+/// bytes of the frame (RFC 1951, section 3.2.4; RFC 1952); the rest is room for other encoders.
+pub const PAGE_MEMBER_BYTES: u32 = PAGE_BYTES + 16 * 1024;
+
 /// Maximum number of pages of the documentation of one version: the limit of the public registry (`tfplugindocs`,
 /// `RegistryMaximumNumberOfFiles`).
 pub const DOCUMENTATION_PAGES: usize = 2_000;
@@ -437,6 +441,9 @@ pub const DOCUMENTATION_PAGES: usize = 2_000;
 /// details of the largest public modules with all their README texts have as much. An index holds it, and it is parsed
 /// in wasm.
 pub const DOCUMENTATION_HEAD_BYTES: usize = 2 * 1024 * 1024;
+
+/// Maximum length of the gzip member of a head; see [`PAGE_MEMBER_BYTES`].
+pub const DOCUMENTATION_HEAD_MEMBER_BYTES: u64 = DOCUMENTATION_HEAD_BYTES as u64 + 64 * 1024;
 
 /// Maximum size of a documentation archive. The documentation of the largest public provider has 10 MB before
 /// compression.
@@ -447,6 +454,13 @@ pub const DOCUMENTATION_HISTORY: usize = 10;
 
 /// Maximum length of a licence identifier (SPDX).
 pub const LICENSE_BYTES: usize = 100;
+
+/// Time after which documentation without a release is removed, in seconds: the publish that it was stored for has been
+/// given up.
+pub const DOCUMENTATION_ABANDONED_SECONDS: u64 = 86_400;
+
+/// Maximum number of documented versions in one list: a page of storage.
+pub const DOCUMENTED_AT_ONCE: u32 = 1_000;
 
 /// Maximum length of a package's line in the metadata of its card: the limit of R2 for all metadata of an object is
 /// 8,192 bytes (<https://developers.cloudflare.com/r2/platform/limits/>), and a page of a listing holds 1,000 of them.

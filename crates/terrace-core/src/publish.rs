@@ -6,6 +6,7 @@
 //! The steps before it store bytes that nothing refers to yet; the steps after it rebuild indices, and a
 //! retry of the request repeats them.
 
+mod documentation;
 mod mirror;
 mod module;
 mod provider;
@@ -32,6 +33,7 @@ use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_openpgp::{KeyId, SigningKey};
 
+pub use documentation::DocumentationPublication;
 pub use mirror::MirrorPublication;
 pub use module::ModulePublication;
 pub use provider::ProviderPublication;

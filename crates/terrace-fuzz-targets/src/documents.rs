@@ -1,15 +1,19 @@
 //! Stored documents.
 
-use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::api::admin::{DocumentationBody, SigningKeysDocument};
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
+use terrace_core::documentation::Head;
 use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::maintenance::repair::CursorDocument;
 use terrace_core::maintenance::restore::{Restored, check_referrer};
 use terrace_core::model::oci::UploadId;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{KeyStatus, ReleaseState, ReleaseStatus, StatusDocument};
 use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
+use terrace_core::publish::DocumentationPublication;
+use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
 use terrace_core::storage::key::{FactKey, PushedFact};
@@ -134,10 +138,54 @@ pub fn documents(data: &[u8]) {
         }
         b'l' => document::<AuditHead>(data),
         b'u' => document::<FormatDocument>(data),
+        b'm' => head(data),
+        b'n' => {
+            if let Ok(documentation) = DocumentationDocument::from_document(data) {
+                let written = documentation.to_document();
+                let again = DocumentationDocument::from_document(written.as_bytes());
+                assert_eq!(again.expect("a written document"), documentation);
+            }
+        }
+        b'o' => documentation(data),
         b'r' => document::<CursorDocument>(data),
         b's' => document::<GarbageDocument>(data),
         b't' => restored(data),
         _ => document::<IndexMetadata>(data),
+    }
+}
+
+/// Parses the head of a documentation archive, of a module and of a provider.
+fn head(data: &[u8]) {
+    for address in ["acme/vpc/aws", "acme/widget"] {
+        let package = Package::parse_address(address).expect("an address");
+        match Head::parse(data, &package, 1_000) {
+            Ok(head) => {
+                let written = serde_json::to_string(&head).expect("a head");
+                let again = Head::parse(written.as_bytes(), &package, 1_000);
+                assert_eq!(again.expect("a written head"), head);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Parses a request to add documentation.
+fn documentation(data: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<DocumentationBody>(data) else {
+        return;
+    };
+    for address in ["acme/widget", "registry.example.com/acme/widget"] {
+        let package = Package::parse_address(address).expect("an address");
+        let version = "1.0.0".parse().expect("a version");
+        match DocumentationPublication::parse(package, version, body.clone()) {
+            Ok(publication) => {
+                let DocumentationArchive {
+                    size, head_length, ..
+                } = publication.archive;
+                assert!(0 < head_length && head_length <= size);
+            }
+            Err(reasons) => assert!(!reasons.is_empty()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Wire types only: they hold the unvalidated values. [`crate::publish`] validates them.
 
+mod documentation;
 mod operations;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
 
+pub use documentation::*;
 pub use operations::*;
 
 /// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.

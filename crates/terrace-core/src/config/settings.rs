@@ -84,6 +84,8 @@ settings! {
     /// The addresses of registries that are not reached under their hostnames: `hostname=https://host:port`,
     /// separated by commas or spaces. These hosts, and no others, may be private.
     variable PULL_ORIGINS = "TERRACE_PULL_ORIGINS";
+    /// Whether publishers may add documentation to providers of other registries: `true` or `false` (the default).
+    variable MIRRORED_DOCS = "TERRACE_MIRRORED_DOCS";
     /// The OCI repositories that hold providers of another registry: `prefix=hostname`, separated by commas or
     /// spaces; [`ProviderRepositories::NONE`](crate::oci::pushed::ProviderRepositories::NONE) for none. The
     /// default is `opentofu-providers=registry.opentofu.org`.

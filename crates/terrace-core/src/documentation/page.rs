@@ -83,7 +83,7 @@ impl Member {
     pub fn is_within(&self, available: u64) -> bool {
         let end = self.offset.checked_add(u64::from(self.length));
         end.is_some_and(|end| end <= available)
-            && self.length > 0
+            && (1..=limits::PAGE_MEMBER_BYTES).contains(&self.length)
             && self.size <= limits::PAGE_BYTES
     }
 }
@@ -126,5 +126,8 @@ mod tests {
         assert!(!member(0, 0, 5).is_within(10));
         assert!(!member(u64::MAX, 10, 5).is_within(10));
         assert!(!member(0, 10, limits::PAGE_BYTES + 1).is_within(10));
+        let longest = limits::PAGE_MEMBER_BYTES;
+        assert!(member(0, longest, 5).is_within(u64::MAX));
+        assert!(!member(0, longest + 1, 5).is_within(u64::MAX));
     }
 }

@@ -17,6 +17,7 @@ use crate::model::status::{KeyState, KeyStatus, ReleaseState, ReleaseStatus, Sta
 use crate::model::version::Version;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
+use crate::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use crate::storage::format::FormatDocument;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, PushedFact};
 use crate::storage::release::{PackageDocument, Release};
@@ -111,6 +112,23 @@ impl Restored {
                 Ok(Self {
                     metadata: release_metadata(&release),
                     bytes: release.stored(),
+                    fact: None,
+                    change: Some(FactKey::Change(package.clone())),
+                })
+            }
+            FactKey::Documentation(package, _) => {
+                let documentation =
+                    DocumentationDocument::from_document(document.as_bytes()).map_err(text_of)?;
+                same(document, documentation.to_document())?;
+                let archive = &documentation.archive;
+                DocumentationArchive::check_lengths(archive.size, archive.head_length)
+                    .map_err(text_of)?;
+                Ok(Self {
+                    metadata: documentation.metadata(),
+                    bytes: vec![StoredReference {
+                        key: archive.archive_key().into(),
+                        size: Some(archive.size),
+                    }],
                     fact: None,
                     change: Some(FactKey::Change(package.clone())),
                 })
@@ -370,6 +388,31 @@ mod tests {
         ] {
             let error = parse(key, &document).unwrap_err();
             assert!(error.contains(reason), "{key} {document}: {error}");
+        }
+    }
+
+    #[test]
+    fn documentation_refers_to_its_archive() {
+        let document = format!(
+            r#"{{"schema":1,"sequence":1,"sha256":"{DIGEST}","size":100,"head_length":40,"history":[]}}"#
+        );
+        let key = "docs/modules/acme/vpc/aws/1.2.3";
+        let restored = parse(key, &document).unwrap();
+        assert_eq!(restored.metadata, [("archive", DIGEST.to_owned())]);
+        let [needed] = restored.bytes.as_slice() else {
+            panic!("{restored:?}");
+        };
+        assert_eq!(needed.key.to_string(), format!("archives/{DIGEST}.docs"));
+        assert_eq!(needed.size, Some(100));
+        let change = restored.change.unwrap().to_string();
+        assert_eq!(change, "changes/modules/acme/vpc/aws");
+        for (document, reason) in [
+            (document.replace(':', ": "), "its encoding differs"),
+            (document.replace("\"schema\":1", "\"schema\":9"), "schema 9"),
+            (document.replace(":40", ":101"), "head_length is 101"),
+        ] {
+            let error = parse(key, &document).unwrap_err();
+            assert!(error.contains(reason), "{document}: {error}");
         }
     }
 

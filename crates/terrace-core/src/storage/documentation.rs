@@ -48,6 +48,20 @@ pub struct DocumentationArchive {
     pub origin: Option<String>,
 }
 
+/// The reason why an archive cannot have these lengths.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentationLengthError {
+    /// The archive is empty or too long.
+    #[error("size is {0}: an archive of documentation has 1 to {max} bytes", max = limits::DOCUMENTATION_BYTES)]
+    Archive(u64),
+    /// The first member is empty or too long, or longer than the archive.
+    #[error(
+        "head_length is {0}: the first member of the archive has 1 to {max} bytes, and ends within the archive",
+        max = limits::DOCUMENTATION_HEAD_MEMBER_BYTES
+    )]
+    Head(u64),
+}
+
 /// A change of documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentationChange {
@@ -114,6 +128,12 @@ impl DocumentationDocument {
         json::to_string(self)
     }
 
+    /// Returns the time of the last change.
+    pub fn changed_at(&self) -> UnixTime {
+        let newest = self.history.first();
+        newest.map_or_else(UnixTime::default, |change| change.at)
+    }
+
     /// Returns the metadata of its object.
     pub fn metadata(&self) -> Vec<(&'static str, String)> {
         vec![(ARCHIVE, self.archive.sha256.to_string())]
@@ -121,6 +141,26 @@ impl DocumentationDocument {
 }
 
 impl DocumentationArchive {
+    /// Checks the lengths of an archive and of its first member against their limits.
+    ///
+    /// # Errors
+    /// The first length that is not possible.
+    pub fn check_lengths(size: u64, head_length: u64) -> Result<(), DocumentationLengthError> {
+        if !(1..=limits::DOCUMENTATION_BYTES).contains(&size) {
+            return Err(DocumentationLengthError::Archive(size));
+        }
+        let longest = size.min(limits::DOCUMENTATION_HEAD_MEMBER_BYTES);
+        if !(1..=longest).contains(&head_length) {
+            return Err(DocumentationLengthError::Head(head_length));
+        }
+        Ok(())
+    }
+
+    /// Returns the number of bytes after the first member.
+    pub fn after_head(&self) -> u64 {
+        self.size.saturating_sub(self.head_length)
+    }
+
     /// The key under which its bytes are stored.
     pub fn archive_key(&self) -> ArchiveKey {
         ArchiveKey {
@@ -174,6 +214,26 @@ mod tests {
         assert_eq!(document.history.len(), limits::DOCUMENTATION_HISTORY);
         assert_eq!(document.history[0].archive, Sha256::from_bytes([19; 32]));
         assert_eq!(document.history[9].archive, Sha256::from_bytes([10; 32]));
+    }
+
+    #[test]
+    fn an_archive_has_a_head_and_a_bounded_length() {
+        let check = DocumentationArchive::check_lengths;
+        let (most, longest) = (
+            limits::DOCUMENTATION_BYTES,
+            limits::DOCUMENTATION_HEAD_MEMBER_BYTES,
+        );
+        for (size, head_length) in [(1, 1), (100, 40), (most, 1), (most, longest)] {
+            assert_eq!(check(size, head_length), Ok(()));
+        }
+        for (size, head_length) in [(0, 0), (most + 1, 1)] {
+            let error = DocumentationLengthError::Archive(size);
+            assert_eq!(check(size, head_length), Err(error));
+        }
+        for (size, head_length) in [(100, 0), (100, 101), (most, longest + 1)] {
+            let error = DocumentationLengthError::Head(head_length);
+            assert_eq!(check(size, head_length), Err(error));
+        }
     }
 
     #[test]
