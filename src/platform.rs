@@ -5,6 +5,7 @@ mod clock;
 mod entry;
 mod fork;
 mod http;
+mod inflate;
 mod kv;
 mod r2;
 mod tickets;

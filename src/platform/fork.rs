@@ -37,10 +37,14 @@ const FIRST_MINUTE_MS: f64 = 60_000.0;
 extern "C" {
     /// The platform's own reader. With the standard's `read`, an origin that sends in small pieces costs a
     /// whole buffer for each piece.
-    type AtLeast;
+    pub(super) type AtLeast;
 
     #[wasm_bindgen(method, catch, js_name = readAtLeast)]
-    fn read_at_least(this: &AtLeast, bytes: u32, view: &Uint8Array) -> Result<Promise, JsValue>;
+    pub(super) fn read_at_least(
+        this: &AtLeast,
+        bytes: u32,
+        view: &Uint8Array,
+    ) -> Result<Promise, JsValue>;
 }
 
 /// Returns two streams, for a client and for storage. Both fail if the source does not have `length` bytes.

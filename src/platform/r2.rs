@@ -11,14 +11,18 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey};
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
+use worker::js_sys::Uint8Array;
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen_futures::JsFuture;
 use worker::{
     Conditional, HttpMetadata, Include, Object, Range, ResponseBody, console_warn, web_sys,
 };
 
 use super::clock::millis;
+use super::inflate::inflate;
 use terrace_app::host::{
-    ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, ListedBytes, ListedFact,
-    Payload, ReleasePage, Revision, StoreError, Stored,
+    ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, Inflated, ListedBytes,
+    ListedFact, Payload, ReleasePage, Revision, StoreError, Stored,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
@@ -28,6 +32,9 @@ const BAD_DIGEST: &str = "(10037)";
 
 /// Part of R2's error when a key is written too often (the same page).
 const TOO_OFTEN: &str = "(10058)";
+
+/// Part of R2's error when a range begins after the end of an object (the same page).
+const BAD_RANGE: &str = "(10039)";
 
 /// An R2 bucket.
 pub(super) struct Bucket {
@@ -309,6 +316,40 @@ impl Archives for Bucket {
         }
     }
 
+    async fn inflate(
+        &self,
+        key: ArchiveKey,
+        offset: u64,
+        length: u32,
+        limit: u32,
+    ) -> Result<Inflated, StoreError> {
+        let _timed = self.meter.time(PlatformPart::R2, millis);
+        let failed = |error| failure("inflate", key, &error);
+        let get = self
+            .bucket
+            .get(key.to_string())
+            .range(Range::OffsetWithLength {
+                offset,
+                length: length.into(),
+            });
+        let object = match get.execute().await {
+            Ok(Some(object)) => object,
+            Ok(None) => return Ok(Inflated::Missing),
+            Err(error) if error.to_string().contains(BAD_RANGE) => return Ok(Inflated::Damaged),
+            Err(error) => return Err(failed(error)),
+        };
+        let body = object.body().map(|body| body.response_body());
+        let Some(ResponseBody::Stream(stream)) = body.transpose().map_err(failed)? else {
+            return Ok(Inflated::Missing);
+        };
+        let member = whole(&stream).await.map_err(|error| failed(error.into()))?;
+        if member.length() != length {
+            return Ok(Inflated::Damaged);
+        }
+        let inflated = inflate(&member, limit).await;
+        inflated.map_err(|error| failed(error.into()))
+    }
+
     async fn store(
         &self,
         key: BytesKey,
@@ -339,6 +380,13 @@ impl Archives for Bucket {
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }
+}
+
+/// Reads a stream to its end, without its bytes entering wasm.
+async fn whole(stream: &web_sys::ReadableStream) -> Result<Uint8Array, JsValue> {
+    let response = web_sys::Response::new_with_opt_readable_stream(Some(stream))?;
+    let buffer = JsFuture::from(response.array_buffer()?).await?;
+    Ok(Uint8Array::new(&buffer))
 }
 
 fn digest(bytes: Vec<u8>) -> Option<Sha256> {

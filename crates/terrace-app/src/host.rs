@@ -175,6 +175,19 @@ pub enum Stored {
     DigestMismatch,
 }
 
+/// The result of inflating a part of a stored object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inflated {
+    /// The object is not stored.
+    Missing,
+    /// The part is outside the object, or not exactly one intact gzip member.
+    Damaged,
+    /// The contents are longer than the limit.
+    TooLong,
+    /// The contents of the gzip member.
+    Contents(Vec<u8>),
+}
+
 /// Bytes to store.
 #[derive(Debug)]
 pub enum Payload<S> {
@@ -222,6 +235,17 @@ pub trait Archives {
         offset: u64,
         length: u64,
     ) -> Result<Option<Self::Stream>, StoreError>;
+
+    /// Returns the contents of the gzip member (RFC 1952) of `length` bytes at `offset`, inflated by the platform and not
+    /// in wasm. Inflation stops soon after `limit` bytes, whatever the member claims about its contents, so `length` and
+    /// `limit` bound the memory.
+    async fn inflate(
+        &self,
+        key: ArchiveKey,
+        offset: u64,
+        length: u32,
+        limit: u32,
+    ) -> Result<Inflated, StoreError>;
 
     /// Stores bytes. The store itself verifies their digest against the key.
     async fn store(

@@ -1,7 +1,10 @@
 //! Archives and blobs in the bucket.
 
+use std::io::Read as _;
+
+use flate2::bufread::GzDecoder;
 use terrace_app::host::{
-    ArchiveHead, Archives, BytesPage, ListedBytes, Payload, Revision, StoreError, Stored,
+    ArchiveHead, Archives, BytesPage, Inflated, ListedBytes, Payload, Revision, StoreError, Stored,
 };
 use terrace_base::time::UnixTime;
 use terrace_core::model::oci::Digest;
@@ -94,6 +97,26 @@ impl Archives for Memory {
         .await
     }
 
+    async fn inflate(
+        &self,
+        key: ArchiveKey,
+        offset: u64,
+        length: u32,
+        limit: u32,
+    ) -> Result<Inflated, StoreError> {
+        let key = key.to_string();
+        self.operation(Operation::new("R2 inflate", &key), || {
+            let Some(object) = self.world.bucket.get(&key) else {
+                return Ok(Inflated::Missing);
+            };
+            let offset = usize::try_from(offset).unwrap();
+            let end = offset.checked_add(usize::try_from(length).unwrap());
+            let part = end.and_then(|end| object.bytes.get(offset..end));
+            Ok(part.map_or(Inflated::Damaged, |part| inflated(part, limit)))
+        })
+        .await
+    }
+
     async fn store(&self, key: BytesKey, payload: Payload<Vec<u8>>) -> Result<Stored, StoreError> {
         let is_damaged = matches!(payload, Payload::Bytes(_)) && self.world.damages.take();
         let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
@@ -120,5 +143,21 @@ impl Archives for Memory {
             Ok(())
         })
         .await
+    }
+}
+
+/// Inflates exactly one gzip member.
+fn inflated(member: &[u8], limit: u32) -> Inflated {
+    let mut decoder = GzDecoder::new(member);
+    let mut contents = Vec::new();
+    let read = (&mut decoder)
+        .take(u64::from(limit) + 1)
+        .read_to_end(&mut contents);
+    if contents.len() as u64 > u64::from(limit) {
+        return Inflated::TooLong;
+    }
+    match read {
+        Ok(_) if decoder.into_inner().is_empty() => Inflated::Contents(contents),
+        _ => Inflated::Damaged,
     }
 }
