@@ -13,8 +13,8 @@ use crate::handlers::login::{callback, consent, start, token};
 use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::{
-    archive_inventory, archive_transfers, audit, exchange, facts, garbage, health, keys, publish,
-    pull, reindex, status, tokens,
+    archive_inventory, archive_transfers, audit, documentation, exchange, facts, garbage, health,
+    keys, publish, pull, reindex, status, tokens,
 };
 use crate::host::{Host, Request};
 
@@ -89,6 +89,13 @@ fn dispatch_admin<'c, P: Host>(
             Method::Put => Box::pin(status::change(ctx, call, package, version)),
             _ => nowhere(),
         },
+        AdminRoute::Documentation(package, version) => match method {
+            Method::Get => Box::pin(documentation::describe(ctx, package, version)),
+            Method::Put => Box::pin(documentation::add(ctx, call, package, version)),
+            Method::Delete => Box::pin(documentation::remove(ctx, package, version)),
+            _ => nowhere(),
+        },
+        AdminRoute::Documented => Box::pin(documentation::list(ctx, call)),
         AdminRoute::Audit => Box::pin(audit::list(ctx, call)),
         AdminRoute::Tokens => match method {
             Method::Get => Box::pin(tokens::list(ctx, call)),

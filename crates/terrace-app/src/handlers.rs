@@ -4,6 +4,7 @@ pub(crate) mod archive_inventory;
 pub(crate) mod archive_transfers;
 pub(crate) mod audit;
 pub(crate) mod body;
+pub(crate) mod documentation;
 pub(crate) mod exchange;
 pub(crate) mod facts;
 pub(crate) mod garbage;

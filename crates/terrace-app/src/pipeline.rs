@@ -305,7 +305,12 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
             AdminRoute::MirroredRelease(address, _) => {
                 Some(Owner::of(&own.package(address.clone())))
             }
-            AdminRoute::Status(package, _) => Some(Owner::of(package)),
+            AdminRoute::Documentation(Package::Mirrored(address), _) => {
+                Some(Owner::of(&own.package(address.clone())))
+            }
+            AdminRoute::Status(package, _) | AdminRoute::Documentation(package, _) => {
+                Some(Owner::of(package))
+            }
             AdminRoute::SigningKeys(namespace) => Some(Owner::of_namespace(namespace.as_str())),
             _ => None,
         },

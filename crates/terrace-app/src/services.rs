@@ -3,6 +3,8 @@
 
 pub(crate) mod audit;
 pub(crate) mod auth;
+pub(crate) mod documentation;
+pub(crate) mod documenter;
 pub(crate) mod documents;
 pub(crate) mod expected_indices;
 pub(crate) mod format;

@@ -9,6 +9,7 @@ use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
 const PROVIDER: &str = "/admin/v1/providers/acme/widget/1.0.0";
 const MODULE: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0";
+const DOCUMENTATION: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
 const KEYS: &str = "/admin/v1/namespaces/acme/keys";
 const LIST: &str = "/v1/providers/acme/widget/versions";
 const DISCOVERY: &str = "/.well-known/terraform.json";
@@ -46,7 +47,7 @@ fn odd_methods_are_refused() {
     let methods = [
         "POST", "PATCH", "OPTIONS", "PROPFIND", "MKCOL", "PURGE", "LOCK", "REPORT",
     ];
-    let paths = [DISCOVERY, LIST, PROVIDER, MODULE, KEYS, "/"];
+    let paths = [DISCOVERY, LIST, PROVIDER, MODULE, DOCUMENTATION, KEYS, "/"];
     let rows = methods.iter().flat_map(|method| {
         paths
             .iter()
@@ -123,6 +124,10 @@ fn odd_paths_are_refused() {
         "/admin/v1",
         "/admin/v2/providers/acme/widget/1.0.0",
         "/admin/v1/keys/acme",
+        "/admin/v1/providers/acme/widget/documentation",
+        "/admin/v1/providers/acme/widget/1.0.0/documentation/x",
+        "/admin/v1/modules/acme/vpc/aws/documentation",
+        "/admin/v1/documentation/x",
         long.as_str(),
         deep.as_str(),
         long_name.as_str(),
@@ -156,6 +161,18 @@ fn odd_admin_paths_are_refused_with_the_rule() {
         ("/admin/v1/modules/acme/v.pc/aws/1.0.0", "underscores"),
         ("/admin/v1/namespaces/a--b/keys", "two dashes"),
         ("/admin/v1/namespaces/acme/keys/xyz", "key"),
+        (
+            "/admin/v1/modules/acme/vpc/aws/1.0/documentation",
+            "semantic version",
+        ),
+        (
+            "/admin/v1/providers/acme/-x/1.0.0/documentation",
+            "start or end",
+        ),
+        (
+            "/admin/v1/mirror/nodot/acme/widget/1.0.0/documentation",
+            "nodot",
+        ),
     ] {
         let response = registry.admin("PUT", path, Some(b"{}")).expect(400);
         assert!(
@@ -213,7 +230,7 @@ fn odd_bodies() -> Vec<(String, Vec<u8>)> {
 fn odd_json_is_refused() {
     let registry = Registry::start();
     let mut count = 0;
-    for path in [PROVIDER, MODULE] {
+    for path in [PROVIDER, MODULE, DOCUMENTATION] {
         for (what, body) in odd_bodies() {
             assert_refused(
                 &format!("{path} {what}"),
@@ -222,7 +239,7 @@ fn odd_json_is_refused() {
             count += 1;
         }
     }
-    assert!(count >= 50);
+    assert!(count >= 75);
 }
 
 /// Replaces one field of a valid description by an unusual value.

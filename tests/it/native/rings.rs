@@ -211,7 +211,12 @@ const LAYERS: [&[&str]; 22] = [
     &["concurrent", "context", "json"],
     &["services::documents", "services::oci::error"],
     &["services::format"],
-    &["services::releases", "services::keys", "services::origins"],
+    &[
+        "services::documentation",
+        "services::keys",
+        "services::origins",
+        "services::releases",
+    ],
     &["services::auth", "services::audit", "services::issuer"],
     &[
         "services::garbage",
@@ -227,6 +232,7 @@ const LAYERS: [&[&str]; 22] = [
         "services::oci::pushed_index_refresh",
     ],
     &[
+        "services::documenter",
         "services::index_backfill",
         "services::tokens",
         "services::publisher",

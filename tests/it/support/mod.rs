@@ -1,4 +1,5 @@
 pub mod chain;
+pub mod documentation;
 pub mod entry;
 pub mod everything;
 pub mod faults;

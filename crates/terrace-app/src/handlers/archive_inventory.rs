@@ -172,6 +172,6 @@ impl Listed {
     }
 }
 
-fn no_signer() -> Problem {
+pub(crate) fn no_signer() -> Problem {
     Problem::Misconfigured("archive URLs cannot be signed: set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables".to_owned())
 }

@@ -59,7 +59,7 @@ pub(crate) fn archive(text: &str) -> Result<ArchiveKey, Problem> {
     match BytesKey::parse_key(text) {
         Some(BytesKey::Archive(archive)) => Ok(archive),
         _ => Err(Problem::BadRequest(format!(
-            "{text:?} is not the key of an archive: it must be archives/<sha256>.<zip, tar.gz, SHA256SUMS or sig>"
+            "{text:?} is not the key of an archive: it must be archives/<sha256>.<zip, tar.gz, SHA256SUMS, sig or docs>"
         ))),
     }
 }

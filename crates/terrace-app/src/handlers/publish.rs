@@ -44,13 +44,7 @@ pub(crate) async fn mirrored<P: Host>(
     address: MirroredAddress,
     version: Version,
 ) -> Handled<P::Stream> {
-    if OwnHosts::new(&call.origin, &ctx.config.hostnames).include(&address.hostname) {
-        let MirroredAddress { hostname, provider } = address;
-        return Err(Problem::BadRequest(format!(
-            "{hostname} is this registry itself: publish {provider} as a hosted provider, and the mirror serves it too"
-        ))
-        .into());
-    }
+    check_is_foreign(ctx, &call.origin, &address)?;
     let body: MirrorBody = json::parse_publication(&call.body)?;
     let now = ctx.host.clock().now();
     let publication =
@@ -62,6 +56,21 @@ pub(crate) async fn mirrored<P: Host>(
         origins::trust_key(ctx, &address, &key).await?;
     }
     Ok(outcome)
+}
+
+/// Checks that an address does not name this registry itself.
+pub(crate) fn check_is_foreign<P: Host>(
+    ctx: &Context<'_, P>,
+    origin: &str,
+    address: &MirroredAddress,
+) -> Result<(), Problem> {
+    let MirroredAddress { hostname, provider } = address;
+    if !OwnHosts::new(origin, &ctx.config.hostnames).include(hostname) {
+        return Ok(());
+    }
+    Err(Problem::BadRequest(format!(
+        "{hostname} is this registry itself: publish {provider} as a hosted provider, and the mirror serves it too"
+    )))
 }
 
 /// Describes the mirrored parts of a version, so that a client does not send them again.

@@ -55,7 +55,7 @@ pub(crate) async fn promote<P: Host>(
 
 /// Copies a staged archive to the archives, even if it is stored there already, so that the duration reveals
 /// nothing. Its bytes do not enter wasm. Returns whether it matches the digest in its key.
-async fn promote_archive<P: Host>(
+pub(crate) async fn promote_archive<P: Host>(
     ctx: &Context<'_, P>,
     staged: StagedKey,
 ) -> Result<bool, Failure> {

@@ -149,11 +149,13 @@ endpoints! {
     MIRRORED_RELEASE   Json  "mirrored_release"   ["/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}"]        [get(Publishers), change(Method::Put, Publishers)]
     STATUS             Json  "standing"           ["/admin/v1/providers/{namespace}/{type}/standing", "/admin/v1/modules/{namespace}/{name}/{system}/standing", "/admin/v1/mirror/{hostname}/{namespace}/{type}/standing"] [get(Publishers), change(Method::Put, Publishers)]
     VERSION_STATUS     Json  "standing"           ["/admin/v1/providers/{namespace}/{type}/{version}/standing", "/admin/v1/modules/{namespace}/{name}/{system}/{version}/standing", "/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}/standing"] [change(Method::Put, Publishers)]
+    DOCUMENTATION      Json  "documentation"      ["/admin/v1/providers/{namespace}/{type}/{version}/documentation", "/admin/v1/modules/{namespace}/{name}/{system}/{version}/documentation", "/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}/documentation"] [get(Publishers), change(Method::Put, Publishers), deletion(Publishers)]
+    DOCUMENTED         Json  "documented"         ["/admin/v1/documentation"]                                         [get(Admins)]
     SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, Admins)]
-    SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(), change(Method::Put, Admins)]
+    SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(Admins), change(Method::Put, Admins)]
     AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Admins)]
     TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(Admins), change(Method::Post, Admins)]
-    TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion()]
+    TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion(Admins)]
     TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, Admins)]
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
     VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
@@ -205,8 +207,8 @@ const fn change(method: Method, access: RequiredAccess) -> Action {
     .audited()
 }
 
-const fn deletion() -> Action {
-    action(Method::Delete, Admins, BodyHandling::Ignored).audited()
+const fn deletion(access: RequiredAccess) -> Action {
+    action(Method::Delete, access, BodyHandling::Ignored).audited()
 }
 
 /// A POST request that changes nothing.
@@ -359,6 +361,8 @@ fn admin(route: &AdminRoute) -> &'static Endpoint {
         AdminRoute::MirroredRelease(..) => &MIRRORED_RELEASE,
         AdminRoute::Status(_, None) => &STATUS,
         AdminRoute::Status(_, Some(_)) => &VERSION_STATUS,
+        AdminRoute::Documentation(..) => &DOCUMENTATION,
+        AdminRoute::Documented => &DOCUMENTED,
         AdminRoute::SigningKeys(_) => &SIGNING_KEYS,
         AdminRoute::SigningKey(..) => &SIGNING_KEY,
         AdminRoute::Audit => &AUDIT,

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
 
 use crate::support::chain;
+use crate::support::documentation::Documentation;
 use crate::support::faults::Break;
-use crate::support::fixtures::{Signer, add_key, sha256};
+use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
 use crate::support::registry::{Response, Sent, TOKEN};
@@ -159,7 +160,7 @@ impl Whole {
                     "{what}: the facts are used instead"
                 );
             }
-            Break::Busy if is("R2 delete garbage/") => {
+            Break::Busy if is("R2 delete garbage/") || is("R2 delete docs/") => {
                 assert_eq!(status, Some(self.status), "{what}: this is retried");
             }
             Break::Busy if is("R2 delete") || is("R2 put archives/") => {
@@ -455,6 +456,68 @@ fn marked(keep: bool) -> Scene {
     scene
 }
 
+/// Returns the reads that show the documentation of the first version.
+fn reads_of_documentation(released: &Released) -> (String, Vec<Sent>) {
+    let path = released.status_path(Some("1.0.0"));
+    let path = path.replace("/standing", "/documentation");
+    let reads = vec![
+        as_root("GET", &path, None),
+        as_root("GET", "/admin/v1/documentation", None),
+    ];
+    (path, reads)
+}
+
+/// A version that is or is not published gets documentation, or other documentation.
+fn documented(released: Released, is_published: bool, earlier: Option<&str>) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a version is documented");
+    released.prepare(&registry);
+    if is_published {
+        assert_eq!(released.publish(&registry).now_or_never(), Some(201));
+    }
+    let (path, mut reads) = reads_of_documentation(&released);
+    if is_published {
+        let downloads = released.downloads().into_iter().chain(released.lists());
+        reads.extend(downloads.map(|path| Sent::new("GET", &path)));
+    }
+    scene.reads = reads;
+    let of = |text: &str| match &released {
+        Released::Module(_) => Documentation::of_module(text),
+        _ => Documentation::of_provider(&[(text, text)]),
+    };
+    if let Some(earlier) = earlier {
+        of(earlier).add(&registry, &path).expect(201);
+    }
+    let documentation = of("the-newest");
+    documentation.upload(&registry, &path);
+    scene.sent = as_root("PUT", &path, Some(&documentation.description()));
+    scene
+}
+
+/// Documentation is removed.
+fn documentation_removed(is_published: bool) -> Scene {
+    let released = Released::module("1.0.0");
+    let mut scene = documented(released.clone(), is_published, Some("the-only"));
+    let (path, _) = reads_of_documentation(&released);
+    scene.name = "documentation is removed".to_owned();
+    scene.sent = as_root("DELETE", &path, None);
+    scene.again = 404;
+    scene
+}
+
+/// A publisher who may not read everything adds a staged upload.
+fn staged_documentation_added() -> Scene {
+    let (mut scene, registry) = Scene::new(PRIVATE, "a staged upload is added");
+    let (path, reads) = reads_of_documentation(&Released::module("1.0.0"));
+    let (_, token) = create(&registry, &["publish:acme"], None);
+    let documentation = Documentation::of_module("staged");
+    let body = documentation.description().to_string();
+    scene.sent = Sent::new("PUT", &path).bearing(&token).body(body);
+    let missing = registry.send(&scene.sent).expect(202);
+    upload(&registry, &missing, &[&documentation.archive]);
+    scene.reads = reads;
+    scene
+}
+
 /// Breaks each scene in every way.
 fn break_all(scenes: &[Scene]) {
     let (mut steps, mut broken) = (0, 0);
@@ -527,6 +590,19 @@ fn a_restore_or_mark_broken_at_each_operation_is_completed_by_a_retry_and_audite
 #[test]
 fn a_publish_of_a_staged_upload_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[staged_upload_published()]);
+}
+
+#[test]
+fn a_change_of_documentation_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
+    break_all(&[
+        documented(Released::module("1.0.0"), false, None),
+        documented(Released::module("1.0.0"), true, None),
+        documented(Released::provider("1.0.0"), true, None),
+        documented(Released::module("1.0.0"), true, Some("an-older")),
+        documentation_removed(false),
+        documentation_removed(true),
+        staged_documentation_added(),
+    ]);
 }
 
 #[test]

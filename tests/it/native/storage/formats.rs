@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::support::chain;
+use crate::support::documentation::{Documentation, path_of};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
@@ -66,6 +67,12 @@ fn registry() -> Memory {
     pushed
         .head(&format!("blobs/{}", digest(b"layer")))
         .expect(200);
+    for text in ["one", "two"] {
+        let path = path_of("modules", "acme/vpc/aws", "2.0.0");
+        let documentation = Documentation::of_module(text);
+        documentation.upload(&registry, &path);
+        documentation.put(&registry, &path);
+    }
     memory
 }
 

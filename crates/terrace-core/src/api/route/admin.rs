@@ -21,6 +21,10 @@ pub enum AdminRoute {
     /// `/admin/v1/{kind}/{address}/standing`, or `/admin/v1/{kind}/{address}/{version}/standing` for a
     /// version, where the kind is `providers`, `modules` or `mirror`.
     Status(Package, Option<Version>),
+    /// `/admin/v1/{kind}/{address}/{version}/documentation`, where the kind is `providers`, `modules` or `mirror`.
+    Documentation(Package, Version),
+    /// `/admin/v1/documentation`
+    Documented,
     /// `/admin/v1/audit`
     Audit,
     /// `/admin/v1/tokens`
@@ -55,6 +59,12 @@ impl AdminRoute {
                 address @ ..,
                 "standing",
             ] => return Self::parse_status(kind, address),
+            [
+                "v1",
+                kind @ ("providers" | "modules" | "mirror"),
+                address @ ..,
+                "documentation",
+            ] => return Self::parse_documentation(kind, address),
             ["v1", "providers", namespace, provider_type, version] => Self::PublishProvider(
                 provider(namespace, provider_type).map_err(bad)?,
                 version.parse().map_err(bad)?,
@@ -67,6 +77,7 @@ impl AdminRoute {
                 module(namespace, name, system).map_err(bad)?,
                 version.parse().map_err(bad)?,
             ),
+            ["v1", "documentation"] => Self::Documented,
             ["v1", "audit"] => Self::Audit,
             ["v1", "reindex"] => Self::Reindex,
             ["v1", "verify"] => Self::Verify,
@@ -89,30 +100,46 @@ impl AdminRoute {
 
     /// Parses the segments between the kind and `standing`.
     fn parse_status(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
-        let (package, version) = match (kind, address) {
-            ("providers", [namespace, provider_type, version @ ..]) => {
-                let address = provider(namespace, provider_type).map_err(bad)?;
-                (Package::Provider(address), version)
+        Ok(match package(kind, address)? {
+            Some((package, [])) => Some(Self::Status(package, None)),
+            Some((package, [version])) => {
+                Some(Self::Status(package, Some(version.parse().map_err(bad)?)))
             }
-            ("modules", [namespace, name, system, version @ ..]) => {
-                let address = module(namespace, name, system).map_err(bad)?;
-                (Package::Module(address), version)
-            }
-            ("mirror", [hostname, namespace, provider_type, version @ ..]) => {
-                let address = mirrored(hostname, namespace, provider_type).map_err(bad)?;
-                (Package::Mirrored(address), version)
-            }
-            _ => return Ok(None),
-        };
-        match version {
-            [] => Ok(Some(Self::Status(package, None))),
-            [version] => {
-                let version = version.parse().map_err(bad)?;
-                Ok(Some(Self::Status(package, Some(version))))
-            }
-            _ => Ok(None),
-        }
+            _ => None,
+        })
     }
+
+    /// Parses the segments between the kind and `documentation`.
+    fn parse_documentation(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(match package(kind, address)? {
+            Some((package, [version])) => {
+                Some(Self::Documentation(package, version.parse().map_err(bad)?))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Parses the address of a package at the start of these segments, and returns the other segments with it.
+fn package<'s, 't>(
+    kind: &str,
+    segments: &'s [&'t str],
+) -> Result<Option<(Package, &'s [&'t str])>, Problem> {
+    Ok(match (kind, segments) {
+        ("providers", [namespace, provider_type, rest @ ..]) => {
+            let address = provider(namespace, provider_type).map_err(bad)?;
+            Some((Package::Provider(address), rest))
+        }
+        ("modules", [namespace, name, system, rest @ ..]) => {
+            let address = module(namespace, name, system).map_err(bad)?;
+            Some((Package::Module(address), rest))
+        }
+        ("mirror", [hostname, namespace, provider_type, rest @ ..]) => {
+            let address = mirrored(hostname, namespace, provider_type).map_err(bad)?;
+            Some((Package::Mirrored(address), rest))
+        }
+        _ => None,
+    })
 }
 
 /// Returns the error for invalid names, which explains the reason to the publisher.

@@ -1,0 +1,165 @@
+//! The documentation of versions, as readers and the builders of indices need it.
+//!
+//! An archive that is missing or damaged is no error for them: the version then has no documentation, and the log states
+//! the reason. `terrace admin verify` finds all such archives.
+
+use terrace_base::digest::Sha256;
+use terrace_core::documentation::{Head, HeadError, Member};
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::storage::documentation::{ARCHIVE, DocumentationArchive, DocumentationDocument};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, DOCUMENTATION, FactKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Condition, Facts as _, Host, Inflated, ListedFact, StoreError};
+
+/// The reason why the head of an archive cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnusableHead {
+    /// The archive is not stored.
+    #[error("the archive is missing")]
+    Missing,
+    /// The bytes are no gzip member.
+    #[error(
+        "the first {0} bytes of the archive are not exactly one intact gzip member: head_length must be the length of the first one"
+    )]
+    Damaged(u64),
+    /// The contents are too long.
+    #[error(
+        "the head of the documentation is too long: at most {max} bytes are allowed",
+        max = limits::DOCUMENTATION_HEAD_BYTES
+    )]
+    TooLong,
+    /// The contents are not the head of this package's documentation.
+    #[error(transparent)]
+    Invalid(HeadError),
+}
+
+/// Returns the documentation of a version, if it has any. A document that cannot be read counts as none.
+pub(crate) async fn find<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<DocumentationDocument>, Failure> {
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    match find_for_change(ctx, &key).await {
+        Ok((document, _)) => Ok(document),
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Returns a document about documentation, with the condition that it has not been changed since.
+pub(crate) async fn find_for_change<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+) -> Result<(Option<DocumentationDocument>, Condition), Failure> {
+    let Some(fact) = ctx.host.facts().get(key).await? else {
+        return Ok((None, Condition::Absent));
+    };
+    let document = DocumentationDocument::from_document(&fact.bytes);
+    let document = document.map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
+    Ok((Some(document), Condition::Unchanged(fact.etag)))
+}
+
+/// Returns the documentation of a version with the head of its archive. `None` if it has none that can be read.
+#[expect(dead_code, reason = "the builders of indices call it")]
+pub(crate) async fn head<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<(DocumentationDocument, Head)>, Failure> {
+    let Some(document) = find(ctx, package, version).await? else {
+        return Ok(None);
+    };
+    match read_head(ctx, package, &document.archive).await? {
+        Ok(head) => Ok(Some((document, head))),
+        Err(reason) => {
+            let key = document.archive.archive_key();
+            ctx.host
+                .log(&format!("corrupt: {key} of {package} {version}: {reason}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Reads the head of an archive: one ranged read.
+pub(crate) async fn read_head<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    archive: &DocumentationArchive,
+) -> Result<Result<Head, UnusableHead>, StoreError> {
+    let length = u32::try_from(archive.head_length).unwrap_or(u32::MAX);
+    let limit = u32::try_from(limits::DOCUMENTATION_HEAD_BYTES).unwrap_or(u32::MAX);
+    let archives = ctx.host.archives();
+    let inflated = archives.inflate(archive.archive_key(), 0, length, limit);
+    Ok(match inflated.await? {
+        Inflated::Missing => Err(UnusableHead::Missing),
+        Inflated::Damaged => Err(UnusableHead::Damaged(archive.head_length)),
+        Inflated::TooLong => Err(UnusableHead::TooLong),
+        Inflated::Contents(bytes) => {
+            Head::parse(&bytes, package, archive.after_head()).map_err(UnusableHead::Invalid)
+        }
+    })
+}
+
+/// Reads a page: one ranged read. `head_length` is the length of the archive's first member. `None` if the archive is
+/// missing, or damaged there.
+#[expect(dead_code, reason = "the handlers of pages call it")]
+pub(crate) async fn page<P: Host>(
+    ctx: &Context<'_, P>,
+    archive: Sha256,
+    head_length: u64,
+    page: Member,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let Member {
+        offset,
+        length,
+        size,
+    } = page;
+    let kind = ArchiveKind::Documentation;
+    let digest = archive;
+    let key = ArchiveKey { digest, kind };
+    let offset = head_length.saturating_add(offset);
+    let archives = ctx.host.archives();
+    let reason = match archives.inflate(key, offset, length, size).await? {
+        Inflated::Contents(bytes) => return Ok(Some(bytes)),
+        Inflated::Missing => "the archive is missing",
+        Inflated::Damaged => "it is no intact gzip member",
+        Inflated::TooLong => "it is longer than its head states",
+    };
+    ctx.host.log(&format!(
+        "corrupt: the page at byte {offset} of {key}: {reason}"
+    ));
+    Ok(None)
+}
+
+/// Returns the archive that a listed document refers to. Its metadata names the archive; if a copy of the bucket has lost
+/// the metadata, the document is read. `None` if neither can be read.
+pub(crate) async fn archive_of<P: Host>(
+    ctx: &Context<'_, P>,
+    listed: &ListedFact,
+) -> Result<Option<ArchiveKey>, Failure> {
+    let named = listed.metadata.iter().find(|(name, _)| name == ARCHIVE);
+    if let Some(digest) = named.and_then(|(_, digest)| digest.parse().ok()) {
+        let kind = ArchiveKind::Documentation;
+        return Ok(Some(ArchiveKey { digest, kind }));
+    }
+    let key = FactKey::parse(&format!("{DOCUMENTATION}{}", listed.name));
+    let Some(key @ FactKey::Documentation(..)) = key else {
+        return Ok(None);
+    };
+    match find_for_change(ctx, &key).await {
+        Ok((document, _)) => Ok(document.map(|document| document.archive.archive_key())),
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}

@@ -1,0 +1,193 @@
+//! Adds, replaces and removes the documentation of versions.
+//!
+//! The document is written first, by compare-and-swap, and only then the release is looked up. A publish commits its
+//! release before it reads the documentation for its indices. So of the two, at least the later one writes indices with
+//! the documentation.
+
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::publish::DocumentationPublication;
+use terrace_core::storage::documentation::DocumentationDocument;
+use terrace_core::storage::key::{FactKey, StagedKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Facts as _, Host};
+use crate::services::documentation::UnusableHead;
+use crate::services::garbage::GcFence;
+use crate::services::{
+    documentation, documents, garbage, index_refresh, index_writer, releases, staging,
+    stored_archives,
+};
+
+/// The outcome of adding documentation.
+pub(crate) enum Addition {
+    /// The version has this documentation now.
+    Stored(Change, DocumentationDocument),
+    /// The archive is missing.
+    Lacks,
+}
+
+/// The difference that an addition made.
+pub(crate) enum Change {
+    /// The version had no documentation.
+    Created,
+    /// The version had other documentation.
+    Changed,
+    /// The version already had this documentation.
+    Unchanged,
+}
+
+/// Adds documentation, or replaces it. If the caller must prove possession (`requires_possession`), only an archive that
+/// was staged for this version counts.
+pub(crate) async fn add<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    by: &str,
+    requires_possession: bool,
+) -> Result<Addition, Failure> {
+    let DocumentationPublication {
+        package,
+        version,
+        archive,
+    } = publication;
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let object = archive.archive_key().into();
+    loop {
+        let fence = garbage::fence(ctx).await?;
+        let (stored, unchanged) = documentation::find_for_change(ctx, &key).await?;
+        let same = stored.as_ref().filter(|stored| stored.archive == *archive);
+        if let Some(same) = same
+            && stored_archives::is_stored(ctx, object, Some(archive.size), &fence).await?
+            && !is_renewed(ctx, publication, same).await?
+        {
+            return Ok(Addition::Stored(Change::Unchanged, same.clone()));
+        }
+        if !is_available(ctx, publication, requires_possession, &fence).await? {
+            return Ok(Addition::Lacks);
+        }
+        check_head(ctx, publication).await?;
+        garbage::ensure_fresh(ctx, &fence)?;
+        let change = match &stored {
+            None => Change::Created,
+            Some(_) => Change::Changed,
+        };
+        let now = ctx.host.clock().now();
+        let document = DocumentationDocument::after(stored, archive.clone(), now, by.to_owned());
+        let (text, metadata) = (document.to_document(), document.metadata());
+        let written = documents::put(ctx, &key, &text, &metadata, unchanged).await?;
+        // Otherwise another publisher has changed it.
+        if written.is_some() {
+            return Ok(Addition::Stored(change, document));
+        }
+    }
+}
+
+/// Returns whether documentation that waits for its release is stored again, so that it does not count as abandoned while
+/// the publish goes on.
+async fn is_renewed<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    stored: &DocumentationDocument,
+) -> Result<bool, Failure> {
+    let age = ctx.host.clock().now().since(stored.changed_at());
+    if age < limits::DOCUMENTATION_ABANDONED_SECONDS / 2 {
+        return Ok(false);
+    }
+    let DocumentationPublication {
+        package, version, ..
+    } = publication;
+    Ok(releases::find(ctx, package, version).await?.is_none())
+}
+
+/// Returns whether the archive is stored, with its digest and its length.
+async fn is_available<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    requires_possession: bool,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    let archive = &publication.archive;
+    if requires_possession && !staging::promote_archive(ctx, staged_key(publication)).await? {
+        return Ok(false);
+    }
+    let object = archive.archive_key().into();
+    if stored_archives::is_stored(ctx, object, Some(archive.size), fence).await? {
+        return Ok(true);
+    }
+    if !stored_archives::is_stored(ctx, object, None, fence).await? {
+        return Ok(false);
+    }
+    let reason = format!(
+        "size is {}: the stored archive with this digest has another length",
+        archive.size
+    );
+    Err(Problem::Invalid(vec![reason]).into())
+}
+
+/// Checks that the head of the archive describes this package.
+async fn check_head<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+) -> Result<(), Failure> {
+    let DocumentationPublication {
+        package, archive, ..
+    } = publication;
+    match documentation::read_head(ctx, package, archive).await? {
+        Ok(_) => Ok(()),
+        Err(UnusableHead::Missing) => {
+            let message = format!(
+                "{} was removed: send the same request again",
+                archive.archive_key()
+            );
+            Err(Problem::Unavailable(message).into())
+        }
+        Err(reason) => Err(Problem::Invalid(vec![reason.to_string()]).into()),
+    }
+}
+
+/// Removes the documentation of a version. Returns whether it had any, and refreshes its indices in both cases: an
+/// interrupted request is repeated.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<bool, Failure> {
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let facts = ctx.host.facts();
+    let exists = facts.revision(&key).await?.is_some();
+    if exists {
+        let remove = async || Ok(facts.delete(&key).await?);
+        documents::retry_while_busy(ctx, remove).await?;
+    }
+    refresh(ctx, package, version).await?;
+    Ok(exists)
+}
+
+/// Refreshes everything that follows from the documentation of a version, after each change of it. Returns whether the
+/// version is published; until then nothing follows.
+pub(crate) async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<bool, Failure> {
+    let Some(release) = releases::find(ctx, package, version).await? else {
+        return Ok(false);
+    };
+    index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
+    index_refresh::refresh_version(ctx, &release).await?;
+    index_refresh::refresh_lists(ctx, package).await?;
+    Ok(true)
+}
+
+/// Returns the key under which the archive is staged.
+pub(crate) fn staged_key(publication: &DocumentationPublication) -> StagedKey {
+    let DocumentationPublication {
+        package,
+        version,
+        archive,
+    } = publication;
+    archive.archive_key().staged_for(package, version)
+}

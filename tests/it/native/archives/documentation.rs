@@ -1,0 +1,408 @@
+//! Documentation archives: who may refer to them, and what happens to them when requests meet or storage loses something.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{FENCE_SECONDS, GARBAGE_SECONDS};
+
+use crate::support::chain;
+use crate::support::documentation::{Documentation, path_of};
+use crate::support::faults::{Failure, Operations, When};
+use crate::support::fixtures::{sha256, upload};
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Sent};
+use crate::support::tokens::{create, post};
+use crate::support::{ModuleFixture, ProviderFixture};
+
+const PATH: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
+const FACT: &str = "docs/modules/acme/vpc/aws/1.0.0";
+
+fn registry(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    (memory, registry)
+}
+
+/// Returns a registry with an uploaded archive that no version refers to.
+fn uploaded() -> (Memory, Registry, Documentation) {
+    let (memory, registry) = registry(&[]);
+    let documentation = Documentation::of_module("# VPC");
+    documentation.upload(&registry, PATH);
+    (memory, registry, documentation)
+}
+
+fn state(registry: &Registry) -> Value {
+    registry.admin("GET", PATH, None).expect(200).json()
+}
+
+fn mark(registry: &Registry, key: &str) {
+    let marked = post(registry, "/admin/v1/garbage", &json!({ "mark": [key] }));
+    assert_eq!(marked.expect(200).json()["marked"][0], key);
+}
+
+/// Returns the body of the request that removes a marked archive.
+fn removal(memory: &Memory, key: &str) -> Value {
+    let mark = memory.object_bytes(&key.replace("archives/", "garbage/"));
+    let mark: Value = serde_json::from_slice(&mark).unwrap();
+    json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] })
+}
+
+fn sent(registry: &Registry, method: &str, path: &str, body: &Value) -> Sent {
+    let bearer = format!("Bearer {}", registry.token());
+    let sent = Sent::new(method, path).header("authorization", &bearer);
+    sent.body(body.to_string())
+}
+
+#[test]
+fn a_change_is_audited_with_the_digest_of_the_archive() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    registry.admin("DELETE", PATH, None).expect(200);
+    let entries = chain::entries(&memory);
+    let told: Vec<(String, Option<String>)> = entries
+        .iter()
+        .map(|it| (it.what.clone(), it.sent.map(|sent| sent.to_string())))
+        .collect();
+    let digest = Some(sha256(&documentation.archive));
+    let expected = ["PUT", "DELETE"].map(|method| (format!("{method} {PATH}"), digest.clone()));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn documentation_before_its_release_takes_ten_operations_and_writes_no_index() {
+    let (memory, registry, documentation) = uploaded();
+    // The first change of a registry also stores the format, and the first entry of the log has no previous one.
+    post(&registry, "/admin/v1/garbage", &json!({})).expect(200);
+    memory.forget_operations();
+    documentation.put(&registry, PATH).expect(201);
+    let key = documentation.key();
+    let operations = memory.operations();
+    assert_eq!(
+        operations,
+        [
+            "R2 list garbage/",
+            &format!("R2 get {FACT}"),
+            &format!("R2 head {key}"),
+            &format!("R2 inflate {key}"),
+            &format!("R2 put {FACT}"),
+            "R2 get releases/modules/acme/vpc/aws/1.0.0",
+            "R2 get audit-head",
+            "R2 get audit/000000000001",
+            "R2 put audit/000000000002",
+            "R2 put audit-head",
+        ]
+    );
+}
+
+#[test]
+fn documentation_keeps_a_marked_archive() {
+    let (memory, registry, documentation) = uploaded();
+    let key = documentation.key();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    documentation.put(&registry, PATH).expect(201);
+    let removed = post(&registry, "/admin/v1/garbage", &body).expect(200);
+    assert_eq!(removed.json()["spared"][0], key.as_str());
+    assert!(memory.keys().contains(&key));
+}
+
+#[test]
+fn the_same_documentation_keeps_a_marked_archive_again() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    let key = documentation.key();
+    // A collector that read the documents before this one was stored.
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    documentation.put(&registry, PATH).expect(200);
+    post(&registry, "/admin/v1/garbage", &body).expect(200);
+    assert!(memory.keys().contains(&key));
+}
+
+#[test]
+fn documentation_is_not_committed_to_an_archive_that_is_being_removed() {
+    let (memory, registry, documentation) = uploaded();
+    let key = documentation.key();
+    mark(&registry, &key);
+    memory.advance(GARBAGE_SECONDS);
+    let body = removal(&memory, &key);
+    memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
+    post(&registry, "/admin/v1/garbage", &body).expect(503);
+    assert!(memory.keys().contains(&key));
+    documentation.put(&registry, PATH).expect(202);
+    assert!(!memory.keys().contains(&FACT.to_owned()));
+}
+
+#[test]
+fn documentation_is_not_committed_after_its_check_has_expired() {
+    let (memory, registry, documentation) = uploaded();
+    let late = memory.clone();
+    memory.before("R2 inflate", move || late.advance(FENCE_SECONDS + 1));
+    documentation.put(&registry, PATH).expect(503);
+    assert!(!memory.keys().contains(&FACT.to_owned()));
+    documentation.put(&registry, PATH).expect(201);
+}
+
+/// Adds documentation and removes its archive concurrently, in many interleavings.
+#[test]
+fn documentation_never_lacks_its_archive() {
+    let mut outcomes = (0, 0);
+    for delay in 0..40 {
+        let (memory, registry, documentation) = uploaded();
+        let key = documentation.key();
+        mark(&registry, &key);
+        memory.advance(GARBAGE_SECONDS);
+        let body = removal(&memory, &key);
+        memory.interleave();
+        let add = sent(&registry, "PUT", PATH, &documentation.description());
+        let remove = sent(&registry, "POST", "/admin/v1/garbage", &body);
+        let requests = match delay % 2 {
+            0 => vec![add, remove],
+            _ => vec![remove, add],
+        };
+        registry.send_after(&requests, &[delay / 2, 0]);
+        let keys = memory.keys();
+        let is_documented = keys.contains(&FACT.to_owned());
+        assert!(!is_documented || keys.contains(&key), "{delay}: {keys:?}");
+        match is_documented {
+            true => outcomes.0 += 1,
+            false => outcomes.1 += 1,
+        }
+    }
+    // Both outcomes must occur, or else the interleavings prove nothing.
+    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+}
+
+#[test]
+fn two_publishers_change_the_documentation_one_after_the_other() {
+    let (memory, registry, first) = uploaded();
+    let second = Documentation::of_module("# another");
+    second.upload(&registry, PATH);
+    let (other, late) = (Registry::in_memory(&memory, &[]), second.clone());
+    memory.before("R2 put docs/", move || {
+        late.put(&other, PATH).expect(201);
+    });
+    let changed = first.put(&registry, PATH).expect(200).json();
+    assert_eq!(
+        (&changed["status"], &changed["sequence"]),
+        (&json!("changed"), &json!(2))
+    );
+    let history = &state(&registry)["history"];
+    assert_eq!(history[0]["archive"], sha256(&first.archive));
+    assert_eq!(history[1]["archive"], sha256(&second.archive));
+}
+
+/// Documents and publishes a version concurrently. The later of the two writes the indices after both commits: the
+/// publish, if its release is committed after the documentation, or else the documentation.
+#[test]
+fn the_later_of_a_publish_and_its_documentation_writes_the_indices() {
+    let mut outcomes = (0, 0);
+    for delay in 0..40 {
+        let (memory, registry, documentation) = uploaded();
+        let module = ModuleFixture::of("acme", "1.0.0");
+        module.upload(&registry);
+        memory.forget_operations();
+        memory.interleave();
+        let add = sent(&registry, "PUT", PATH, &documentation.description());
+        let publish = sent(
+            &registry,
+            "PUT",
+            &module.admin_path(),
+            &module.description(),
+        );
+        let (requests, place) = match delay % 2 {
+            0 => (vec![add, publish], 0),
+            _ => (vec![publish, add], 1),
+        };
+        let answers = registry.send_after(&requests, &[delay / 2, 0]);
+        assert!(answers.iter().all(|it| it.status == 201), "{answers:?}");
+        let operations = memory.operations();
+        let at = |start: &str| operations.iter().position(|it| it.starts_with(start));
+        let is_first = at("R2 put docs/") < at("R2 put releases/");
+        let is_published = answers[place].json()["is_published"] == true;
+        assert!(is_first || is_published, "{delay}: {operations:?}");
+        match is_published {
+            true => outcomes.0 += 1,
+            false => outcomes.1 += 1,
+        }
+    }
+    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+}
+
+#[test]
+fn a_publisher_who_may_not_read_everything_uploads_the_archive() {
+    let (memory, registry) = registry(&[("TERRACE_ACCESS", "private")]);
+    let documentation = Documentation::of_module("# a secret");
+    let acme = path_of("modules", "acme/vpc/aws", "1.0.0");
+    documentation.add(&registry, &acme).expect(201);
+    let (_, token) = create(&registry, &["publish:globex"], None);
+    let globex = path_of("modules", "globex/vpc/aws", "1.0.0");
+    let put = || {
+        let body = documentation.description().to_string();
+        registry.send(&Sent::new("PUT", &globex).bearing(&token).body(body))
+    };
+    // The digest alone opens nothing.
+    put().expect(202);
+    let asked = put().expect(202);
+    registry
+        .send(&Sent::new("GET", &acme).bearing(&token))
+        .expect(403);
+    upload(&registry, &asked, &[&documentation.archive]);
+    put().expect(201);
+    let staged = memory.keys().into_iter();
+    let staged: Vec<String> = staged.filter(|key| key.starts_with("incoming/")).collect();
+    assert_eq!(staged, [""; 0], "the staged upload is removed");
+    put().expect(200);
+    registry
+        .send(&Sent::new("DELETE", &globex).bearing(&token))
+        .expect(200);
+}
+
+#[test]
+fn documentation_of_another_registry_has_a_licence_and_an_origin_where_it_is_enabled() {
+    let (_, registry) = registry(&[("TERRACE_MIRRORED_DOCS", "true")]);
+    let documentation = Documentation::of_provider(&[("widget", "# widget")]);
+    let path = path_of("mirror", "registry.example.com/acme/widget", "1.0.0");
+    let errors = documentation.put(&registry, &path).expect(422).errors();
+    assert!(errors.contains("license is missing") && errors.contains("origin is missing"));
+    let mut body = documentation.description();
+    body["license"] = "MPL-2.0".into();
+    body["origin"] = "https://registry.example.com/providers/acme/widget".into();
+    let put = |path: &str| registry.admin("PUT", path, Some(body.to_string().as_bytes()));
+    upload(
+        &registry,
+        &put(&path).expect(202),
+        &[&documentation.archive],
+    );
+    put(&path).expect(201);
+    let state = registry.admin("GET", &path, None).expect(200).json();
+    assert_eq!(
+        (&state["license"], &state["origin"]),
+        (&body["license"], &body["origin"])
+    );
+    let own = path_of("mirror", "registry.test/acme/widget", "1.0.0");
+    let errors = put(&own).expect(400).errors();
+    assert!(errors.contains("is this registry itself"), "{errors}");
+}
+
+#[test]
+fn the_same_documentation_brings_a_lost_archive_back() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    memory.remove_object(&documentation.key());
+    documentation.add(&registry, PATH).expect(200);
+    assert!(memory.keys().contains(&documentation.key()));
+}
+
+#[test]
+fn a_damaged_document_counts_as_none_and_can_be_removed() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    memory.put_object(FACT, b"{");
+    registry.admin("GET", PATH, None).expect(404);
+    assert!(
+        memory
+            .log()
+            .iter()
+            .any(|it| it.starts_with("corrupt: docs/"))
+    );
+    documentation.put(&registry, PATH).expect(500);
+    registry.admin("DELETE", PATH, None).expect(200);
+    documentation.put(&registry, PATH).expect(201);
+}
+
+fn documented(registry: &Registry, after: &str) -> Value {
+    let path = format!("/admin/v1/documentation?after={after}");
+    registry.admin("GET", &path, None).expect(200).json()
+}
+
+#[test]
+fn documented_versions_are_listed_by_one_operation() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    let other = Documentation::of_provider(&[]);
+    let path = path_of("providers", "acme/widget", "1.0.0");
+    other.add(&registry, &path).expect(201);
+    memory.forget_operations();
+    let listed = documented(&registry, "");
+    assert_eq!(
+        listed,
+        json!({ "documented": [
+            { "key": FACT, "archive": documentation.key() },
+            { "key": "docs/providers/hosted/acme/widget/1.0.0", "archive": other.key() },
+        ] })
+    );
+    assert_eq!(memory.operations(), ["R2 list docs/"]);
+    assert_eq!(
+        documented(&registry, FACT)["documented"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    registry
+        .admin("GET", "/admin/v1/documentation?after=keys/acme", None)
+        .expect(400);
+}
+
+#[test]
+fn a_copy_without_metadata_is_listed_from_its_documents_in_bounded_pages() {
+    let (memory, registry, documentation) = uploaded();
+    for minor in 0..90 {
+        let path = path_of("modules", "acme/vpc/aws", &format!("1.{minor}.0"));
+        documentation.put(&registry, &path).expect(201);
+    }
+    memory.lose_metadata();
+    memory.put_object("docs/modules/acme/vpc/aws/1.5.0", b"{");
+    memory.put_object("docs/else", b"{}");
+    let (mut after, mut archives, mut unknown, mut pages) = (String::new(), 0, Vec::new(), 0);
+    loop {
+        let page = documented(&registry, &after);
+        for it in page["documented"].as_array().unwrap() {
+            assert_eq!(it["archive"], documentation.key());
+            archives += 1;
+        }
+        unknown.extend(page["unknown"].as_array().cloned().unwrap_or_default());
+        pages += 1;
+        match page["next"].as_str() {
+            Some(next) => after = next.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!((archives, pages), (89, 3));
+    assert_eq!(unknown, ["docs/else", "docs/modules/acme/vpc/aws/1.5.0"]);
+}
+
+#[test]
+fn a_document_is_imported_only_with_its_archive() {
+    let (memory, first, documentation) = uploaded();
+    documentation.put(&first, PATH).expect(201);
+    let document = String::from_utf8(memory.object_bytes(FACT)).unwrap();
+    let (memory, registry) = registry(&[]);
+    let import = || {
+        let body = json!({ "facts": [{ "key": FACT, "document": document }] });
+        let body = body.to_string();
+        let answer = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
+        answer.expect(200).json()
+    };
+    let refused = import();
+    let reason = refused["refused"][0]["reason"].as_str().unwrap();
+    assert!(reason.ends_with(".docs is not stored"), "{reason}");
+    memory.put_object(&documentation.key(), &documentation.archive);
+    assert_eq!(import()["created"][0], FACT);
+    let digest = sha256(&documentation.archive);
+    assert_eq!(memory.metadata(FACT), [("archive".to_owned(), digest)]);
+    assert_eq!(import()["unchanged"][0], FACT);
+}
+
+#[test]
+fn a_provider_of_this_registry_has_one_owner_under_both_addresses() {
+    let (_, registry) = registry(&[("TERRACE_MIRRORED_DOCS", "true")]);
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    provider.publish(&registry);
+    let (_, token) = create(&registry, &["publish:acme"], None);
+    let own = path_of("mirror", "registry.test/acme/widget", "1.0.0");
+    let body = Documentation::of_provider(&[]).description().to_string();
+    let sent = Sent::new("PUT", &own).bearing(&token).body(body);
+    registry.send(&sent).expect(400);
+}
