@@ -1,5 +1,6 @@
 //! Repair, in steps that fit the limit of storage operations.
 
+pub(crate) mod abandoned_documentation;
 pub(crate) mod abandoned_uploads;
 pub(crate) mod comparison;
 pub(crate) mod fact_walk;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::model::package::Package;
-use crate::storage::key::{ORIGINS, RELEASES, STAGED};
+use crate::storage::key::{DOCUMENTATION, ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -27,6 +27,8 @@ pub enum Section {
     Revocations,
     /// Every staged upload: whether it may still be published.
     StagedUploads,
+    /// The documentation of every version: whether the version was published.
+    Documentation,
     /// Every index: whether there is a fact that it follows from.
     Indices,
 }
@@ -105,7 +107,7 @@ const INCOMPLETE: &str = " incomplete";
 const SEPARATOR: char = ' ';
 
 impl Section {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Releases,
         Self::Origins,
         Self::Manifests,
@@ -113,6 +115,7 @@ impl Section {
         Self::Links,
         Self::Revocations,
         Self::StagedUploads,
+        Self::Documentation,
         Self::Indices,
     ];
 
@@ -126,6 +129,7 @@ impl Section {
             Self::Links => "oci/links/",
             Self::Revocations => "revocations/",
             Self::StagedUploads => STAGED,
+            Self::Documentation => DOCUMENTATION,
             Self::Indices => "indices ",
         }
     }
@@ -338,6 +342,7 @@ mod tests {
             position(Section::Links, "", None),
             Position::start(Section::Revocations),
             position(Section::StagedUploads, "00.00.zip", None),
+            position(Section::Documentation, "modules/acme/vpc/aws/1.0.0", None),
             Position::start(Section::Indices),
             position(Section::Indices, "oci/team/app:tags", None),
             position(Section::Indices, "oci/team/app:tags", Some("AbC=")),

@@ -1,7 +1,7 @@
 //! Documentation archives: who may refer to them, and what happens to them when requests meet or storage loses something.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{FENCE_SECONDS, GARBAGE_SECONDS};
+use terrace_core::limits::{DOCUMENTATION_ABANDONED_SECONDS, FENCE_SECONDS, GARBAGE_SECONDS};
 
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
@@ -371,6 +371,60 @@ fn a_copy_without_metadata_is_listed_from_its_documents_in_bounded_pages() {
     }
     assert_eq!((archives, pages), (89, 3));
     assert_eq!(unknown, ["docs/else", "docs/modules/acme/vpc/aws/1.5.0"]);
+}
+
+/// Repairs everything in steps, and returns the removed keys.
+fn repair(registry: &Registry) -> Vec<String> {
+    let (mut removed, mut after) = (Vec::new(), String::new());
+    loop {
+        let body = json!({ "after": after });
+        let step = post(registry, "/admin/v1/reindex", &body)
+            .expect(200)
+            .json();
+        let keys = step["removed"].as_array().unwrap().iter();
+        removed.extend(keys.map(|key| key.as_str().unwrap().to_owned()));
+        match step["next"].as_str() {
+            Some(next) => after = next.to_owned(),
+            None => return removed,
+        }
+    }
+}
+
+#[test]
+fn documentation_without_a_release_is_removed_after_a_day() {
+    for operations in ["40", "800"] {
+        let (memory, registry) = registry(&[("TERRACE_REPAIR_OPERATIONS", operations)]);
+        let documentation = Documentation::of_module("# VPC");
+        let module = ModuleFixture::of("acme", "1.0.0");
+        module.publish(&registry);
+        documentation.add(&registry, PATH).expect(201);
+        let mut waiting = Vec::new();
+        for minor in 1..30 {
+            let path = path_of("modules", "acme/vpc/aws", &format!("1.{minor}.0"));
+            documentation.put(&registry, &path).expect(201);
+            waiting.push(format!("docs/modules/acme/vpc/aws/1.{minor}.0"));
+        }
+        waiting.sort();
+        memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
+        assert_eq!(repair(&registry), [""; 0]);
+        memory.advance(1);
+        let mut removed = repair(&registry);
+        removed.sort();
+        assert_eq!(removed, waiting);
+        state(&registry);
+    }
+}
+
+#[test]
+fn documentation_that_is_sent_again_waits_for_another_day() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
+    documentation.put(&registry, PATH).expect(200);
+    memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
+    assert_eq!(repair(&registry), [""; 0]);
+    memory.advance(1);
+    assert_eq!(repair(&registry), [FACT]);
 }
 
 #[test]

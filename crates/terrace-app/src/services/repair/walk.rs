@@ -7,7 +7,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::repair::step::{RepairStep, Scope, StepFlow};
-use crate::services::repair::{abandoned_uploads, fact_walk, index_walk, package_walk};
+use crate::services::repair::{
+    abandoned_documentation, abandoned_uploads, fact_walk, index_walk, package_walk,
+};
 
 /// Continues until everything has been examined, or the budget is used up.
 pub(crate) async fn walk<P: Host>(
@@ -18,6 +20,7 @@ pub(crate) async fn walk<P: Host>(
         let going = match step.position.section {
             Section::Revocations => fact_walk::repair_revocations(ctx, step).await?,
             Section::StagedUploads => abandoned_uploads::sweep(ctx, step).await?,
+            Section::Documentation => abandoned_documentation::sweep(ctx, step).await?,
             Section::Indices => index_walk::repair_indices(ctx, step).await?,
             Section::Releases => package_walk::repair_packages(ctx, step).await?,
             _ => fact_walk::repair_facts(ctx, step).await?,

@@ -1,0 +1,117 @@
+//! Removes documentation that waits for a release and was given up.
+
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::storage::key::{DOCUMENTATION, FactKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Facts as _, Host};
+use crate::services::repair::step;
+use crate::services::repair::step::{
+    MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
+};
+use crate::services::{documentation, documents};
+
+/// The page size of a listing.
+const FACTS_PER_LISTING: u32 = 1_000;
+
+/// The versions of a package that are published: one listing serves all its documents.
+struct Published {
+    package: Package,
+    versions: Vec<String>,
+}
+
+/// Removes abandoned documentation. A publisher who continues after all sends the same documentation again; that stores
+/// it again long before it would be removed.
+pub(crate) async fn sweep<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<StepFlow, Failure> {
+    let mut known: Option<Published> = None;
+    loop {
+        let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
+        let facts = ctx.host.facts();
+        let page = facts.list(DOCUMENTATION, after, FACTS_PER_LISTING).await?;
+        step.spend(1);
+        for fact in page.facts {
+            if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+                return Ok(StepFlow::Pause);
+            }
+            let name = fact.name;
+            match FactKey::parse(&format!("{DOCUMENTATION}{name}")) {
+                Some(FactKey::Documentation(package, version)) => {
+                    if known.as_ref().is_none_or(|known| known.package != package) {
+                        if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+                            return Ok(StepFlow::Pause);
+                        }
+                        known = Some(published(ctx, step, package.clone()).await?);
+                    }
+                    let is_published = known
+                        .as_ref()
+                        .is_some_and(|known| known.versions.contains(&version.to_string()));
+                    if !is_published {
+                        remove_if_abandoned(ctx, step, package, version).await;
+                    }
+                }
+                _ => ctx.host.log(&format!(
+                    "repair: {DOCUMENTATION}{name} is not the key of a fact: skipped"
+                )),
+            }
+            step.position = Position::after(Section::Documentation, name);
+        }
+        if !page.is_truncated {
+            return Ok(StepFlow::Continue);
+        }
+    }
+}
+
+async fn published<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    package: Package,
+) -> Result<Published, Failure> {
+    let began = ctx.operations();
+    let listed = documents::list(ctx, &FactKey::releases_of(&package)).await;
+    step.spend((ctx.operations() - began) as usize);
+    let versions = listed?.into_iter().map(|fact| fact.name).collect();
+    Ok(Published { package, versions })
+}
+
+async fn remove_if_abandoned<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    package: Package,
+    version: Version,
+) {
+    let began = ctx.operations();
+    let key = FactKey::Documentation(package, version);
+    let removed = try_remove(ctx, &key).await;
+    step.spend((ctx.operations() - began) as usize);
+    step.report.looked_at += 1;
+    match removed {
+        Ok(true) => step.report.removed.push(key.to_string()),
+        Ok(false) => {}
+        Err(failure) => step::note_failed(ctx, step, key.to_string(), failure),
+    }
+}
+
+/// Removes a document if it is old enough, and if the version was not published since the listing.
+async fn try_remove<P: Host>(ctx: &Context<'_, P>, key: &FactKey) -> Result<bool, Failure> {
+    let (document, _) = documentation::find_for_change(ctx, key).await?;
+    let now = ctx.host.clock().now();
+    let is_abandoned = document
+        .is_some_and(|it| now.since(it.changed_at()) > limits::DOCUMENTATION_ABANDONED_SECONDS);
+    let FactKey::Documentation(package, version) = key else {
+        return Ok(false);
+    };
+    let facts = ctx.host.facts();
+    let release = FactKey::Release(package.clone(), version.clone());
+    if !is_abandoned || facts.revision(&release).await?.is_some() {
+        return Ok(false);
+    }
+    facts.delete(key).await?;
+    Ok(true)
+}
