@@ -35,6 +35,7 @@ fn nothing_is_removed_while_a_release_is_not_understood() {
         answers_log(&registry, &[]);
         let releases = json!({ "facts": facts, "unknown": unknown });
         answers(&registry, "prefix=releases", &releases);
+        answers_documented(&registry, &json!([]), &json!([]));
         let refused = run(&registry, &["admin", "gc", "--older-than", "0s", "--yes"]).expect(3);
         assert!(
             refused.errors().contains("releases/"),
@@ -47,6 +48,63 @@ fn nothing_is_removed_while_a_release_is_not_understood() {
             "{requests:?}"
         );
     }
+}
+
+/// Sets the response for one list of documented versions.
+fn answers_documented(registry: &Registry, documented: &Value, unknown: &Value) {
+    let answer = json!({ "documented": documented, "unknown": unknown });
+    answers(registry, "/admin/v1/documentation", &answer);
+}
+
+/// Sets the responses for one look of `gc` at a registry with these archives, without a release.
+fn answers_gc(registry: &Registry, archives: &Value, documented: &Value, unknown: &Value) {
+    answers_archives(registry, archives);
+    answers(registry, "prefix=garbage", &json!({ "facts": [] }));
+    answers_log(registry, &[]);
+    answers(registry, "prefix=releases", &json!({ "facts": [] }));
+    answers_documented(registry, documented, unknown);
+}
+
+#[test]
+fn an_archive_that_documentation_refers_to_is_not_removed() {
+    let archive = |digit: &str| format!("archives/{}.docs", digit.repeat(64));
+    let [used, unused] = ["1", "2"].map(archive);
+    let stored = |key: &str| json!({ "key": key, "size": 1, "stored_at": 1_799_990_000 });
+    let registry = Registry::start();
+    let documented = json!([{ "key": "docs/modules/acme/vpc/aws/1.0.0", "archive": used }]);
+    let archives = json!([stored(&used), stored(&unused)]);
+    answers_gc(&registry, &archives, &documented, &json!([]));
+    let ran = run(&registry, &["admin", "gc", "--older-than", "0s"]).expect(0);
+    assert!(ran.stdout.contains(&unused), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(&used), "{}", ran.stdout);
+}
+
+#[test]
+fn documentation_without_its_archive_is_reported() {
+    let digest = "0".repeat(64);
+    let document = format!(
+        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
+    );
+    let key = "docs/modules/acme/vpc/aws/1.0.0";
+    let registry = Registry::start();
+    answers_verify(
+        &registry,
+        &[],
+        &[json!({ "key": key, "document": document })],
+    );
+    let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
+    let reason = format!("archives/{digest}.docs is missing, but {key} refers to it");
+    assert!(refused.errors().contains(&reason), "{}", refused.errors());
+}
+
+/// A document that cannot be read may refer to any archive.
+#[test]
+fn nothing_is_removed_while_a_document_about_documentation_is_not_understood() {
+    let registry = Registry::start();
+    let key = "docs/modules/acme/vpc/aws/1.0.0";
+    answers_gc(&registry, &json!([]), &json!([]), &json!([key]));
+    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3);
+    assert!(refused.errors().contains(key), "{}", refused.errors());
 }
 
 /// Returns the entries of an audit log, as documents.
@@ -120,6 +178,7 @@ fn nothing_is_removed_while_a_published_release_is_missing() {
         answers(registry, "prefix=garbage", &json!({ "facts": [] }));
         answers_log(registry, PUBLISHED);
         answers(registry, "prefix=releases", &json!({ "facts": [] }));
+        answers_documented(registry, &json!([]), &json!([]));
     };
     let registry = Registry::start();
     answer(&registry);
@@ -157,6 +216,7 @@ fn nothing_is_removed_if_the_audit_log_is_truncated_or_missing() {
             answers(registry, "/admin/v1/audit", &head);
             answers(registry, "prefix=audit", &json!({ "facts": [] }));
             answers(registry, "prefix=releases", &json!({ "facts": [] }));
+            answers_documented(registry, &json!([]), &json!([]));
         };
         let registry = Registry::start();
         answer(&registry);

@@ -1,6 +1,6 @@
 //! `terrace admin gc`.
 //!
-//! The marks are read before the releases. So every archive that is removed was marked before the releases
+//! The marks are read before the releases and the documentation. So every archive that is removed was marked before these
 //! were read, and an hour earlier than that (`terrace_core::maintenance::garbage` explains why this is
 //! enough).
 
@@ -15,7 +15,7 @@ use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::storage::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
 
 use super::loss::{has_old_archives, lost_entries, lost_releases};
-use super::stored::{References, all_archives, each_fact, each_fact_or};
+use super::stored::{References, all_archives, documented_archives, each_fact, each_fact_or};
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
@@ -33,7 +33,7 @@ struct Plan {
     bytes: u64,
 }
 
-/// Removes archives that no release refers to, or lists them.
+/// Removes archives that neither a release nor documentation refers to, or lists them.
 pub(crate) fn collect(
     older_than: Duration,
     yes: bool,
@@ -130,6 +130,11 @@ fn plan(
         ));
     };
     each_fact_or(client, RELEASES, output, add, note)?;
+    let documented = documented_archives(client, |key| {
+        unknown.push(format!(
+            "{key:?} is not a document about documentation that can be read: nothing is removed while it exists"
+        ));
+    })?;
     // The archives that such a document refers to are unknown.
     unknown.extend_from_slice(&references.wrong);
     // The archives of a lost release are all that is left of it.
@@ -153,7 +158,7 @@ fn plan(
     let mut plan = Plan::default();
     for (key, archive) in stored.iter().filter(|(key, _)| key.starts_with(ARCHIVES)) {
         let mark = marks.remove(key);
-        if references.bytes.contains_key(key) {
+        if references.bytes.contains_key(key) || documented.contains_key(key) {
             plan.keep.extend(mark.map(|_| key.clone()));
             continue;
         }

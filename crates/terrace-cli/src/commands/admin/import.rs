@@ -29,7 +29,7 @@ use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
 /// The order in which documents are restored: referenced documents first.
-const RESTORE_ORDER: [&str; 9] = [
+const RESTORE_ORDER: [&str; 10] = [
     // Revocations come first, so that nothing revoked is available in between.
     "revocations/",
     "keys/",
@@ -39,6 +39,8 @@ const RESTORE_ORDER: [&str; 9] = [
     "oci/links/",
     "oci/manifests/",
     "oci/",
+    // Before their documentation: the repair removes documentation that has no release.
+    "releases/",
     "",
 ];
 

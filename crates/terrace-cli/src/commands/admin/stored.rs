@@ -108,6 +108,26 @@ pub(super) fn all_archives(
     }
 }
 
+/// Lists the archives that documented versions refer to, each with the document that does. Keys that the registry cannot
+/// read are passed to `pass_over`.
+pub(super) fn documented_archives(
+    client: &Client<'_>,
+    mut pass_over: impl FnMut(&String),
+) -> Result<BTreeMap<String, String>, Failure> {
+    let mut all = BTreeMap::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = client.documented(after.as_deref())?;
+        page.unknown.iter().for_each(&mut pass_over);
+        let documented = page.documented.into_iter();
+        all.extend(documented.map(|it| (it.archive, it.key)));
+        match page.next {
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+            _ => return Ok(all),
+        }
+    }
+}
+
 /// The audit log. Its entries are added in order.
 #[derive(Debug, Default)]
 pub(super) struct Log {

@@ -2,8 +2,9 @@
 
 use terrace_base::percent::encode;
 use terrace_core::api::admin::{
-    FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer,
-    RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
+    DocumentedAnswer, FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer,
+    ReindexBody, RestoreAnswer, RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody,
+    VerifyAnswer, VerifyBody,
 };
 use ureq::http::Method;
 
@@ -11,6 +12,7 @@ use super::{Call, Client};
 use crate::error::Failure;
 
 const FACTS: &str = "/admin/v1/facts";
+const DOCUMENTATION: &str = "/admin/v1/documentation";
 const ARCHIVES: &str = "/admin/v1/archives";
 
 impl Client<'_> {
@@ -33,6 +35,12 @@ impl Client<'_> {
             path.push_str(&format!("&after={}", encode(after)));
         }
         self.get(path)
+    }
+
+    /// Returns a page of the archives that documented versions refer to: those after a key.
+    pub(crate) fn documented(&self, after: Option<&str>) -> Result<DocumentedAnswer, Failure> {
+        let query = after.map(|after| format!("?after={}", encode(after)));
+        self.get(format!("{DOCUMENTATION}{}", query.unwrap_or_default()))
     }
 
     pub(crate) fn restore(&self, facts: Vec<FactBody>) -> Result<RestoreAnswer, Failure> {
