@@ -2,7 +2,13 @@
 
 pub(crate) mod catalog;
 pub(crate) mod client;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the commands that extract documentation call it")
+)]
+pub(crate) mod documentation;
 mod job_identity;
 pub(crate) mod publish;
+mod rounds;
 pub(crate) mod token_source;
 pub(crate) mod upload;

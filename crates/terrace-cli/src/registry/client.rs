@@ -1,6 +1,7 @@
 //! The admin API, with its credential and its retries.
 
 mod catalog;
+mod documentation;
 mod operations;
 
 use terrace_base::percent::encode;

@@ -1,18 +1,16 @@
 //! Publishing a release of any kind: sends its description, then the missing archives, and repeats.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Value, json};
-use terrace_core::api::admin::{MissingArchive, PublishAnswer, Published};
+use terrace_core::api::admin::{PublishAnswer, Published};
 use terrace_core::model::provenance::Provenance;
 
 use crate::archive::Archive;
 use crate::error::Failure;
-use crate::http::{BaseUrl, Retries};
+use crate::http::BaseUrl;
 use crate::output::{Output, bytes, plural};
 use crate::registry::client::Client;
-use crate::registry::upload::{Upload, upload};
+use crate::registry::rounds::Uploads;
 
 /// The kind of a release.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +43,17 @@ pub(crate) struct Receipt {
     pub(crate) provenance: Option<Provenance>,
     /// The warnings about properties that the registry accepts for now only.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Receipt {
+    fn new(status: &'static str, uploads: Uploads<'_>, published: Published) -> Self {
+        Self {
+            status,
+            uploaded: uploads.into_sent(),
+            provenance: published.provenance,
+            warnings: published.warnings,
+        }
+    }
 }
 
 /// The document that `--json` prints.
@@ -236,15 +245,15 @@ impl PublishRequest {
     ) -> Result<Receipt, Failure> {
         let (path, body) = (self.path(), self.description.to_string());
         let mut before_uploads = Some(before_uploads);
-        let mut uploads = Uploads::new(self, client, output);
+        let mut uploads = Uploads::new(&self.archives, client, output);
         loop {
             let answer = client.publish(&path, &body);
             match answer.map_err(|failure| self.compare(failure))? {
                 PublishAnswer::Created(published) => {
-                    return Ok(uploads.receipt("created", published));
+                    return Ok(Receipt::new("created", uploads, published));
                 }
                 PublishAnswer::Unchanged(published) => {
-                    return Ok(uploads.receipt("unchanged", published));
+                    return Ok(Receipt::new("unchanged", uploads, published));
                 }
                 PublishAnswer::Conflict { errors } => {
                     return Err(self.compare(Failure::Conflict(errors)));
@@ -256,107 +265,5 @@ impl PublishRequest {
                 }
             }
         }
-    }
-}
-
-/// Rounds of uploads, each with fresh URLs from the registry, which also decides which archives are missing.
-///
-/// The rounds end, because each one sends at least one archive, and none is sent more often than allowed.
-struct Uploads<'a> {
-    archives: BTreeMap<String, &'a Archive>,
-    client: &'a Client<'a>,
-    output: &'a Output,
-    /// The number of attempts for each archive, by its digest.
-    tries: BTreeMap<String, u32>,
-    retries: Retries,
-    /// The names of the archives that arrived.
-    sent: Vec<&'a str>,
-    last_failure: Option<Failure>,
-}
-
-impl<'a> Uploads<'a> {
-    fn new(request: &'a PublishRequest, client: &'a Client<'a>, output: &'a Output) -> Self {
-        let by_digest = |archive: &'a Archive| (archive.sha256.to_string(), archive);
-        Self {
-            archives: request.archives.iter().map(by_digest).collect(),
-            client,
-            output,
-            tries: BTreeMap::new(),
-            retries: Retries::new(u32::MAX),
-            sent: Vec::new(),
-            last_failure: None,
-        }
-    }
-
-    fn receipt(self, status: &'static str, published: Published) -> Receipt {
-        Receipt {
-            status,
-            uploaded: self.sent.into_iter().map(str::to_owned).collect(),
-            provenance: published.provenance,
-            warnings: published.warnings,
-        }
-    }
-
-    /// Uploads the missing archives. A failure that may pass is left to the next round.
-    fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
-        let jobs = self.jobs(&missing)?;
-        let outcomes = upload(self.client.http().agent(), &jobs, self.output);
-        let mut pause = None;
-        for ((archive, _), outcome) in jobs.iter().zip(outcomes) {
-            if !matches!(outcome, Upload::NotTried) {
-                *self.tries.entry(archive.sha256.to_string()).or_default() += 1;
-            }
-            match outcome {
-                Upload::Sent => self.sent.push(&archive.filename),
-                Upload::AlreadyThere | Upload::NotTried => {}
-                Upload::Refused(failure) => return Err(failure),
-                Upload::Failed(failure, asked) => {
-                    self.last_failure = Some(failure);
-                    pause = pause.max(Some(asked));
-                }
-            }
-        }
-        if let (Some(asked), Some(failure)) = (pause, &self.last_failure)
-            && let Some(pause) = self.retries.next(asked)
-        {
-            self.client.http().wait(failure, pause);
-        }
-        Ok(())
-    }
-
-    /// Returns the archives that the registry requests.
-    fn jobs(
-        &self,
-        missing: &[MissingArchive],
-    ) -> Result<Vec<(&'a Archive, MissingArchive)>, Failure> {
-        let most = self.client.http().retries() + 1;
-        let mut jobs = Vec::new();
-        for missing in missing {
-            let filename = &missing.filename;
-            let archive = self.archives.get(&missing.sha256).ok_or_else(|| {
-                Failure::UnknownArchive(format!(
-                    "the registry requests {filename}, which is not part of this release"
-                ))
-            })?;
-            if self.tries.get(&missing.sha256).is_some_and(|n| *n >= most) {
-                return Err(self.exhausted(filename));
-            }
-            jobs.push((*archive, missing.clone()));
-        }
-        if jobs.is_empty() {
-            return Err(Failure::Unexpected(
-                "the registry reports that the release is incomplete, but not which archives are missing".to_owned(),
-            ));
-        }
-        Ok(jobs)
-    }
-
-    fn exhausted(&self, filename: &str) -> Failure {
-        self.last_failure.clone().unwrap_or_else(|| {
-            Failure::Unexpected(format!(
-                "the registry keeps requesting archives that were uploaded, such as {filename}: uploads may go to \
-                 another bucket than the one that the registry reads, or the file has changed"
-            ))
-        })
     }
 }
