@@ -60,11 +60,12 @@ fn only_lib_and_platform_name_the_worker_crate() {
 }
 
 /// The crates without IO, clock or async.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "terrace-archive",
     "terrace-base",
     "terrace-core",
     "terrace-jose",
+    "terrace-metadata",
     "terrace-openpgp",
     "terrace-presign",
     "terrace-signature",
@@ -74,6 +75,25 @@ const PURE: [&str; 7] = [
 fn the_pure_crates_depend_on_no_platform_no_io_and_no_runtime() {
     for name in PURE {
         depends_on_no_platform(name);
+    }
+}
+
+#[test]
+fn the_worker_parses_no_terraform_code() {
+    let manifests = ["Cargo.toml", "crates/terrace-app/Cargo.toml"].map(str::to_owned);
+    let pure = PURE.iter().filter(|name| **name != "terrace-metadata");
+    let pure = pure.map(|name| format!("crates/{name}/Cargo.toml"));
+    for manifest in manifests.into_iter().chain(pure) {
+        let text = fs::read_to_string(root().join(&manifest)).unwrap();
+        let mut dependencies = text.split("\n[").filter(|section| {
+            section.starts_with("dependencies]") || section.starts_with("target.")
+        });
+        let is_parser =
+            |line: &str| line.starts_with("terrace-metadata") || line.starts_with("hcl");
+        assert!(
+            !dependencies.any(|section| section.lines().any(is_parser)),
+            "{manifest}"
+        );
     }
 }
 

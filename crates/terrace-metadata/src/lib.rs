@@ -1,0 +1,27 @@
+//! Documentation of modules and providers, extracted from Terraform code, Markdown files and provider schemas, and
+//! packed into the archive that the registry stores.
+//!
+//! # In scope
+//! - **Modules**: [`module_details`] reads a directory tree of configuration files.
+//! - **Archives**: [`Draft::pack`] writes them, [`OpenArchive`] reads them.
+//!
+//! # Out of scope
+//! Reading directories, and following symbolic links: files are arguments. Rendering Markdown.
+//!
+//! # Hostile input
+//! Nothing fails: an unreadable file costs only itself, and leaves an error, a note or a warning. The parser of
+//! configuration files is recursive, so a byte scanner without recursion rejects blocks that are too deep or too long
+//! before the parser sees them.
+
+mod archive;
+mod configuration;
+mod draft;
+pub mod limits;
+mod module;
+mod source;
+mod text;
+
+pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
+pub use draft::{Draft, Warning};
+pub use module::module_details;
+pub use source::SourceFile;

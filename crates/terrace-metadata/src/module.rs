@@ -1,0 +1,126 @@
+//! Modules: the details of the root module, its submodules and its examples.
+
+mod call;
+mod example;
+mod output;
+mod part;
+mod provider;
+mod readme;
+mod resource;
+mod variable;
+
+use terrace_core::documentation::{Contents, ModuleDetails, ModulePart, NamedPart};
+use terrace_core::limits::DOCUMENTATION_PAGES;
+
+use crate::draft::Draft;
+use crate::limits;
+use crate::module::part::PartReader;
+use crate::source::{SourceFile, Tree};
+use crate::text::{Messages, shown};
+
+/// The directory of the submodules.
+const SUBMODULES: &str = "modules";
+
+/// The directory of the examples.
+const EXAMPLES: &str = "examples";
+
+/// Extracts the details of a module from the files of its directory tree. The pages are the files of its examples.
+///
+/// A file that cannot be read costs only itself, or only one of its blocks: see [`ModulePart::errors`].
+pub fn module_details(files: &[SourceFile<'_>]) -> Draft {
+    let tree = Tree::new(files);
+    let mut reader = ModuleReader {
+        tree: &tree,
+        parts: PartReader::default(),
+        notes: Messages::default(),
+        pages: Vec::new(),
+    };
+    let details = ModuleDetails {
+        root: reader.part(""),
+        submodules: reader.named_parts(SUBMODULES),
+        examples: reader.named_parts(EXAMPLES),
+    };
+    Draft {
+        contents: Contents::Module(details),
+        notes: reader.notes.finish(),
+        pages: reader.pages,
+        warnings: Vec::new(),
+    }
+}
+
+struct ModuleReader<'t, 'a> {
+    tree: &'t Tree<'a>,
+    parts: PartReader,
+    notes: Messages,
+    pages: Vec<Vec<u8>>,
+}
+
+impl ModuleReader<'_, '_> {
+    fn part(&mut self, directory: &str) -> ModulePart {
+        let mut part = self
+            .parts
+            .read(&self.tree.configuration(directory), &mut self.notes);
+        part.readme = readme::readme(self.tree.files(directory), &mut self.notes);
+        part
+    }
+
+    /// Returns the directories below `parent` that have configuration files or a README.
+    fn named_parts(&mut self, parent: &str) -> Vec<NamedPart> {
+        let mut parts = Vec::new();
+        for name in self.tree.directories(parent) {
+            let directory = format!("{parent}/{name}");
+            if self.tree.configuration(&directory).is_empty()
+                && readme::file(self.tree.files(&directory)).is_none()
+            {
+                continue;
+            }
+            if parts.len() == limits::MODULE_PARTS {
+                let max = limits::MODULE_PARTS;
+                self.notes.add(format!(
+                    "{parent} has more than {max} directories; the others are left out"
+                ));
+                break;
+            }
+            let Ok(page_name) = name.parse() else {
+                self.notes.add(format!(
+                    "{} was skipped, because the name of the directory has characters other than letters, digits, dots, dashes and underscores",
+                    shown(&directory)
+                ));
+                continue;
+            };
+            let part = self.part(&directory);
+            let files = match parent {
+                EXAMPLES => self.files(&directory),
+                _ => Vec::new(),
+            };
+            parts.push(NamedPart {
+                name: page_name,
+                part,
+                files,
+            });
+        }
+        parts
+    }
+
+    fn files(&mut self, directory: &str) -> Vec<terrace_core::documentation::Page> {
+        let mut found = Vec::new();
+        for (name, file) in self.tree.files(directory) {
+            let Some((page, contents)) = example::page(name, file, &mut self.notes) else {
+                continue;
+            };
+            if self.pages.len() == DOCUMENTATION_PAGES {
+                self.notes.add(format!(
+                    "{} was left out, because documentation has at most {DOCUMENTATION_PAGES} pages",
+                    shown(file.path)
+                ));
+                continue;
+            }
+            found.push(page);
+            self.pages.push(contents);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

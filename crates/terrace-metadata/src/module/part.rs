@@ -1,0 +1,250 @@
+//! One directory with configuration files.
+
+use std::collections::BTreeMap;
+
+use terrace_core::documentation::{
+    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+};
+
+use crate::configuration::{self, Attribute, Block, Fault};
+use crate::draft::Warning;
+use crate::limits;
+use crate::module::{call, output, provider, resource, variable};
+use crate::source::ConfigurationFile;
+use crate::text::{self, Lines, Messages, cut, shown};
+
+/// A reader of directories that counts the bytes of all.
+#[derive(Debug, Default)]
+pub(super) struct PartReader {
+    bytes: usize,
+}
+
+/// The declarations of a directory, by their names.
+#[derive(Debug, Default)]
+pub(super) struct Declarations {
+    pub(super) inputs: BTreeMap<String, Input>,
+    pub(super) outputs: BTreeMap<String, Output>,
+    pub(super) resources: BTreeMap<(ResourceMode, String, String), Resource>,
+    pub(super) providers: BTreeMap<String, ProviderRequirement>,
+    pub(super) required_versions: Vec<String>,
+    pub(super) calls: BTreeMap<String, ModuleCall>,
+}
+
+/// The file that declarations are read from.
+pub(super) struct FileContext<'c> {
+    path: &'c str,
+    pub(super) is_override: bool,
+    errors: &'c mut Vec<String>,
+    notes: &'c mut Messages,
+}
+
+impl PartReader {
+    pub(super) fn read(
+        &mut self,
+        files: &[ConfigurationFile<'_>],
+        notes: &mut Messages,
+    ) -> ModulePart {
+        let mut declarations = Declarations::default();
+        let mut errors = Vec::new();
+        for file in files {
+            let mut context = FileContext {
+                path: file.file.path,
+                is_override: file.is_override,
+                errors: &mut errors,
+                notes,
+            };
+            self.read_file(*file, &mut declarations, &mut context);
+        }
+        let omitted = errors.len().saturating_sub(limits::PART_ERRORS);
+        errors.truncate(limits::PART_ERRORS);
+        if omitted > 0 {
+            errors.push(format!("{omitted} further errors"));
+        }
+        declarations.part(errors)
+    }
+
+    fn read_file(
+        &mut self,
+        file: ConfigurationFile<'_>,
+        declarations: &mut Declarations,
+        context: &mut FileContext<'_>,
+    ) {
+        let bytes = file.file.bytes;
+        let max = limits::CONFIGURATION_FILE_BYTES;
+        if bytes.len() > max {
+            let length = bytes.len();
+            context.error(
+                None,
+                format!("the file has {length} bytes, at most {max} are read"),
+            );
+            return;
+        }
+        self.bytes += bytes.len();
+        let max = limits::CONFIGURATION_BYTES;
+        if self.bytes > max {
+            context.error(
+                None,
+                format!(
+                    "the configuration files before this one have {max} bytes, and no more are read"
+                ),
+            );
+            return;
+        }
+        let (text, invalid) = text::decode(bytes);
+        if let Some(at) = invalid {
+            let line = Lines::of(&text).at(at);
+            context.error(Some(line), "the file is not valid UTF-8");
+        }
+        let parsed = configuration::parse(&text, file.syntax);
+        for Fault { line, message } in parsed.faults {
+            context.error(line, message);
+        }
+        for block in parsed.blocks {
+            declarations.add(block, context);
+        }
+    }
+}
+
+impl Declarations {
+    fn add(&mut self, block: Block<'_>, context: &mut FileContext<'_>) {
+        match block.kind.as_str() {
+            "variable" => variable::add(self, block, context),
+            "output" => output::add(self, block, context),
+            "resource" => resource::add(self, ResourceMode::Managed, block, context),
+            "data" => resource::add(self, ResourceMode::Data, block, context),
+            "ephemeral" => resource::add(self, ResourceMode::Ephemeral, block, context),
+            "module" => call::add(self, block, context),
+            "provider" => provider::add_configuration(self, block, context),
+            "terraform" => provider::add_settings(self, block, context),
+            _ => {}
+        }
+    }
+
+    fn part(mut self, errors: Vec<String>) -> ModulePart {
+        // A resource requires its provider, whether or not the module says so.
+        for resource in self.resources.values() {
+            self.providers
+                .entry(resource.provider.clone())
+                .or_insert_with(|| provider::unconstrained(&resource.provider));
+        }
+        ModulePart {
+            readme: None,
+            inputs: self.inputs.into_values().collect(),
+            outputs: self.outputs.into_values().collect(),
+            resources: self.resources.into_values().collect(),
+            providers: self.providers.into_values().collect(),
+            required_versions: self.required_versions,
+            calls: self.calls.into_values().collect(),
+            errors,
+        }
+    }
+}
+
+impl FileContext<'_> {
+    pub(super) fn error(&mut self, line: Option<usize>, message: impl Into<String>) {
+        let warning = Warning {
+            file: shown(self.path),
+            line,
+            message: message.into(),
+        };
+        let error = warning.to_string();
+        let error = text::characters(&error, limits::NOTE_CHARS);
+        self.errors.push(error.into_owned());
+    }
+
+    /// Returns the only label of a block.
+    pub(super) fn name(&mut self, block: &Block<'_>) -> Option<String> {
+        let label = block.label().map(str::to_owned);
+        if label.is_none() {
+            self.error(block.line, format!("{} must have one name", block.kind));
+        }
+        label
+    }
+
+    /// Returns whether a declaration may be added: an override changes an existing one, any other file declares it once.
+    pub(super) fn may_add(&mut self, block: &Block<'_>, name: &str, exists: bool) -> bool {
+        let kind = &block.kind;
+        let name = shown(name);
+        match (self.is_override, exists) {
+            (false, false) | (true, true) => return true,
+            (false, true) => {
+                self.error(
+                    block.line,
+                    format!("{kind} {name} is declared twice; the first one counts"),
+                );
+            }
+            (true, false) => {
+                self.error(
+                    block.line,
+                    format!("{kind} {name} is overridden, but no other file declares it"),
+                );
+            }
+        }
+        false
+    }
+
+    /// Sets `field` to the text of an attribute, if there is one.
+    pub(super) fn set_text(&mut self, field: &mut Option<String>, block: &Block<'_>, name: &str) {
+        let Some(attribute) = block.attributes.get(name) else {
+            return;
+        };
+        if attribute.value.is_null() {
+            *field = None;
+        } else if let Some(text) = self.literal(attribute, name) {
+            *field = Some(self.limited(attribute, name, text)).filter(|text| !text.is_empty());
+        }
+    }
+
+    /// Sets `field` to the truth value of an attribute, if there is one.
+    pub(super) fn set_flag(&mut self, field: &mut bool, block: &Block<'_>, name: &str) {
+        if let Some(flag) = self.flag(block, name) {
+            *field = flag;
+        }
+    }
+
+    pub(super) fn flag(&mut self, block: &Block<'_>, name: &str) -> Option<bool> {
+        let attribute = block.attributes.get(name)?;
+        if attribute.value.is_null() {
+            return None;
+        }
+        match self.literal(attribute, name)?.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                self.error(attribute.line, format!("{name} must be true or false"));
+                None
+            }
+        }
+    }
+
+    /// Returns a literal, or reports that there is none.
+    pub(super) fn literal(&mut self, attribute: &Attribute<'_>, name: &str) -> Option<String> {
+        let text = attribute.value.literal();
+        if text.is_none() {
+            self.error(attribute.line, format!("{name} must be a literal value"));
+        }
+        text
+    }
+
+    /// Returns a text up to the limit.
+    pub(super) fn limited(
+        &mut self,
+        attribute: &Attribute<'_>,
+        name: &str,
+        text: String,
+    ) -> String {
+        let max = limits::TEXT_BYTES;
+        if text.len() <= max {
+            return text;
+        }
+        let path = shown(self.path);
+        let line = attribute
+            .line
+            .map_or_else(String::new, |line| format!(":{line}"));
+        self.notes.add(format!(
+            "{path}{line}: {name} has {} bytes and was cut after {max}",
+            text.len()
+        ));
+        format!("{}…", cut(&text, max))
+    }
+}

@@ -1,0 +1,229 @@
+//! Tests of whole directory trees, most of them hostile.
+
+use proptest::prelude::*;
+use terrace_core::limits::PAGE_BYTES;
+
+use super::*;
+
+fn draft(files: &[(&str, &[u8])]) -> Draft {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, bytes)| SourceFile { path, bytes })
+        .collect();
+    module_details(&files)
+}
+
+fn details(draft: &Draft) -> &ModuleDetails {
+    match &draft.contents {
+        Contents::Module(details) => details,
+        Contents::Provider(_) => panic!("a module"),
+    }
+}
+
+fn errors(file: &[u8]) -> Vec<String> {
+    details(&draft(&[("main.tf", file)])).root.errors.clone()
+}
+
+#[test]
+fn a_readme_is_found_by_any_case_and_cut_with_a_note() {
+    let found = draft(&[("README", b"plain"), ("readme.md", b"markdown")]);
+    assert_eq!(details(&found).root.readme.as_deref(), Some("markdown"));
+    let long = "é".repeat(25_000_000);
+    let found = draft(&[("README.md", long.as_bytes())]);
+    let readme = details(&found).root.readme.as_deref().unwrap();
+    assert_eq!(readme.len(), PAGE_BYTES as usize);
+    assert_eq!(
+        found.notes,
+        ["README.md has 50000000 bytes and was cut after 500000"]
+    );
+    let found = draft(&[("README.md", b"a\xFFb")]);
+    assert_eq!(details(&found).root.readme.as_deref(), Some("a\u{FFFD}b"));
+    assert_eq!(
+        found.notes,
+        ["README.md is not valid UTF-8; the invalid characters were replaced"]
+    );
+}
+
+#[test]
+fn the_files_of_an_example_are_pages() {
+    let found = draft(&[
+        (
+            "examples/simple/main.tf",
+            b"module \"m\" {\n  source = \"../..\"\n}\n",
+        ),
+        ("examples/simple/README.md", b"# Simple"),
+        ("examples/simple/.terraform.lock.hcl", b"x"),
+        ("examples/simple/logo.png", b"\x89PNG\0"),
+        ("examples/simple/a b.txt", b"x"),
+        ("examples/simple/nested/x.tf", b"x"),
+        ("examples/simple/values.auto.tfvars", b"a = 1"),
+        ("examples/no code/main.tf", b""),
+        ("examples/empty/values.txt", b""),
+    ]);
+    let [example] = details(&found).examples.as_slice() else {
+        panic!("one example");
+    };
+    assert_eq!(example.part.readme.as_deref(), Some("# Simple"));
+    assert_eq!(example.part.calls[0].source, "../..");
+    let files: Vec<_> = example
+        .files
+        .iter()
+        .map(|file| file.name.as_str())
+        .collect();
+    assert_eq!(files, ["main.tf", "values.auto.tfvars"]);
+    assert_eq!(found.pages[1], b"a = 1");
+    assert_eq!(
+        found.notes,
+        [
+            "examples/no code was skipped, because the name of the directory has characters other than letters, digits, dots, dashes and underscores",
+            "examples/simple/a b.txt was skipped, because its name has characters other than letters, digits, dots, dashes and underscores",
+            "examples/simple/logo.png was skipped, because it is not text in UTF-8",
+        ]
+    );
+}
+
+#[test]
+fn errors_have_file_and_line_and_cost_one_block() {
+    let found = draft(&[
+        (
+            "a.tf",
+            b"variable \"a\" {\n  default = [1 2]\n}\nvariable \"b\" {}",
+        ),
+        ("b.tf", b"variable \"c\" {}\n# \xFF\n"),
+        ("modules/x/main.tf", b"output \"o\" {"),
+    ]);
+    let details = details(&found);
+    let inputs: Vec<_> = details
+        .root
+        .inputs
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(inputs, ["a", "b", "c"]);
+    assert_eq!(
+        details.root.errors,
+        [
+            "a.tf:2: the syntax is not valid: expected `]`",
+            "b.tf:2: the file is not valid UTF-8"
+        ]
+    );
+    assert_eq!(
+        details.submodules[0].part.errors,
+        ["modules/x/main.tf:1: the block or object that begins here is not closed"]
+    );
+}
+
+#[test]
+fn declarations_that_are_not_valid_are_errors() {
+    let file = br#"variable "a" {
+  sensitive   = "perhaps"
+  description = local.x
+}
+variable "a" {}
+variable {}
+resource "x" {}
+data "x" "y" {
+  provider = 1 + 1
+}
+terraform {
+  required_providers {
+    a = [1]
+    b = { source = x.y, configuration_aliases = [1] }
+  }
+}
+"#;
+    assert_eq!(
+        errors(file),
+        [
+            "main.tf:3: description must be a literal value",
+            "main.tf:2: sensitive must be true or false",
+            "main.tf:5: variable a is declared twice; the first one counts",
+            "main.tf:6: variable must have one name",
+            "main.tf:7: resource must have a type and a name",
+            "main.tf:9: provider must be the name of a provider, or that of a configuration such as aws.peer",
+            "main.tf:13: a provider requirement must be a version or an object",
+            "main.tf:14: source must be a literal value",
+            "main.tf:14: configuration_aliases must be names such as aws.peer",
+        ]
+    );
+}
+
+#[test]
+fn nesting_of_any_depth_is_an_error() {
+    for open in ["[", "{ a = ", "(", "f(", "\"${", "!", "a ? ", "[for a in "] {
+        for levels in [limits::NESTING_LEVELS + 1, 100_000] {
+            let file = format!(
+                "variable \"a\" {{\n  default = {}1\n}}\n",
+                open.repeat(levels)
+            );
+            assert!(!errors(file.as_bytes()).is_empty(), "{open}");
+        }
+    }
+    let json = format!("{{\"variable\": {}", "[".repeat(100_000));
+    let found = draft(&[("main.tf.json", json.as_bytes())]);
+    assert!(
+        details(&found).root.errors[0].starts_with("main.tf.json:1: the file is not valid JSON")
+    );
+}
+
+#[test]
+fn long_files_and_texts_are_limited() {
+    let long = vec![b'#'; limits::CONFIGURATION_FILE_BYTES + 1];
+    assert_eq!(
+        errors(&long),
+        ["main.tf: the file has 1048577 bytes, at most 1048576 are read"]
+    );
+    let text = "x".repeat(limits::TEXT_BYTES + 1);
+    let file = format!("variable \"a\" {{\n  description = \"{text}\"\n}}\n");
+    let found = draft(&[("main.tf", file.as_bytes())]);
+    let description = details(&found).root.inputs[0]
+        .description
+        .as_deref()
+        .unwrap();
+    assert_eq!(description.len(), limits::TEXT_BYTES + "…".len());
+    assert_eq!(
+        found.notes,
+        ["main.tf:2: description has 65537 bytes and was cut after 65536"]
+    );
+    let many = "variable {}\n".repeat(limits::PART_ERRORS + 5);
+    assert_eq!(errors(many.as_bytes()).last().unwrap(), "5 further errors");
+}
+
+/// The parser clones the left side of an operator for each item on its right side.
+#[test]
+fn lists_beside_lists_take_seconds_at_most() {
+    let list = format!("[{}]", "1,".repeat(limits::BRACKET_ITEMS - 2));
+    let block = format!("locals {{\n  a = {list} + {list}\n}}\n");
+    let object: String = (0..limits::BRACKET_ITEMS - 2)
+        .map(|number| format!("k{number}=1\n"))
+        .collect();
+    let other = format!("locals {{\n  a = {{\n{object}}}\n}}\n");
+    assert_eq!(errors(format!("{block}{other}").as_bytes()), [""; 0]);
+}
+
+#[test]
+fn ten_thousand_files_are_within_the_limits() {
+    let names: Vec<String> = (0..10_000)
+        .map(|number| format!("examples/e{:03}/f{number}\u{202e}.tf", number % 600))
+        .collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), b"".as_slice()))
+        .collect();
+    let found = draft(&files);
+    assert_eq!(details(&found).examples.len(), limits::MODULE_PARTS);
+    assert_eq!(found.notes.len(), limits::NOTES + 1);
+    assert!(found.notes.iter().all(|note| !note.contains('\u{202e}')));
+}
+
+proptest! {
+    #[test]
+    fn no_files_panic(
+        path in r"(modules/|examples/)?([a-z]/)?(main|override|README|\.|é)?(\.tf|\.tofu|\.tf\.json|\.md|~)?",
+        bytes: Vec<u8>,
+        text in r#"(variable|resource|"a"|\{|\}|=|\n| |\[|\]|default|"|<<E\n){0,40}"#,
+    ) {
+        let archive = draft(&[(&path, &bytes), ("main.tf", text.as_bytes()), ("x.tf.json", text.as_bytes())]).pack();
+        prop_assert!(archive.head_bytes > 0);
+    }
+}

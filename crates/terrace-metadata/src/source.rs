@@ -1,0 +1,168 @@
+//! The files of a directory tree, and the configuration files that clients read from one directory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A file of a directory tree.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceFile<'a> {
+    /// The path below the root of the tree, with `/` between its parts.
+    pub path: &'a str,
+    /// The contents.
+    pub bytes: &'a [u8],
+}
+
+/// The files by their directories.
+#[derive(Debug)]
+pub(crate) struct Tree<'a>(BTreeMap<&'a str, BTreeMap<&'a str, SourceFile<'a>>>);
+
+/// A configuration file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConfigurationFile<'a> {
+    pub(crate) file: SourceFile<'a>,
+    pub(crate) syntax: Syntax,
+    /// Whether its blocks are merged into those of the other files.
+    pub(crate) is_override: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Native,
+    Json,
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) fn new(files: &[SourceFile<'a>]) -> Self {
+        let mut directories: BTreeMap<&str, BTreeMap<&str, SourceFile<'_>>> = BTreeMap::new();
+        for file in files {
+            let path = file.path.strip_prefix("./").unwrap_or(file.path);
+            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+            directories
+                .entry(directory)
+                .or_default()
+                .insert(name, SourceFile { path, ..*file });
+        }
+        Self(directories)
+    }
+
+    /// Returns the files of a directory, ascending by name.
+    pub(crate) fn files(&self, directory: &str) -> impl Iterator<Item = (&'a str, SourceFile<'a>)> {
+        let files = self.0.get(directory).into_iter().flatten();
+        files.map(|(name, file)| (*name, *file))
+    }
+
+    /// Returns the names of the directories below `parent` that have files, ascending.
+    pub(crate) fn directories(&self, parent: &str) -> BTreeSet<&'a str> {
+        let below = self.0.keys().filter_map(|directory| {
+            let rest = directory.strip_prefix(parent)?.strip_prefix('/')?;
+            (!rest.contains('/')).then_some(rest)
+        });
+        below.collect()
+    }
+
+    /// Returns the configuration files of a directory in the order in which clients read them: the override files last.
+    pub(crate) fn configuration(&self, directory: &str) -> Vec<ConfigurationFile<'a>> {
+        let names: BTreeSet<&str> = self.files(directory).map(|(name, _)| name).collect();
+        let files = self.files(directory);
+        let (overrides, mut files): (Vec<_>, Vec<_>) = files
+            .filter(|(name, _)| !is_ignored(name))
+            .filter_map(|(name, file)| configuration_file(name, file, &names))
+            .partition(|file| file.is_override);
+        files.extend(overrides);
+        files
+    }
+}
+
+/// Returns whether clients ignore a file as hidden, or as the work of an editor.
+fn is_ignored(name: &str) -> bool {
+    name.starts_with('.') || name.ends_with('~') || name.starts_with('#') && name.ends_with('#')
+}
+
+fn configuration_file<'a>(
+    name: &str,
+    file: SourceFile<'a>,
+    names: &BTreeSet<&str>,
+) -> Option<ConfigurationFile<'a>> {
+    let (syntax, base, other) = [
+        (Syntax::Native, ".tf", Some(".tofu")),
+        (Syntax::Json, ".tf.json", Some(".tofu.json")),
+        (Syntax::Native, ".tofu", None),
+        (Syntax::Json, ".tofu.json", None),
+    ]
+    .into_iter()
+    .find_map(|(syntax, extension, other)| Some((syntax, name.strip_suffix(extension)?, other)))?;
+    // OpenTofu ignores a file whose name it also finds with its own extension.
+    let is_shadowed = other.is_some_and(|other| names.contains(format!("{base}{other}").as_str()));
+    (!is_shadowed).then_some(ConfigurationFile {
+        file,
+        syntax,
+        is_override: base == "override" || base.ends_with("_override"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configuration(names: &[&str]) -> Vec<String> {
+        let files: Vec<_> = names
+            .iter()
+            .map(|path| SourceFile { path, bytes: b"" })
+            .collect();
+        let tree = Tree::new(&files);
+        let files = tree.configuration("");
+        files.iter().map(|it| it.file.path.to_owned()).collect()
+    }
+
+    #[test]
+    fn override_files_are_read_last() {
+        assert_eq!(
+            configuration(&[
+                "a_override.tf",
+                "main.tf",
+                "override.tf.json",
+                "z.tf.json",
+                "README.md"
+            ]),
+            ["main.tf", "z.tf.json", "a_override.tf", "override.tf.json"]
+        );
+    }
+
+    #[test]
+    fn a_tofu_file_shadows_the_file_of_the_same_name_and_syntax() {
+        assert_eq!(
+            configuration(&[
+                "main.tf",
+                "main.tofu",
+                "main.tf.json",
+                "x.tf.json",
+                "x.tofu.json",
+                "y.tf"
+            ]),
+            ["main.tf.json", "main.tofu", "x.tofu.json", "y.tf"]
+        );
+    }
+
+    #[test]
+    fn hidden_files_and_those_of_editors_are_ignored() {
+        assert_eq!(
+            configuration(&[".main.tf", "main.tf~", "#main.tf#", "~.tf", "#x.tf"]),
+            ["#x.tf", "~.tf"]
+        );
+    }
+
+    #[test]
+    fn directories_are_one_level_below_their_parent() {
+        let files = [
+            "modules/a/main.tf",
+            "modules/b/c/main.tf",
+            "modules/main.tf",
+            "modulesx/d/e",
+        ];
+        let files: Vec<_> = files
+            .iter()
+            .map(|path| SourceFile { path, bytes: b"" })
+            .collect();
+        let tree = Tree::new(&files);
+        assert_eq!(tree.directories("modules"), BTreeSet::from(["a"]));
+    }
+}
