@@ -1,23 +1,39 @@
 //! Prints the documentation of the directory trees named as arguments, as one line of JSON each.
 //!
-//! The differential tests compare the output with that of `terraform-config-inspect`.
+//! `describe DIR...` reads modules, `describe --provider=TYPE DIR...` providers, whose warnings go to standard error. The
+//! differential tests compare the output with that of `terraform-config-inspect`.
 
 #![expect(clippy::expect_used, reason = "a tool for tests")]
 
 use std::fs;
 use std::path::Path;
 
-use terrace_metadata::{SourceFile, module_details};
+use terrace_metadata::{ProviderOptions, SourceFile, module_details, provider_details};
 
 fn main() {
-    for directory in std::env::args().skip(1) {
+    let mut provider = None;
+    for argument in std::env::args().skip(1) {
+        if let Some(name) = argument.strip_prefix("--provider=") {
+            provider = Some(name.to_owned());
+            continue;
+        }
+        let directory = argument;
         let mut files = Vec::new();
         read(Path::new(&directory), "", &mut files);
         let files: Vec<_> = files
             .iter()
             .map(|(path, bytes)| SourceFile { path, bytes })
             .collect();
-        let draft = module_details(&files);
+        let draft = match &provider {
+            None => module_details(&files),
+            Some(provider_type) => provider_details(
+                &files,
+                ProviderOptions {
+                    provider_type,
+                    schema: None,
+                },
+            ),
+        };
         for warning in &draft.warnings {
             eprintln!("{warning}");
         }

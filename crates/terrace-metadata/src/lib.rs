@@ -3,6 +3,8 @@
 //!
 //! # In scope
 //! - **Modules**: [`module_details`] reads a directory tree of configuration files.
+//! - **Providers**: [`provider_details`] reads the Markdown pages of both layouts, and [`Schema`] the output of
+//!   `terraform providers schema -json`.
 //! - **Archives**: [`Draft::pack`] writes them, [`OpenArchive`] reads them.
 //!
 //! # Out of scope
@@ -18,10 +20,14 @@ mod configuration;
 mod draft;
 pub mod limits;
 mod module;
+mod provider_docs;
+mod schema;
 mod source;
 mod text;
 
 pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
 pub use draft::{Draft, Warning};
 pub use module::module_details;
+pub use provider_docs::{ProviderOptions, provider_details};
+pub use schema::{Schema, SchemaError};
 pub use source::SourceFile;

@@ -31,3 +31,9 @@ pub const NOTE_CHARS: usize = 400;
 
 /// Maximum size of a type, a default value or a description, in bytes. Types of public modules reach 20 KB.
 pub const TEXT_BYTES: usize = 64 * 1024;
+
+/// Maximum number of characters of the title, the subcategory and the description of a page in the navigation.
+pub const TITLE_CHARS: usize = 300;
+
+/// Maximum size of a provider's schema, in bytes. That of the largest public provider has about 70 MB.
+pub const SCHEMA_BYTES: usize = 256 * 1024 * 1024;

@@ -62,6 +62,13 @@ pub(crate) fn characters(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
+/// Returns the words of a text on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    characters(&line, limits::TITLE_CHARS).into_owned()
+}
+
 /// Returns a path or a name from outside as part of a message.
 pub(crate) fn shown(path: &str) -> String {
     untrusted::line(path)

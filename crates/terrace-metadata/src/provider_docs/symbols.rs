@@ -1,0 +1,61 @@
+//! The names that configurations refer to.
+
+use std::collections::BTreeSet;
+
+use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
+
+use crate::provider_docs::PageKey;
+use crate::schema::Schema;
+
+/// Returns the symbols that follow from the names of pages.
+pub(super) fn of_pages<'p>(
+    provider_type: &str,
+    pages: impl Iterator<Item = &'p PageKey>,
+) -> Vec<Symbol> {
+    let pages = pages.filter(|(kind, _)| !matches!(kind, Kind::Overview | Kind::Guide));
+    let symbols = pages.map(|(kind, name)| Symbol {
+        kind: *kind,
+        name: full_name(*kind, name.as_str(), provider_type),
+        page: Some(name.clone()),
+    });
+    let mut symbols: Vec<Symbol> = symbols.collect();
+    symbols.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+    symbols.dedup_by(|a, b| (a.kind, &a.name) == (b.kind, &b.name));
+    symbols
+}
+
+/// Returns the symbols of a schema, with their pages.
+pub(super) fn of_schema<'p>(
+    schema: &Schema,
+    provider_type: &str,
+    pages: impl Iterator<Item = &'p PageKey>,
+) -> Vec<Symbol> {
+    let pages: BTreeSet<&PageKey> = pages.collect();
+    let symbols = schema.symbols().map(|(kind, name)| {
+        let names = [short_name(name, provider_type), name].map(str::parse::<PageName>);
+        let mut names = names.into_iter().flatten();
+        Symbol {
+            kind,
+            name: name.to_owned(),
+            page: names.find(|page| pages.contains(&(kind, page.clone()))),
+        }
+    });
+    symbols.collect()
+}
+
+/// Returns the whole name that a page describes: files leave out the type of the provider.
+pub(super) fn full_name(kind: Kind, page: &str, provider_type: &str) -> String {
+    let has_prefix = page == provider_type || short_name(page, provider_type) != page;
+    if kind == Kind::Function || has_prefix {
+        page.to_owned()
+    } else {
+        format!("{provider_type}_{page}")
+    }
+}
+
+/// Returns a name without the type of the provider.
+pub(crate) fn short_name<'n>(name: &'n str, provider_type: &str) -> &'n str {
+    let rest = name.strip_prefix(provider_type);
+    let rest = rest.and_then(|rest| rest.strip_prefix('_'));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(name)
+}

@@ -1,0 +1,283 @@
+//! Tests of whole directory trees.
+
+use proptest::prelude::*;
+use terrace_core::documentation::Head;
+
+use super::*;
+use crate::schema::SchemaError;
+
+const PAGE: &str = "---\npage_title: \"A: page\"\nsubcategory: Group\ndescription: |-\n  One\n  two\n---\n\n# Title\n";
+
+const SCHEMA: &str = include_str!("../../tests/fixtures/schema.json");
+
+fn draft<'f>(files: &[(&'f str, &'f [u8])]) -> Draft {
+    with_schema(files, None)
+}
+
+fn with_schema<'f>(files: &[(&'f str, &'f [u8])], schema: Option<&Schema>) -> Draft {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, bytes)| SourceFile { path, bytes })
+        .collect();
+    let options = ProviderOptions {
+        provider_type: "widget",
+        schema,
+    };
+    provider_details(&files, options)
+}
+
+fn details(draft: &Draft) -> &ProviderDetails {
+    match &draft.contents {
+        Contents::Provider(details) => details,
+        Contents::Module(_) => panic!("a provider"),
+    }
+}
+
+fn pages(draft: &Draft) -> Vec<String> {
+    let pages = details(draft).pages.iter();
+    pages
+        .map(|page| format!("{}/{}", page.kind, page.name))
+        .collect()
+}
+
+fn symbols(draft: &Draft) -> Vec<String> {
+    let symbols = details(draft).symbols.iter();
+    symbols
+        .map(|it| {
+            let page = it.page.as_ref().map_or("-", |page| page.as_str());
+            format!("{} {} {page}", it.kind, it.name)
+        })
+        .collect()
+}
+
+fn warnings(draft: &Draft) -> Vec<String> {
+    draft.warnings.iter().map(|it| it.to_string()).collect()
+}
+
+#[test]
+fn the_pages_of_both_layouts_are_found() {
+    let page = PAGE.as_bytes();
+    let modern = draft(&[
+        ("docs/index.md", page),
+        ("docs/notes.md", page),
+        ("docs/internal/notes.md", page),
+        ("docs/resources/gear.md", page),
+        ("docs/data-sources/gear.md", page),
+        ("docs/functions/parse.md", page),
+        ("docs/guides/start.md", page),
+        ("docs/ephemeral-resources/token.md", page),
+        ("docs/list-resources/gear.md", page),
+        ("docs/actions/turn.md", page),
+        ("docs/cdktf/python/resources/gear.md", page),
+        ("main.go", b""),
+    ]);
+    let expected = [
+        "overview/index",
+        "guides/start",
+        "functions/parse",
+        "ephemeral-resources/token",
+        "resources/gear",
+        "data-sources/gear",
+        "list-resources/gear",
+        "actions/turn",
+    ];
+    assert_eq!(pages(&modern), expected);
+    assert_eq!(
+        modern.notes,
+        [
+            "the pages for CDKTF were left out, because only those for configuration files are shown: 1"
+        ]
+    );
+    assert_eq!(
+        symbols(&modern)[..2],
+        [
+            "functions parse parse",
+            "ephemeral-resources widget_token token"
+        ]
+    );
+    let legacy = draft(&[
+        ("website/docs/index.html.markdown", page),
+        ("website/docs/r/widget_gear.html.md", page),
+        ("website/docs/d/gear.markdown", page),
+        ("website/docs/f/parse.md.html", page),
+        ("docs/index.md", page),
+    ]);
+    let expected = [
+        "overview/index",
+        "functions/parse",
+        "resources/widget_gear",
+        "data-sources/gear",
+    ];
+    assert_eq!(pages(&legacy), expected);
+    assert_eq!(symbols(&legacy)[1], "resources widget_gear widget_gear");
+    let directory = draft(&[("index.md", page), ("resources/gear.md", page)]);
+    assert_eq!(pages(&directory), ["overview/index", "resources/gear"]);
+}
+
+#[test]
+fn a_page_has_its_frontmatter_in_the_navigation_only() {
+    let found = draft(&[("docs/resources/gear.md", PAGE.as_bytes())]);
+    let page = &details(&found).pages[0];
+    assert_eq!(page.title, "A: page");
+    assert_eq!(page.subcategory.as_deref(), Some("Group"));
+    assert_eq!(page.description.as_deref(), Some("One two"));
+    assert_eq!(found.pages, [b"# Title\n"]);
+    assert_eq!(warnings(&found), [""; 0]);
+}
+
+#[test]
+fn the_rejections_of_other_tools_are_warnings_with_file_and_line() {
+    let found = draft(&[
+        ("docs/index.md", b"---\nsubcategory: x\nlayout: y\n---\n"),
+        ("docs/guides/start.md", b"---\nsidebar_current: z\n---\n"),
+        ("docs/resources/a.md", b"# no frontmatter"),
+        ("docs/resources/b.md", b"---\npage_title: a: b\n---\n"),
+        ("docs/resources/c.txt", b""),
+        ("docs/resources/d/e.md", b""),
+        ("docs/resources/f g.md", b""),
+        ("docs/resources/h.md", b"---\nx: y\n---\n[h](gone.md)\n\xFF"),
+    ]);
+    assert_eq!(
+        warnings(&found),
+        [
+            "docs/resources/c.txt: the file is left out, because its extension is not .md",
+            "docs/resources/d/e.md: resources/d is no directory of pages; the file is left out",
+            "docs/resources/f g.md: the page is left out, because its name has characters other than letters, digits, dots, dashes and underscores",
+            "docs/index.md:3: the frontmatter must not contain layout; remove the line",
+            "docs/index.md:2: the frontmatter must not contain subcategory; remove the line",
+            "docs/guides/start.md:2: the frontmatter must not contain sidebar_current; remove the line",
+            "docs/guides/start.md:1: the frontmatter must contain page_title; add a line",
+            "docs/resources/a.md:1: the page has no frontmatter, so it has no description",
+            "docs/resources/b.md:2: the frontmatter is not valid YAML: the value contains a colon; put it in quotes",
+            "docs/resources/h.md:5: the file is not valid UTF-8; the invalid characters were replaced",
+            "docs/resources/h.md:4: the link to gone.md leads to no page",
+        ]
+    );
+    let legacy = draft(&[
+        ("website/docs/r/a.md", b"---\nlayout: x\n---\n"),
+        ("website/docs/other/a.md", b""),
+        ("website/docs/a.md", b""),
+        ("docs/resources/b.md", b""),
+    ]);
+    assert_eq!(
+        warnings(&legacy),
+        [
+            "website/docs: there are pages in docs and in website/docs; only those in website/docs are used, so move all to docs",
+            "website/docs/a.md: the page is in no directory of pages, such as r or d",
+            "website/docs/other/a.md: other is no directory of pages; the file is left out",
+            "website/docs/r/a.md:1: the frontmatter must contain description; add a line",
+            "website/docs/r/a.md:1: the frontmatter must contain page_title; add a line",
+        ]
+    );
+}
+
+#[test]
+fn a_long_page_is_cut_between_characters_with_a_note() {
+    let text = format!("---\na: b\n---\n{}", "é".repeat(1_500_000));
+    let found = draft(&[("docs/resources/a.md", text.as_bytes())]);
+    let page = &details(&found).pages[0];
+    assert!(page.is_truncated);
+    assert!(found.pages[0].len() <= PAGE_SIZE && found.pages[0].len() > PAGE_SIZE - 3);
+    assert!(str::from_utf8(&found.pages[0]).unwrap().ends_with(CUT));
+    assert!(warnings(&found)[0].contains("the file has 3000013 bytes"));
+}
+
+#[test]
+fn pages_beyond_the_limit_are_left_out_with_a_note() {
+    let names: Vec<String> = (0..2_010)
+        .map(|number| format!("docs/resources/r{number:05}.md"))
+        .collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), PAGE.as_bytes()))
+        .collect();
+    let found = draft(&files);
+    assert_eq!(details(&found).pages.len(), 2_000);
+    assert_eq!(found.notes.len(), 10);
+}
+
+#[test]
+fn a_schema_has_symbols_and_pages_without_a_file() {
+    let schema = Schema::parse(SCHEMA.as_bytes(), "widget").unwrap();
+    let found = with_schema(
+        &[
+            ("docs/resources/gear.md", PAGE.as_bytes()),
+            ("docs/resources/lost.md", PAGE.as_bytes()),
+        ],
+        Some(&schema),
+    );
+    assert_eq!(
+        symbols(&found),
+        [
+            "functions parse parse",
+            "ephemeral-resources widget_token token",
+            "resources widget_gear gear",
+            "resources widget_wheel wheel",
+            "data-sources widget_gear gear",
+        ]
+    );
+    let generated = details(&found)
+        .pages
+        .iter()
+        .filter(|page| page.is_generated);
+    let generated: Vec<_> = generated.map(|page| page.title.as_str()).collect();
+    assert_eq!(
+        generated,
+        [
+            "widget Provider",
+            "parse",
+            "widget_token",
+            "widget_wheel",
+            "widget_gear"
+        ]
+    );
+    let expected = include_str!("../../tests/fixtures/schema.md");
+    let actual: Vec<_> = found
+        .pages
+        .iter()
+        .map(|page| str::from_utf8(page).unwrap())
+        .collect();
+    let actual = actual.join("\n=====\n\n");
+    if std::env::var_os("TERRACE_PIN").is_some() {
+        std::fs::write(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/schema.md"),
+            &actual,
+        )
+        .unwrap();
+    }
+    assert_eq!(actual, expected, "renew with TERRACE_PIN=1");
+    let found = warnings(&found);
+    assert!(found.contains(&"docs/resources/lost.md: the schema has neither widget_lost nor lost; rename or remove the page".to_owned()), "{found:?}");
+    assert!(
+        found.contains(
+            &"resources/widget_wheel: no file describes it, so a page is generated from the schema"
+                .to_owned()
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_schema_of_another_provider_is_rejected() {
+    let error = Schema::parse(SCHEMA.as_bytes(), "other").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the schema describes \"registry.example.com/acme/widget\", but not the provider \"other\"; run `terraform providers schema -json` in a directory that requires it"
+    );
+    assert!(Schema::parse(b"{}", "widget").is_err());
+    let deep = format!("{{\"provider_schemas\":{{\"a\":{}", "[".repeat(100_000));
+    assert!(matches!(
+        Schema::parse(deep.as_bytes(), "widget"),
+        Err(SchemaError::Json(_))
+    ));
+}
+
+proptest! {
+    #[test]
+    fn no_file_panics(path in r"(docs/|website/docs/)?(resources/|r/|index|\.|é|a|/){0,3}(\.md|\.html\.markdown)?", bytes: Vec<u8>) {
+        let found = draft(&[(&path, &bytes), ("docs/resources/a.md", &bytes)]);
+        let archive = found.pack();
+        let head: Head = serde_json::from_value(serde_json::to_value(&archive.head).unwrap()).unwrap();
+        prop_assert_eq!(head, archive.head);
+    }
+}
