@@ -20,6 +20,8 @@ const CLIENTS = {
   // same input as the core.
   "go-oracles": () => goBuild("go-oracles", join("tests", "clients", "go-oracles")),
   "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
+  "terraform-config-inspect": () =>
+    goInstall("terraform-config-inspect", "github.com/hashicorp/terraform-config-inspect", "v0.0.0-20260904064934-75d64de68c31"),
 };
 
 /** Installs the missing programs. Returns the directories to put on PATH, and the reason for each missing program, by name. */
