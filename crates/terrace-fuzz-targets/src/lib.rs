@@ -15,6 +15,7 @@ mod archives;
 mod config;
 mod documents;
 mod login;
+mod metadata;
 mod names;
 mod oci;
 mod oidc;
@@ -28,6 +29,7 @@ pub use archives::{tar, zip};
 pub use config::config;
 pub use documents::{documents, release};
 pub use login::login;
+pub use metadata::{module, provider};
 pub use names::names;
 pub use oci::{oci, pushed};
 pub use oidc::{exchange, oidc};
@@ -51,17 +53,19 @@ const NOW: UnixTime = UnixTime(1_800_000_000);
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their programs and corpora.
-pub const TARGETS: [(&str, Target); 18] = [
+pub const TARGETS: [(&str, Target); 20] = [
     ("admin", admin),
     ("config", config),
     ("documents", documents),
     ("exchange", exchange),
     ("login", login),
+    ("module", module),
     ("names", names),
     ("oci", oci),
     ("oidc", oidc),
     ("openpgp", openpgp),
     ("origin", origin),
+    ("provider", provider),
     ("pushed", pushed),
     ("read", read),
     ("release", release),
