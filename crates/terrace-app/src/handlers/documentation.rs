@@ -21,10 +21,13 @@ use crate::handlers::publish::check_is_foreign;
 use crate::host::{Facts as _, Host};
 use crate::json;
 use crate::services::documenter::{Addition, Change};
-use crate::services::{documentation, documenter, staging, stored_archives};
+use crate::services::{documentation, documenter, releases, staging, stored_archives};
 
 /// The name of an archive in the list of missing ones.
 const FILENAME: &str = "documentation";
+
+/// The parameter that adds documentation only if the version is not published yet.
+const UNPUBLISHED: &str = "unpublished";
 
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
@@ -51,6 +54,13 @@ pub(crate) async fn add<P: Host>(
     version: Version,
 ) -> Handled<P::Stream> {
     check_may_have_documentation(ctx, &call, &package)?;
+    if is_for_unpublished(&call)? && releases::find(ctx, &package, &version).await?.is_some() {
+        let address = package.address();
+        return Err(Problem::Conflict(vec![format!(
+            "{address} {version} is published already, and {UNPUBLISHED}=true adds documentation only before that: send it without"
+        )])
+        .into());
+    }
     let body: DocumentationBody = json::parse_publication(&call.body)?;
     let publication =
         DocumentationPublication::parse(package, version, body).map_err(Problem::Invalid)?;
@@ -156,6 +166,18 @@ fn check_may_have_documentation<P: Host>(
         "documentation of other registries' providers is disabled here, because it is the work of others: to show that of \
          {address} with its licence and origin, the operator must set {MIRRORED_DOCS} to true"
     )]))
+}
+
+/// Returns whether the request is for a version that is not published yet. The command sends documentation before the
+/// release; if another publisher has published the version, it keeps its own documentation.
+fn is_for_unpublished(call: &Call) -> Result<bool, Problem> {
+    match call.query().value(UNPUBLISHED).as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(Problem::BadRequest(format!(
+            "{UNPUBLISHED} is {other:?}: it must be true or false"
+        ))),
+    }
 }
 
 /// Answers 202 with the upload of the archive. This changes nothing; the request that completes it is audited.

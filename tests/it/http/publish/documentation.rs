@@ -69,6 +69,32 @@ fn documentation_of_a_published_version_is_added_and_replaced() {
 }
 
 #[test]
+fn documentation_for_an_unpublished_version_is_refused_once_it_is_published() {
+    let (registry, module) = (Registry::start(), ModuleFixture::new("1.0.0"));
+    let path = path_of("modules", &module.address, "1.0.0");
+    let [first, second] =
+        ["one", "two"].map(|text| Documentation::of_module(&format!("{text} {}", module.address)));
+    let before = format!("{path}?unpublished=true");
+    first.add(&registry, &before).expect(201);
+    first.put(&registry, &before).expect(200);
+    module.publish(&registry);
+    let refused = second.put(&registry, &before).expect(409).errors();
+    assert!(refused.contains("is published already"), "{refused}");
+    let state = registry.admin("GET", &path, None).expect(200).json();
+    assert_eq!(state["sha256"], sha256(&first.archive));
+    second
+        .add(&registry, &format!("{path}?unpublished=false"))
+        .expect(200);
+    let refused = second.put(&registry, &format!("{path}?unpublished=x"));
+    assert!(
+        refused
+            .expect(400)
+            .errors()
+            .contains("must be true or false")
+    );
+}
+
+#[test]
 fn a_provider_is_documented_too() {
     let (registry, provider) = (Registry::start(), ProviderFixture::new("1.0.0"));
     let address = format!("{}/{}", provider.namespace, provider.provider_type);
