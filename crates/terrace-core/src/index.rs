@@ -21,8 +21,10 @@
 //! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it.
 
 pub mod about;
+pub mod card;
 pub mod catalog;
 mod described;
+mod description;
 mod expected;
 pub mod overview;
 

@@ -4,7 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::documentation::Head;
 use crate::model::source::SourceDocument;
+use crate::storage::documentation::DocumentationDocument;
+use crate::storage::index_document::IndexDocument;
+use crate::storage::key::IndexKey;
+use crate::storage::release::Release;
 use terrace_base::digest::Sha256;
+use terrace_base::json;
 use terrace_base::time::UnixTime;
 
 /// The index [`IndexKey::About`](crate::storage::key::IndexKey::About). The platforms and the signing key of a provider
@@ -43,4 +48,83 @@ pub struct AboutDocumentation {
     /// The details of the module, or the navigation of the provider.
     #[serde(flatten)]
     pub head: Head,
+}
+
+impl About {
+    /// Returns the description of a release and of its documentation.
+    pub fn of(release: &Release, documentation: Option<AboutDocumentation>) -> Self {
+        Self {
+            published_at: release.published_at(),
+            source: release.source().cloned(),
+            documentation,
+        }
+    }
+
+    /// Returns the index of a release.
+    pub fn index(&self, release: &Release) -> (IndexKey, IndexDocument) {
+        let key = IndexKey::About(release.package(), release.version().clone());
+        (key, IndexDocument::new(json::to_string(self)))
+    }
+}
+
+impl AboutDocumentation {
+    /// Returns the description of stored documentation with this head.
+    pub fn of(document: DocumentationDocument, head: Head) -> Self {
+        let newest = document.history.first();
+        Self {
+            archive: document.archive.sha256,
+            head_length: document.archive.head_length,
+            changed_at: newest.map(|it| it.at).unwrap_or_default(),
+            changes: u32::try_from(document.sequence.saturating_sub(1)).unwrap_or(u32::MAX),
+            license: document.archive.license,
+            origin: document.archive.origin,
+            head,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documentation::{Contents, ModuleDetails};
+    use crate::pinned::assert_pinned;
+    use crate::storage::documentation::DocumentationArchive;
+    use terrace_base::time::UnixTime;
+
+    const RELEASE: &str = r#"{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.0.0","published_at":1800000000,"archive":{"format":"zip","sha256":"0707070707070707070707070707070707070707070707070707070707070707","size":1},"source":{"url":"https://example.com/vpc","claimed":true}}"#;
+
+    fn archive() -> DocumentationArchive {
+        DocumentationArchive {
+            sha256: Sha256::from_bytes([7; 32]),
+            size: 100,
+            head_length: 60,
+            license: Some("MPL-2.0".to_owned()),
+            origin: None,
+        }
+    }
+
+    #[test]
+    fn the_index_is_pinned() {
+        let release = Release::from_document(RELEASE.as_bytes()).unwrap();
+        let (key, document) = About::of(&release, None).index(&release);
+        assert_eq!(key.to_string(), "modules/acme/vpc/aws/about/1.0.0");
+        assert_pinned(
+            &document.text,
+            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true}}"#,
+        );
+        let first = DocumentationDocument::after(None, archive(), UnixTime(5), "root".to_owned());
+        let second =
+            DocumentationDocument::after(Some(first), archive(), UnixTime(9), "root".to_owned());
+        let head = Head::new(Contents::Module(ModuleDetails::default()), Vec::new());
+        let about = About::of(&release, Some(AboutDocumentation::of(second, head)));
+        let (_, document) = about.index(&release);
+        assert_pinned(
+            &document.text,
+            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"documentation":{"archive":"0707070707070707070707070707070707070707070707070707070707070707","head_length":60,"changed_at":9,"changes":1,"license":"MPL-2.0","schema":1,"kind":"module","root":{}}}"#,
+        );
+        assert_eq!(
+            serde_json::from_str::<About>(&document.text).unwrap(),
+            about
+        );
+    }
 }

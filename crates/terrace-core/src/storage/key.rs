@@ -267,6 +267,17 @@ impl FactKey {
         format!("{CARDS}{owner}/")
     }
 
+    /// Parses the package in a key of a card, from the part after [`CARDS`]; `None` for any other text.
+    pub fn card_in(name: &str) -> Option<Package> {
+        // The key of a package begins with the name of its kind, and an owner has one or two parts.
+        let mut ends = name.match_indices('/').take(2);
+        ends.find_map(|(end, _)| {
+            let (owner, package) = name.split_at(end);
+            let package = Package::parse_key(package.strip_prefix('/')?)?;
+            (Owner::of(&package).to_string() == owner).then_some(package)
+        })
+    }
+
     /// Parses the version in a key that starts with [`FactKey::releases_of`].
     pub fn version_in(key: &str) -> Option<Version> {
         key.rsplit('/').next()?.parse().ok()
@@ -578,6 +589,49 @@ mod tests {
         };
         let key = format!("oci/uploads/{id}/5-00000000000000ff");
         assert_eq!(chunk.to_string(), key);
+    }
+
+    #[test]
+    fn the_layout_of_the_catalogue_is_pinned() {
+        let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
+        let module = Package::Module("Acme/vpc/aws".parse().unwrap());
+        for (fact, text) in [
+            (
+                FactKey::Card(mirrored.clone()),
+                "cards/registry.example.com/acme/providers/registry.example.com/acme/widget",
+            ),
+            (
+                FactKey::Card(module.clone()),
+                "cards/acme/modules/Acme/vpc/aws",
+            ),
+            (
+                FactKey::OwnerChange(Owner::of(&mirrored)),
+                "changes/catalog/registry.example.com/acme",
+            ),
+            (FactKey::CatalogChange, "changes/merged-catalog"),
+            (
+                FactKey::Written(IndexKey::MergedCatalog(1)),
+                "written/merged-catalog/1",
+            ),
+            (FactKey::Lease(Lease::Catalog), "leases/catalog"),
+        ] {
+            assert_eq!(fact.to_string(), text);
+        }
+        for package in [mirrored, module] {
+            let key = FactKey::Card(package.clone()).to_string();
+            let name = key.strip_prefix(CARDS).unwrap();
+            assert_eq!(FactKey::card_in(name), Some(package));
+        }
+        for name in [
+            "",
+            "acme",
+            "acme/modules/other/vpc/aws",
+            "acme/modules/acme/vpc",
+            "Acme/modules/Acme/vpc/aws",
+            "a/b/modules/acme/vpc/aws",
+        ] {
+            assert_eq!(FactKey::card_in(name), None, "{name}");
+        }
     }
 
     #[test]

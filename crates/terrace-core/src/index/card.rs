@@ -1,0 +1,384 @@
+//! The card of a package: its line in the catalogue, and its symbols. It is stored as a fact, so that a listing of cards
+//! is enough to build the catalogue.
+
+use serde::{Deserialize, Serialize};
+
+use super::catalog::{CatalogLine, CatalogSymbol};
+use super::description::{first_paragraph, one_line};
+use super::overview::{Overview, OverviewVersion};
+use crate::documentation::{Contents, DocumentationKind, Head, ModuleDetails, ProviderDetails};
+use crate::limits;
+use crate::model::package::Package;
+use crate::model::status::ReleaseState;
+use crate::model::version::Version;
+use terrace_base::json;
+
+/// The metadata name of the line.
+const LINE: &str = "line";
+/// The metadata name of the number of symbols; missing if there are none.
+const SYMBOLS: &str = "symbols";
+
+/// The entry of a package in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// Its line.
+    pub line: CatalogLine,
+    /// The symbols of its newest documented version.
+    pub symbols: Vec<CatalogSymbol>,
+}
+
+/// The data of a card in the metadata of its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedCard {
+    /// Its line.
+    pub line: CatalogLine,
+    /// Whether it has symbols, which are in its document.
+    pub has_symbols: bool,
+}
+
+/// The effect of writing a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CardChange {
+    /// The stored card was the expected one.
+    Unchanged,
+    /// The card was written.
+    Written,
+    /// The card was removed, or lost its symbols: indices that were built from it may have to be removed.
+    Lessened,
+}
+
+impl CardChange {
+    /// Returns the effect of this change and a later one.
+    pub fn and(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Lessened, _) | (_, Self::Lessened) => Self::Lessened,
+            (Self::Written, _) | (_, Self::Written) => Self::Written,
+            (Self::Unchanged, Self::Unchanged) => Self::Unchanged,
+        }
+    }
+}
+
+/// The stored form of a [`Card`]: its lines as texts.
+#[derive(Serialize, Deserialize)]
+struct CardDocument {
+    line: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    symbols: Vec<String>,
+}
+
+/// Returns the version whose documentation describes the package: the newest documented one that can be installed.
+pub fn described_version(overview: &Overview) -> Option<&Version> {
+    let documented: Vec<OverviewVersion> = overview
+        .versions
+        .iter()
+        .filter(|it| it.is_documented)
+        .cloned()
+        .collect();
+    let documented = Overview {
+        status: None,
+        versions: documented,
+    };
+    let version = documented.newest()?.version.clone();
+    overview.version(&version).map(|it| &it.version)
+}
+
+impl Card {
+    /// Returns the card of a package; `None` if it has no versions. `described` is the
+    /// [version that describes it](described_version) with the head of its documentation.
+    pub fn of(
+        package: &Package,
+        overview: &Overview,
+        described: Option<(&Version, &Head)>,
+    ) -> Option<Self> {
+        let latest = overview.newest().or_else(|| overview.versions.first())?;
+        let status = overview.status.as_ref().or(latest.status.as_ref());
+        let contents = described.map(|(version, head)| (version, &head.contents));
+        let mut line = CatalogLine {
+            package: package.clone(),
+            latest: latest.version.clone(),
+            published_at: latest.published_at,
+            versions: u32::try_from(overview.versions.len()).unwrap_or(u32::MAX),
+            state: status.map(|status| status.state),
+            is_documented: latest.is_documented,
+            description: String::new(),
+            inputs: Vec::new(),
+        };
+        let mut symbols = Vec::new();
+        match contents {
+            Some((_, Contents::Module(module))) => {
+                line.description = module_description(module);
+                line.inputs = inputs(module);
+            }
+            Some((version, Contents::Provider(provider))) => {
+                line.description = provider_description(provider);
+                if line.state != Some(ReleaseState::Revoked) {
+                    symbols = symbols_of(package, version, provider);
+                }
+            }
+            None => {}
+        }
+        Some(Self { line, symbols })
+    }
+
+    /// Parses a stored card; `None` for any other bytes.
+    pub fn from_document(bytes: &[u8]) -> Option<Self> {
+        let CardDocument { line, symbols } = serde_json::from_slice(bytes).ok()?;
+        let symbols = symbols.iter().map(|line| CatalogSymbol::parse(line));
+        Some(Self {
+            line: CatalogLine::parse(&line)?,
+            symbols: symbols.collect::<Option<_>>()?,
+        })
+    }
+
+    /// Returns the card as it is stored. Its line is the one in its metadata.
+    pub fn to_document(&self) -> String {
+        json::to_string(&CardDocument {
+            line: self.line.to_metadata(),
+            symbols: self.symbols.iter().map(CatalogSymbol::to_line).collect(),
+        })
+    }
+
+    /// Returns the metadata of its object.
+    pub fn metadata(&self) -> Vec<(&'static str, String)> {
+        let mut metadata = vec![(LINE, self.line.to_metadata())];
+        if !self.symbols.is_empty() {
+            metadata.push((SYMBOLS, self.symbols.len().to_string()));
+        }
+        metadata
+    }
+
+    /// Returns the data that the metadata of its object contains.
+    pub fn listed(&self) -> ListedCard {
+        ListedCard {
+            line: self.line.clone(),
+            has_symbols: !self.symbols.is_empty(),
+        }
+    }
+}
+
+impl ListedCard {
+    /// Parses the metadata of a card's object; `None` if it has no line.
+    pub fn from_metadata<'a>(metadata: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        Some(Self {
+            line: CatalogLine::parse(metadata(LINE)?)?,
+            has_symbols: metadata(SYMBOLS).is_some(),
+        })
+    }
+}
+
+fn module_description(module: &ModuleDetails) -> String {
+    let readme = module.root.readme.as_deref();
+    readme.map(first_paragraph).unwrap_or_default()
+}
+
+/// Returns the names of a module's inputs, the required ones first.
+fn inputs(module: &ModuleDetails) -> Vec<String> {
+    let inputs = &module.root.inputs;
+    let required = inputs.iter().filter(|input| input.default.is_none());
+    let optional = inputs.iter().filter(|input| input.default.is_some());
+    let names = required.chain(optional).map(|input| one_line(&input.name));
+    names
+        .filter(|name| !name.is_empty())
+        .take(limits::CATALOG_INPUTS)
+        .collect()
+}
+
+fn provider_description(provider: &ProviderDetails) -> String {
+    let mut pages = provider.pages.iter();
+    let overview = pages.find(|page| page.kind == DocumentationKind::Overview);
+    let description = overview.and_then(|page| page.description.as_deref());
+    description.map(one_line).unwrap_or_default()
+}
+
+fn symbols_of(
+    package: &Package,
+    version: &Version,
+    provider: &ProviderDetails,
+) -> Vec<CatalogSymbol> {
+    let symbol = |symbol: &crate::documentation::Symbol| CatalogSymbol {
+        kind: symbol.kind,
+        name: one_line(&symbol.name),
+        package: package.clone(),
+        version: version.clone(),
+        page: symbol.page.clone(),
+    };
+    let symbols = provider.symbols.iter().map(symbol);
+    symbols.filter(|symbol| !symbol.name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documentation::{Input, Member, ProviderPage, Symbol};
+    use crate::model::status::ReleaseStatus;
+    use crate::pinned::assert_pinned;
+    use terrace_base::time::UnixTime;
+
+    fn status(state: ReleaseState) -> ReleaseStatus {
+        ReleaseStatus {
+            state,
+            reason: "a test".parse().unwrap(),
+            at: UnixTime(1),
+            by: "root".to_owned(),
+        }
+    }
+
+    fn version(text: &str, is_documented: bool) -> OverviewVersion {
+        OverviewVersion {
+            version: text.parse().unwrap(),
+            published_at: Some(UnixTime(7)),
+            status: None,
+            source: None,
+            is_documented,
+        }
+    }
+
+    fn overview(versions: Vec<OverviewVersion>) -> Overview {
+        Overview {
+            status: None,
+            versions,
+        }
+    }
+
+    fn module() -> Package {
+        Package::Module("acme/vpc/aws".parse().unwrap())
+    }
+
+    fn input(name: &str, default: Option<&str>) -> Input {
+        Input {
+            name: name.to_owned(),
+            constraint: None,
+            description: None,
+            default: default.map(str::to_owned),
+            is_sensitive: false,
+            is_ephemeral: false,
+            is_nullable: None,
+            deprecated: None,
+        }
+    }
+
+    fn details() -> Head {
+        let mut details = ModuleDetails::default();
+        details.root.readme = Some("# VPC\n\nCreates größere networks.\n".to_owned());
+        details.root.inputs = vec![input("azs", Some("[]")), input("cidr", None)];
+        Head::new(Contents::Module(details), Vec::new())
+    }
+
+    fn navigation() -> Head {
+        let page = ProviderPage {
+            kind: DocumentationKind::Overview,
+            name: "index".parse().unwrap(),
+            title: "Acme".to_owned(),
+            subcategory: None,
+            description: Some("Manages\nwidgets.".to_owned()),
+            member: Member {
+                offset: 0,
+                length: 1,
+                size: 1,
+            },
+            is_truncated: false,
+            is_generated: false,
+        };
+        let symbol = Symbol {
+            kind: DocumentationKind::Resource,
+            name: "acme_widget".to_owned(),
+            page: "widget".parse().ok(),
+        };
+        let details = ProviderDetails {
+            pages: vec![page],
+            symbols: vec![symbol],
+        };
+        Head::new(Contents::Provider(details), Vec::new())
+    }
+
+    #[test]
+    fn the_card_of_a_module_is_pinned() {
+        let overview = overview(vec![version("1.1.0", true), version("1.0.0", false)]);
+        let described = described_version(&overview).unwrap();
+        let card = Card::of(&module(), &overview, Some((described, &details()))).unwrap();
+        assert_pinned(
+            &card.to_document(),
+            r#"{"line":"[\"modules/acme/vpc/aws\",\"1.1.0\",7,2,null,1,\"Creates gr\\u00f6\\u00dfere networks.\",[\"cidr\",\"azs\"]]"}"#,
+        );
+        let metadata = card.metadata();
+        assert_pinned(
+            &metadata[0].1,
+            r#"["modules/acme/vpc/aws","1.1.0",7,2,null,1,"Creates gr\u00f6\u00dfere networks.",["cidr","azs"]]"#,
+        );
+        assert_eq!(metadata.len(), 1);
+        assert_eq!(
+            Card::from_document(card.to_document().as_bytes()),
+            Some(card)
+        );
+    }
+
+    #[test]
+    fn the_card_of_a_provider_is_pinned() {
+        let provider = Package::Provider("acme/acme".parse().unwrap());
+        let overview = overview(vec![version("2.0.0", false), version("1.0.0", true)]);
+        let described = described_version(&overview).unwrap();
+        assert_eq!(described.to_string(), "1.0.0");
+        let card = Card::of(&provider, &overview, Some((described, &navigation()))).unwrap();
+        assert_pinned(
+            &card.to_document(),
+            r#"{"line":"[\"providers/hosted/acme/acme\",\"2.0.0\",7,2,null,0,\"Manages widgets.\",[]]","symbols":["[\"resources\",\"acme_widget\",\"providers/hosted/acme/acme\",\"1.0.0\",\"widget\"]"]}"#,
+        );
+        let metadata = card.metadata();
+        let value = |name: &str| {
+            let found = metadata.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(value("symbols"), Some("1"));
+        assert_eq!(ListedCard::from_metadata(value), Some(card.listed()));
+        assert_eq!(
+            Card::from_document(card.to_document().as_bytes()),
+            Some(card)
+        );
+    }
+
+    #[test]
+    fn a_card_without_documentation_has_the_newest_version_and_its_status() {
+        let mut overview = overview(vec![version("1.1.0", false), version("1.0.0", false)]);
+        overview.versions[0].status = Some(status(ReleaseState::Revoked));
+        overview.versions[1].status = Some(status(ReleaseState::Withdrawn));
+        assert_eq!(described_version(&overview), None);
+        let card = Card::of(&module(), &overview, None).unwrap();
+        assert_eq!(card.line.latest.to_string(), "1.0.0");
+        assert_eq!(card.line.state, Some(ReleaseState::Withdrawn));
+        overview.status = Some(status(ReleaseState::Deprecated));
+        let card = Card::of(&module(), &overview, None).unwrap();
+        assert_eq!(card.line.state, Some(ReleaseState::Deprecated));
+        assert!(card.line.description.is_empty() && card.symbols.is_empty());
+    }
+
+    #[test]
+    fn a_package_without_installable_versions_is_listed_as_revoked() {
+        let mut overview = overview(vec![version("1.0.0", true)]);
+        overview.versions[0].status = Some(status(ReleaseState::Revoked));
+        assert_eq!(described_version(&overview), None);
+        let card = Card::of(&module(), &overview, None).unwrap();
+        assert_eq!(card.line.state, Some(ReleaseState::Revoked));
+    }
+
+    #[test]
+    fn a_package_without_versions_has_no_card() {
+        assert_eq!(Card::of(&module(), &Overview::default(), None), None);
+    }
+
+    #[test]
+    fn at_most_twenty_inputs_are_listed_and_the_required_ones_first() {
+        let mut details = ModuleDetails::default();
+        let many = |prefix: &str, default: Option<&str>| {
+            let name = |number| input(&format!("{prefix}{number}"), default);
+            (0..15).map(name).collect::<Vec<Input>>()
+        };
+        details.root.inputs = [many("optional", Some("1")), many("required", None)].concat();
+        let head = Head::new(Contents::Module(details), Vec::new());
+        let overview = overview(vec![version("1.0.0", true)]);
+        let described = described_version(&overview).unwrap();
+        let card = Card::of(&module(), &overview, Some((described, &head))).unwrap();
+        assert_eq!(card.line.inputs.len(), limits::CATALOG_INPUTS);
+        assert_eq!(card.line.inputs[14], "required14");
+        assert_eq!(card.line.inputs[15], "optional0");
+    }
+}
