@@ -229,7 +229,11 @@ const LAYERS: [&[&str]; 22] = [
     &["host"],
     &["driver", "failure"],
     &["concurrent", "context", "json"],
-    &["services::documents", "services::oci::error"],
+    &[
+        "services::documents",
+        "services::lease",
+        "services::oci::error",
+    ],
     &["services::format"],
     &[
         "services::documentation",

@@ -13,8 +13,8 @@ use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
 use crate::context::{Context, Pulled};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host, Payload, Stored};
-use crate::services::pull::lease;
-use crate::services::pull::lease::RENEWAL_SECONDS;
+use crate::services::lease;
+use crate::services::lease::RENEWAL_SECONDS;
 use crate::services::pull::upstream::failure;
 use crate::services::{garbage, publisher, releases, stored_archives};
 

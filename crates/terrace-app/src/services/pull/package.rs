@@ -16,12 +16,12 @@ use terrace_core::upstream::pull::blocked;
 use crate::context::{Context, Pulled, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
-use crate::services::format;
+use crate::services::lease::LeaseState;
 use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key};
-use crate::services::pull::lease::LeaseState;
 use crate::services::pull::puller::NOT_NOW;
+use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::pull::{lease, upstream};
+use crate::services::{format, lease};
 
 /// How long a client waits for another client's fetch of the bytes, in seconds. Then it receives them from
 /// the origin directly, because the other fetch may be slow.

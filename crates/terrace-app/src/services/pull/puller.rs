@@ -18,10 +18,10 @@ use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
-use crate::services::pull::lease::LeaseState;
+use crate::services::lease::LeaseState;
+use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::pull::{lease, upstream};
-use crate::services::{format, garbage, index_refresh, origins, publisher, releases};
+use crate::services::{format, garbage, index_refresh, lease, origins, publisher, releases};
 
 /// The reason why a missing package is not fetched.
 pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";

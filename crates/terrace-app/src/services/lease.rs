@@ -1,4 +1,5 @@
-//! Leases on fetches from an origin: one request at a time fetches, and none for a while after a failure.
+//! Leases on work that one request at a time does, and none for a while after a failure: fetches from an origin, and
+//! rebuilds of the catalogue.
 //!
 //! A lease is a small document in R2. It is taken by compare-and-swap and expires by itself, so a Worker that is killed
 //! blocks others only until then.
@@ -23,7 +24,7 @@ const BYTES_SECONDS: u32 = 30;
 /// The interval at which a lease is renewed, in seconds.
 pub(crate) const RENEWAL_SECONDS: u32 = 10;
 
-/// How long an origin is not contacted after a failure, in seconds.
+/// How long the work is not tried again after a failure, in seconds.
 const PAUSE_SECONDS: u32 = 30;
 
 /// The result of an attempt to take a lease.
@@ -31,14 +32,14 @@ const PAUSE_SECONDS: u32 = 30;
 pub(crate) enum LeaseState {
     /// This request has the lease.
     Acquired,
-    /// Another request has the lease, and is fetching.
+    /// Another request has the lease, and is at work.
     HeldByOther,
-    /// No request has the lease, because the fetch failed recently.
+    /// No request has the lease, because the work failed recently.
     Paused,
 }
 
-/// Takes a lease, unless another request has it. After a successful fetch it need not be returned: the result
-/// is stored, and no request fetches it again.
+/// Takes a lease, unless another request has it. After a success it need not be returned: the result is stored, and no
+/// request does the same work until the lease expires.
 pub(crate) async fn acquire<P: Host>(
     ctx: &Context<'_, P>,
     lease: &Lease,
@@ -111,7 +112,7 @@ fn seconds_of(lease: &Lease) -> u32 {
     }
 }
 
-/// The contents of a lease: `{until}` in seconds since 1970, and ` failed` if the fetch failed.
+/// The contents of a lease: `{until}` in seconds since 1970, and ` failed` if the work failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeaseRecord {
     until: u64,
