@@ -27,6 +27,8 @@ pub struct Cache {
     failed_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
     /// The issuers that a request is fetching from, with the time at which it started.
     flights: RefCell<Vec<(IssuerUrl, UnixTime)>>,
+    /// The time of the last check whether the catalogue must be rebuilt.
+    catalog_checked_at: Cell<UnixTime>,
     /// The discovery document of the sign-in provider, with the time at which it was read.
     discovery: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
 }
@@ -168,6 +170,16 @@ impl Cache {
     /// Caches the discovery document of a sign-in provider.
     pub fn remember_discovery(&self, issuer: IssuerUrl, discovery: Discovery, read: UnixTime) {
         self.discovery.replace(Some((issuer, discovery, read)));
+    }
+
+    /// Returns whether nobody has checked within the last minute whether the catalogue must be rebuilt. The caller must do
+    /// so.
+    pub fn is_catalog_check_due(&self, now: UnixTime) -> bool {
+        let is_due = now.since(self.catalog_checked_at.get()) >= u64::from(limits::CATALOG_SECONDS);
+        if is_due {
+            self.catalog_checked_at.set(now);
+        }
+        is_due
     }
 
     /// The failed authentications, by client address.

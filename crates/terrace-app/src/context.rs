@@ -7,7 +7,9 @@ use std::rc::Rc;
 use terrace_base::time::UnixTime;
 use terrace_core::config::Config;
 use terrace_core::http::problem::Problem;
+use terrace_core::index::card::CardChange;
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::PulledPackage;
 use terrace_core::storage::key::{IndexKey, StagedKey};
 use terrace_core::storage::release::OfferedPackage;
@@ -45,6 +47,12 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
+    /// Write the catalogue of an owner after a card has changed.
+    RefreshCatalog(Owner, CardChange),
+    /// Rebuild the catalogue of all owners after a card has changed.
+    MergeCatalog,
+    /// Rebuild the catalogue of all owners if a card has changed.
+    MergeCatalogIfDue,
 }
 
 /// A package that is being fetched from its origin.

@@ -3,6 +3,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod auth;
+pub(crate) mod catalog;
 pub(crate) mod documentation;
 pub(crate) mod documenter;
 pub(crate) mod documents;

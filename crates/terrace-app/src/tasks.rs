@@ -1,21 +1,28 @@
 //! Tasks performed after the response has been sent.
 
+use std::collections::VecDeque;
+
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::services::catalog::{merged, shards};
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
 use crate::services::{auth, format, index_backfill, staging};
 
-/// Performs a task. No client waits for it, so failures are only logged.
+/// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
-    let performed = match permit(ctx, &task).await {
-        Ok(true) => act(ctx, task).await,
-        Ok(false) => Ok(()),
-        Err(failure) => Err(failure),
-    };
-    if let Err(failure) = performed {
-        ctx.report(failure);
+    let mut waiting = VecDeque::from([task]);
+    while let Some(task) = waiting.pop_front() {
+        let performed = match permit(ctx, &task).await {
+            Ok(true) => act(ctx, task).await,
+            Ok(false) => Ok(()),
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = performed {
+            ctx.report(failure);
+        }
+        waiting.extend(ctx.take_tasks());
     }
 }
 
@@ -36,5 +43,8 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::DiscardUpload(names) => uploads::discard(ctx, names).await,
         Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
+        Task::RefreshCatalog(owner, change) => shards::publish_later(ctx, &owner, change).await,
+        Task::MergeCatalog => merged::after_change(ctx).await,
+        Task::MergeCatalogIfDue => merged::if_due(ctx).await,
     }
 }

@@ -481,5 +481,13 @@ pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of parts of the merged catalogue: one operation reads them ([`KEYS_OF_READ`]).
 pub const CATALOG_PARTS: usize = KEYS_OF_READ;
 
+/// Maximum number of providers with symbols in one catalogue. The document of each is read when it is built, and a
+/// request may make 1,000 operations (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+pub const CARDS_WITH_SYMBOLS: usize = 500;
+
+/// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart. The rest
+/// happens after the response.
+pub const CATALOG_ROUNDS: u32 = 3;
+
 /// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
 pub const CATALOG_SECONDS: u32 = 60;

@@ -420,6 +420,7 @@ impl Lookup {
     /// may.
     fn freshness(&self, metadata: &IndexMetadata, policy: &PullPolicy, now: UnixTime) -> Freshness {
         let (IndexKey::MirrorVersions(Package::Mirrored(address))
+        | IndexKey::Overview(Package::Mirrored(address))
         | IndexKey::Tags(Package::Mirrored(address))) = &self.key
         else {
             return Freshness::Fresh;

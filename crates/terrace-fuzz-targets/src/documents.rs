@@ -3,6 +3,9 @@
 use terrace_core::api::admin::{DocumentationBody, SigningKeysDocument};
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
 use terrace_core::documentation::Head;
+use terrace_core::index::card::{Card, ListedCard};
+use terrace_core::index::catalog::{CatalogLine, CatalogText};
+use terrace_core::index::overview::{Overview, OverviewVersion};
 use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::maintenance::garbage::GarbageDocument;
@@ -138,6 +141,13 @@ pub fn documents(data: &[u8]) {
         }
         b'l' => document::<AuditHead>(data),
         b'u' => document::<FormatDocument>(data),
+        b'w' => card(data),
+        b'x' => {
+            let part = text(data).and_then(CatalogText::of_part);
+            for line in part.iter().flat_map(|(_, text)| text.packages.lines()) {
+                let _ = CatalogLine::parse(line);
+            }
+        }
         b'm' => head(data),
         b'n' => {
             if let Ok(documentation) = DocumentationDocument::from_document(data) {
@@ -163,10 +173,42 @@ fn head(data: &[u8]) {
                 let written = serde_json::to_string(&head).expect("a head");
                 let again = Head::parse(written.as_bytes(), &package, 1_000);
                 assert_eq!(again.expect("a written head"), head);
+                let described = OverviewVersion {
+                    version: "1.0.0".parse().expect("a version"),
+                    published_at: Some(NOW),
+                    status: None,
+                    source: None,
+                    is_documented: true,
+                };
+                let overview = Overview {
+                    status: None,
+                    versions: vec![described.clone()],
+                };
+                let described = Some((&described.version, &head));
+                let made = Card::of(&package, &overview, described).expect("a card");
+                card(made.to_document().as_bytes());
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
+}
+
+/// Parses the card of a package.
+fn card(data: &[u8]) {
+    let Some(card) = Card::from_document(data) else {
+        return;
+    };
+    // A line that is too long is cut once.
+    let written = card.to_document();
+    let again = Card::from_document(written.as_bytes()).expect("a written card");
+    assert_eq!(again.to_document(), written);
+    let metadata = card.metadata();
+    assert!(metadata.iter().all(|(_, value)| value.is_ascii()));
+    let listed = ListedCard::from_metadata(|name| {
+        let found = metadata.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    });
+    assert_eq!(listed, Some(again.listed()));
 }
 
 /// Parses a request to add documentation.

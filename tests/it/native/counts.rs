@@ -9,6 +9,7 @@ use terrace_core::config::Config;
 use terrace_core::limits::KEYS_OF_READ;
 use terrace_core::read::{Decision, RequestHead, begin};
 
+use crate::support::documented::document_provider;
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::post;
@@ -158,7 +159,7 @@ fn with_releases(memory: &Memory, fixture: &ModuleFixture, count: usize) {
 }
 
 #[test]
-fn the_5000th_publish_lists_at_most_six_pages_and_reads_no_other_release() {
+fn the_5000th_publish_lists_at_most_nine_pages_and_reads_no_other_release() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     let fixture = ModuleFixture::new("2.0.0");
@@ -173,18 +174,77 @@ fn the_5000th_publish_lists_at_most_six_pages_and_reads_no_other_release() {
             .filter(|operation| operation.starts_with(start))
             .count()
     };
-    assert!(count("R2 list ") <= 6, "{operations:?}");
+    // The releases, the garbage marks, the documentation, and the cards of the owner and of all owners.
+    assert!(count("R2 list ") <= 9, "{operations:?}");
     assert_eq!(
         count("R2 get releases/"),
         1,
         "only its own release is read, which does not exist yet: {operations:?}"
     );
-    assert_eq!(count("KV put "), 6, "{operations:?}");
+    // Three more for people, and the catalogue of all owners, which is written at most once a minute.
+    assert_eq!(count("KV put "), 6 + 3 + 1, "{operations:?}");
     let versions = registry.get(&format!("{}/versions", fixture.path())).json();
     assert_eq!(
         versions["modules"][0]["versions"].as_array().unwrap().len(),
         5_000
     );
+}
+
+#[test]
+fn a_publish_within_a_minute_of_another_writes_the_merged_catalogue_once() {
+    let (memory, registry, ..) = published();
+    let written = |release: &dyn Fn()| {
+        memory.forget_operations();
+        release();
+        let operations = memory.operations();
+        let puts = operations.iter().filter(|it| it.starts_with("KV put "));
+        let is_merged = |key: &&String| key.starts_with("KV put merged-catalog/");
+        (puts.clone().filter(is_merged).count(), puts.count())
+    };
+    let publish = |version: &'static str| {
+        let registry = &registry;
+        move || drop(ModuleFixture::of("acme", version).publish(registry))
+    };
+    assert_eq!(written(&publish("1.0.0")), (0, 9));
+    memory.advance(61);
+    assert_eq!(written(&publish("1.1.0")), (1, 10));
+    assert_eq!(written(&publish("1.2.0")), (0, 9));
+    // The rest follows a minute later.
+    let is_complete = || memory.index("merged-catalog/1").text.contains("\"1.2.0\"");
+    assert!(!is_complete());
+    memory.advance(61);
+    registry.run_repair_step();
+    assert!(is_complete());
+}
+
+/// A version of a provider that has symbols.
+#[test]
+fn a_publish_of_a_documented_provider_writes_four_indices_more() {
+    let (memory, registry, ..) = published();
+    let count = |documented: bool, version: &str| {
+        let provider = ProviderFixture::of("acme", "widget", version);
+        provider.add_key(&registry);
+        provider.upload(&registry);
+        if documented {
+            document_provider(&memory, "acme/widget", version);
+        }
+        memory.forget_operations();
+        provider.put(&registry).expect(201);
+        let operations = memory.operations();
+        let is_more = |it: &&String| {
+            let key = it.strip_prefix("KV put ").unwrap_or_default();
+            key.ends_with("/overview")
+                || key.contains("/about/")
+                || key.starts_with("catalog/")
+                || key.starts_with("symbols/")
+        };
+        let puts = operations.iter().filter(|it| it.starts_with("KV put "));
+        (puts.clone().filter(is_more).count(), puts.count())
+    };
+    let (more, plain) = count(false, "1.0.0");
+    assert_eq!(more, 3);
+    let (more, documented) = count(true, "1.1.0");
+    assert_eq!((more, documented), (4, plain + 1));
 }
 
 #[test]
@@ -330,12 +390,18 @@ fn a_publish_stores_exactly_these_keys() {
             "audit/000000000001",
             "audit/000000000002",
             "audit/000000000003",
+            "cards/acme/modules/acme/vpc/aws",
+            "cards/acme/providers/hosted/acme/widget",
+            "changes/catalog/acme",
+            "changes/merged-catalog",
             "changes/modules/acme/vpc/aws",
             "changes/providers/hosted/acme/widget",
             "format",
             "keys/acme",
+            "leases/catalog",
             "releases/modules/acme/vpc/aws/1.0.0",
             "releases/providers/hosted/acme/widget/1.0.0",
+            "written/merged-catalog/1",
         ]
     );
 }

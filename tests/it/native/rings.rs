@@ -224,7 +224,7 @@ fn imported(code: &str) -> Vec<(String, &str)> {
 
 /// The layers of the application, lowest first. A file belongs to the longest entry that its own path starts
 /// with, and may import from its own layer and from those before it.
-const LAYERS: [&[&str]; 22] = [
+const LAYERS: [&[&str]; 23] = [
     &["cache", "usage"],
     &["host"],
     &["driver", "failure"],
@@ -251,6 +251,7 @@ const LAYERS: [&[&str]; 22] = [
     &["services::expected_indices"],
     &["services::oci::pushed_contents"],
     &["services::index_writer"],
+    &["services::catalog"],
     &[
         "services::index_refresh",
         "services::oci::pushed_index_refresh",

@@ -100,6 +100,9 @@ pub fn fill(registry: &Registry) {
     create(registry, &["read"], None);
     let (id, _) = create(registry, &["publish:acme"], Some(3_600));
     revoke(registry, &id).expect(200);
+    if let Registry::Memory { .. } = registry {
+        registry.merge_catalog();
+    }
 }
 
 /// Pushes an artifact with two tags, another artifact that refers to it, an index of both, and a second

@@ -42,6 +42,22 @@ pub fn is_write(operation: &str) -> bool {
         .any(|write| operation.starts_with(write))
 }
 
+/// Returns whether an operation belongs to the catalogue of an owner or of all owners, which fails no request.
+pub fn is_of_catalog(operation: &str) -> bool {
+    let (_, key) = operation.rsplit_once(' ').unwrap_or_default();
+    let keys = [
+        "catalog/",
+        "symbols/",
+        "merged-catalog/",
+        "changes/catalog/",
+        "changes/merged-catalog",
+        "written/catalog/",
+        "written/merged-catalog/",
+        "leases/catalog",
+    ];
+    keys.iter().any(|start| key.starts_with(start)) || operation.starts_with("R2 list cards/")
+}
+
 /// A storage operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {

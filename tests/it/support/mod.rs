@@ -1,5 +1,6 @@
 pub mod chain;
 pub mod documentation;
+pub mod documented;
 pub mod entry;
 pub mod everything;
 pub mod faults;

@@ -11,12 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::Value;
-use terrace_app::context::Context as AppContext;
+use terrace_app::context::{Context as AppContext, Task};
 use terrace_app::driver::Unfinished;
 use terrace_app::host::{BodyError, Request as RequestSeam};
 use terrace_app::pipeline;
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
+use terrace_core::limits::CATALOG_SECONDS;
 
 use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;
@@ -264,6 +265,17 @@ impl Registry {
         };
         let context = AppContext::new(config, memory.clone(), String::new());
         let done = terrace_app::run_repair_step(&context).now_or_never();
+        done.expect("operations in memory are immediate");
+    }
+
+    /// Waits until the catalogue of all owners may be rebuilt, and rebuilds it as a request would after its response.
+    pub fn merge_catalog(&self) {
+        let Self::Memory { memory, config } = self else {
+            panic!("only a registry in memory can be waited for");
+        };
+        memory.advance(u64::from(CATALOG_SECONDS) + 1);
+        let context = AppContext::new(config, memory.clone(), String::new());
+        let done = terrace_app::perform(&context, Task::MergeCatalogIfDue).now_or_never();
         done.expect("operations in memory are immediate");
     }
 

@@ -73,7 +73,7 @@ pub(crate) async fn change<P: Host>(
     if let Some(release) = &release {
         index_refresh::refresh_version(ctx, release).await?;
     }
-    index_refresh::refresh_lists(ctx, &package).await?;
+    index_refresh::publish_lists(ctx, &package).await?;
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
         pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }

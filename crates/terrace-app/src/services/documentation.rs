@@ -68,7 +68,6 @@ pub(crate) async fn find_for_change<P: Host>(
 }
 
 /// Returns the documentation of a version with the head of its archive. `None` if it has none that can be read.
-#[expect(dead_code, reason = "the builders of indices call it")]
 pub(crate) async fn head<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

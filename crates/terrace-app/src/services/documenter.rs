@@ -177,8 +177,8 @@ pub(crate) async fn refresh<P: Host>(
         return Ok(false);
     };
     index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
-    index_refresh::refresh_version(ctx, &release).await?;
-    index_refresh::refresh_lists(ctx, package).await?;
+    index_refresh::refresh_about(ctx, &release).await?;
+    index_refresh::publish_lists(ctx, package).await?;
     Ok(true)
 }
 

@@ -1,24 +1,26 @@
 //! Computes the expected indices of published packages from the facts. It writes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
+use terrace_core::index::about::{About, AboutDocumentation};
+use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{KeyStatus, StatusDocument};
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
-use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 use terrace_openpgp::KeyId;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Revision};
-use crate::services::{origins, releases, status};
+use crate::services::{documentation, documents, origins, releases, status};
 
 /// Indices, each with its key.
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
@@ -31,9 +33,21 @@ pub(crate) struct PackageStatus {
     key_statuses: BTreeMap<KeyId, KeyStatus>,
     /// Every release, lowest version first; empty if no version can be revoked.
     pub(crate) listed: Rc<[ListedRelease]>,
+    /// The versions that have documentation, if they were listed.
+    documented: Option<BTreeSet<Version>>,
 }
 
 impl PackageStatus {
+    /// Lists the versions that have documentation, for a caller that needs the indices of many versions.
+    pub(crate) async fn list_documented<P: Host>(
+        &mut self,
+        ctx: &Context<'_, P>,
+        package: &Package,
+    ) -> Result<(), Failure> {
+        self.documented = Some(documented(ctx, package).await?);
+        Ok(())
+    }
+
     /// Adds the status that follows for a release from the key that signed it.
     fn apply_key_revocation(&self, release: &Release, statuses: &mut StatusDocument) {
         if let Release::Provider(it) = release {
@@ -75,20 +89,52 @@ struct ReleaseListing {
 /// The indices of a package that follow from a listing of its releases, without reading any of them.
 #[derive(Debug, Default)]
 pub(crate) struct PackageIndices {
-    /// The version lists. The first one changes whenever a version is added, revoked or restored.
+    /// The version lists: one for each protocol that lists versions, and then the overview; none if there is nothing to
+    /// list. The first one changes whenever a version is added, revoked or restored.
     pub(crate) lists: Indexed,
     /// The indices of revoked versions, which tell clients about the revocation.
     pub(crate) revoked: Indexed,
+    /// The overview, without versions if there is nothing to list.
+    pub(crate) overview: Overview,
 }
 
-/// Returns the version lists of a package: one for each protocol that lists its versions, or none if there is
-/// nothing to list.
+impl PackageIndices {
+    /// Creates the indices of these releases.
+    fn of(
+        package: &Package,
+        releases: Vec<ListedRelease>,
+        statuses: &StatusDocument,
+        documented: &BTreeSet<Version>,
+    ) -> Self {
+        let overview = Overview::of(&releases, statuses, documented);
+        let revoked = index::revoked_versions(package, &releases, statuses);
+        let mut lists = index::lists(package, releases, statuses);
+        if !lists.is_empty() {
+            lists.push(overview.index(package));
+        }
+        Self {
+            lists,
+            revoked,
+            overview,
+        }
+    }
+}
+
+/// Returns the version lists of a package.
 pub(crate) async fn version_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Indexed, Failure> {
+    Ok(package_lists(ctx, package).await?.lists)
+}
+
+/// Returns the version lists of a package, and its overview.
+pub(crate) async fn package_lists<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<PackageIndices, Failure> {
     let releases = releases::list(ctx, package).await?;
-    Ok(package_indices(ctx, package, releases).await?.lists)
+    package_indices(ctx, package, releases).await
 }
 
 /// Returns the indices that follow from these releases, all those of the package.
@@ -105,12 +151,26 @@ pub(crate) async fn package_indices<P: Host>(
         Package::Provider(_) | Package::Module(_) => {
             let mut statuses = status::document(ctx, package).await?;
             status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
-            Ok(PackageIndices {
-                revoked: index::revoked_versions(package, &releases, &statuses),
-                lists: index::lists(package, releases, &statuses),
-            })
+            let documented = documented(ctx, package).await?;
+            Ok(PackageIndices::of(
+                package,
+                releases,
+                &statuses,
+                &documented,
+            ))
         }
     }
+}
+
+/// Returns the versions of a package that have documentation. Documentation may be stored before its release.
+async fn documented<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<BTreeSet<Version>, Failure> {
+    let prefix = FactKey::documentation_of(package);
+    let listed = documents::list(ctx, &prefix).await?;
+    let versions = listed.iter().filter_map(|fact| fact.name.parse().ok());
+    Ok(sort::set(versions))
 }
 
 /// Returns the indices of a mirrored provider, under the pull rules of this deployment.
@@ -128,18 +188,25 @@ async fn mirrored_indices<P: Host>(
     let seen = seen.as_ref().map(|(document, _)| document);
     let listed = policy.listed(address, stored, seen);
     let metadata = policy.metadata(seen, listed.is_empty());
-    let mut indices = if listed.is_empty() && metadata.is_some() {
+    let package = Package::Mirrored(address.clone());
+    let mut indices = if listed.is_empty() {
+        let mut lists = match &metadata {
+            Some(_) => index::empty_versions(address),
+            None => Vec::new(),
+        };
+        let overview = Overview::default();
+        if !lists.is_empty() {
+            lists.push(overview.index(&package));
+        }
         PackageIndices {
-            lists: index::empty_versions(address),
+            lists,
             revoked: Vec::new(),
+            overview,
         }
     } else {
-        let package = Package::Mirrored(address.clone());
         let statuses = status::document(ctx, &package).await?;
-        PackageIndices {
-            revoked: index::revoked_versions(&package, &listed, &statuses),
-            lists: index::lists(&package, listed, &statuses),
-        }
+        let documented = documented(ctx, &package).await?;
+        PackageIndices::of(&package, listed, &statuses, &documented)
     };
     for (_, list) in &mut indices.lists {
         list.metadata.pull.clone_from(&metadata);
@@ -171,7 +238,24 @@ pub(crate) async fn version_indices_with<P: Host>(
             status.apply_key_revocation(other, &mut statuses);
         }
     }
-    Ok(index::of_version(release, &others, &statuses))
+    let mut indices = index::of_version(release, &others, &statuses);
+    indices.push(match &status.documented {
+        Some(documented) if !documented.contains(release.version()) => {
+            About::of(release, None).index(release)
+        }
+        _ => about(ctx, release).await?,
+    });
+    Ok(indices)
+}
+
+/// Returns the index that describes one version, whatever its status.
+pub(crate) async fn about<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<(IndexKey, IndexDocument), Failure> {
+    let found = documentation::head(ctx, &release.package(), release.version()).await?;
+    let documentation = found.map(|(document, head)| AboutDocumentation::of(document, head));
+    Ok(About::of(release, documentation).index(release))
 }
 
 /// Returns another release for each content of a revoked release that other releases share: the lowest
@@ -285,6 +369,7 @@ pub(crate) async fn package_status<P: Host>(
         statuses,
         key_statuses,
         listed,
+        documented: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The task that writes the index that a reader has missed, after its response. `index_refresh` writes the
 //! indices of a change.
 
+use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::read::IndexForm;
@@ -10,6 +11,7 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
+use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::index_writer::Coalesced;
 use crate::services::oci::pushed_index_refresh;
@@ -23,10 +25,15 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         | IndexKey::MirrorVersions(package)
         | IndexKey::Overview(package)
         | IndexKey::Tags(package) => version_lists(ctx, package).await,
-        IndexKey::Version(package, version)
-        | IndexKey::About(package, version)
-        | IndexKey::Tag(package, version) => match releases::find(ctx, package, version).await? {
-            Some(release) => version_indices(ctx, key, &release).await,
+        IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+            match releases::find(ctx, package, version).await? {
+                Some(release) => version_indices(ctx, key, &release).await,
+                None => Ok(()),
+            }
+        }
+        // The other indices of the version need not be missing.
+        IndexKey::About(package, version) => match releases::find(ctx, package, version).await? {
+            Some(release) => index_refresh::refresh_about(ctx, &release).await,
             None => Ok(()),
         },
         IndexKey::Content(package, digest) => {
@@ -37,8 +44,13 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         }
         IndexKey::Pushed(index) => pushed_index_refresh::refresh(ctx, index).await,
         IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
-        // The repair writes them.
-        IndexKey::Catalog(_) | IndexKey::Symbols(_) | IndexKey::MergedCatalog(_) => Ok(()),
+        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
+            let (unchanged, rounds) = (CardChange::Unchanged, limits::CATALOG_ROUNDS);
+            shards::refresh(ctx, owner, unchanged, rounds)
+                .await
+                .map(drop)
+        }
+        IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await,
     }
 }
 
@@ -79,5 +91,5 @@ async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Resu
     if releases::change_revision(ctx, package).await? == before {
         return Ok(());
     }
-    index_refresh::refresh_lists(ctx, package).await
+    index_refresh::relist(ctx, package).await
 }

@@ -1,10 +1,12 @@
 //! Refreshes the indices of published packages after a change: of a version, of the lists of a package, of the
 //! releases that a key signed. `index_writer` has the loop that writes them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
+use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
@@ -14,27 +16,106 @@ use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
+use crate::services::catalog::{cards, shards};
 use crate::services::expected_indices::Indexed;
 use crate::services::index_writer::Coalesced;
 use crate::services::{auth, expected_indices, index_writer, releases};
 
-/// Writes the version lists, and again as long as other requests commit in the meantime. [`terrace_core::index`]
-/// explains why this ends with the newest lists.
+/// Writes the version lists and the card of a package after a commit, and then the catalogue of its owner. The catalogue
+/// is written even if the card is unchanged: an earlier attempt may have been interrupted after it wrote the card.
+///
+/// # Errors
+/// As [`refresh_lists`]. The catalogue causes none.
+pub(crate) async fn publish_lists<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    let change = refresh_lists(ctx, package).await?;
+    shards::publish(ctx, Owner::of(package), change).await;
+    Ok(())
+}
+
+/// Writes the version lists and the card of a package, and the catalogue of its owner if the card has changed.
+///
+/// # Errors
+/// As [`refresh_lists`]. The catalogue causes none.
+pub(crate) async fn relist<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    let change = refresh_lists(ctx, package).await?;
+    if change != CardChange::Unchanged {
+        shards::publish(ctx, Owner::of(package), change).await;
+    }
+    Ok(())
+}
+
+/// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime.
+/// [`terrace_core::index`] explains why this ends with the newest ones.
 ///
 /// # Errors
 /// If a list may not be the newest one. A retry of the same request fixes that.
 pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<(), Failure> {
+) -> Result<CardChange, Failure> {
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
+    let change = Cell::new(CardChange::Unchanged);
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let lists = expected_indices::version_lists(ctx, package).await?;
-            Ok(index_writer::write(ctx, &lists, &shared).await?)
+            let lists = expected_indices::package_lists(ctx, package).await?;
+            index_writer::write(ctx, &lists.lists, &shared).await?;
+            let written = cards::write(ctx, package, &lists.overview).await?;
+            change.set(change.get().and(written));
+            Ok(())
         })
     };
-    catch_up(ctx, package, &shared, &write).await
+    catch_up(ctx, package, &shared, &write).await?;
+    Ok(change.get())
+}
+
+/// Writes the card of a package whose lists are correct.
+///
+/// # Errors
+/// As [`refresh_lists`].
+pub(crate) async fn refresh_card<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<CardChange, Failure> {
+    let change = Cell::new(CardChange::Unchanged);
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let lists = expected_indices::package_lists(ctx, package).await?;
+            let written = cards::write(ctx, package, &lists.overview).await?;
+            change.set(change.get().and(written));
+            Ok(())
+        })
+    };
+    let marker = FactKey::Change(package.clone());
+    match index_writer::until_current(ctx, &marker, &write).await? {
+        true => Ok(change.get()),
+        false => Err(Failure::Outrun(package.clone())),
+    }
+}
+
+/// Writes the index that describes a version, and none of its other indices.
+///
+/// # Errors
+/// As [`refresh_lists`].
+pub(crate) async fn refresh_about<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<(), Failure> {
+    let package = release.package();
+    let key = IndexKey::About(package.clone(), release.version().clone());
+    let shared = Coalesced::new(key);
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let about = expected_indices::about(ctx, release).await?;
+            Ok(index_writer::write(ctx, &vec![about], &shared).await?)
+        })
+    };
+    catch_up(ctx, &package, &shared, &write).await
 }
 
 /// Writes the indices of a version: its release may gain platforms, and its status may change.
@@ -123,8 +204,12 @@ pub(crate) async fn refresh_signed_by<P: Host>(
         }
         refresh_version(ctx, &release).await?;
     }
+    let mut change = CardChange::Unchanged;
     for package in &packages {
-        refresh_lists(ctx, package).await?;
+        change = change.and(refresh_lists(ctx, package).await?);
+    }
+    if !packages.is_empty() {
+        shards::publish(ctx, Owner::of_namespace(namespace.as_str()), change).await;
     }
     Ok(last.filter(|_| is_truncated))
 }

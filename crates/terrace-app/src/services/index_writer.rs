@@ -56,9 +56,20 @@ pub(crate) async fn coalesced<'w, P: Host>(
     shared: Option<&Coalesced>,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
+    coalesced_within(ctx, fact, shared, limits::REFRESH_ROUNDS, write).await
+}
+
+/// Does the same as [`coalesced`], in fewer rounds.
+pub(crate) async fn coalesced_within<'w, P: Host>(
+    ctx: &Context<'_, P>,
+    fact: &FactKey,
+    shared: Option<&Coalesced>,
+    rounds: u32,
+    write: &dyn Fn() -> Boxed<'w>,
+) -> Result<bool, Failure> {
     let facts = ctx.host.facts();
     let mut has_waited = false;
-    for _ in 0..limits::REFRESH_ROUNDS {
+    for _ in 0..rounds {
         let before = facts.revision(fact).await?;
         if has_waited && is_written(ctx, shared, before.as_ref()).await? {
             return Ok(true);

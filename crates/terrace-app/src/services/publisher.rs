@@ -224,7 +224,7 @@ async fn execute_step<P: Host>(
             index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
         }
         PublishStep::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
-        PublishStep::IndexLists(package) => index_refresh::refresh_lists(ctx, package).await?,
+        PublishStep::IndexLists(package) => index_refresh::publish_lists(ctx, package).await?,
     }
     Ok(Executed::All)
 }

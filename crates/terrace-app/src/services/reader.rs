@@ -1,14 +1,18 @@
 //! Answers the reads that no index answers, from the facts.
 
 use terrace_core::http::reply::{Body, Reply};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
 use terrace_core::read::{FinishError, Lookup, StoredIndex, StoredIndices};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::release::Release;
 
 use crate::context::{Context, Task};
 use crate::driver::MissReason;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
+use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::oci::pushed_contents;
 use crate::services::pull::puller;
@@ -107,14 +111,12 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
                 (expected, Ok(_)) => expected.map(|(_, document)| document),
             }
         }
-        IndexKey::Version(package, version)
-        | IndexKey::About(package, version)
-        | IndexKey::Tag(package, version) => {
-            let release = match releases::find(ctx, package, version).await? {
-                Some(release) => Some(release),
-                None => puller::fetch(ctx, package, version).await?,
-            };
-            match release {
+        IndexKey::About(package, version) => match find_or_fetch(ctx, package, version).await? {
+            Some(release) => Some(expected_indices::about(ctx, &release).await?.1),
+            None => None,
+        },
+        IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+            match find_or_fetch(ctx, package, version).await? {
                 Some(release) => pick(key, expected_indices::version_indices(ctx, &release).await?),
                 None => None,
             }
@@ -123,16 +125,29 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
             expected_indices::content(ctx, package, *digest).await?
         }
         IndexKey::Pushed(index) => pushed_contents::index(ctx, index).await?,
-        // No route leads to these indices.
-        IndexKey::Revocations
-        | IndexKey::Catalog(_)
-        | IndexKey::Symbols(_)
-        | IndexKey::MergedCatalog(_) => None,
+        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
+            pick(key, shards::expected(ctx, owner).await?)
+        }
+        IndexKey::MergedCatalog(_) => pick(key, merged::expected(ctx).await?),
+        // No route leads to this index.
+        IndexKey::Revocations => None,
     };
     Ok(MadeIndex {
         document,
         is_worth_writing: true,
     })
+}
+
+/// Returns the release of a version, fetched from its origin if it is not stored.
+async fn find_or_fetch<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    match releases::find(ctx, package, version).await? {
+        Some(release) => Ok(Some(release)),
+        None => puller::fetch(ctx, package, version).await,
+    }
 }
 
 impl MadeIndex {

@@ -2,6 +2,7 @@
 
 pub(crate) mod abandoned_documentation;
 pub(crate) mod abandoned_uploads;
+pub(crate) mod catalog_walk;
 pub(crate) mod comparison;
 pub(crate) mod fact_walk;
 pub(crate) mod index_walk;

@@ -120,6 +120,16 @@ impl Card {
         Some(Self { line, symbols })
     }
 
+    /// Returns whether a listed line is that of this overview, apart from the texts of the documentation.
+    pub fn is_line_of(line: &CatalogLine, package: &Package, overview: &Overview) -> bool {
+        let Some(mut expected) = Self::of(package, overview, None) else {
+            return false;
+        };
+        expected.line.description.clone_from(&line.description);
+        expected.line.inputs.clone_from(&line.inputs);
+        expected.line == *line
+    }
+
     /// Parses a stored card; `None` for any other bytes.
     pub fn from_document(bytes: &[u8]) -> Option<Self> {
         let CardDocument { line, symbols } = serde_json::from_slice(bytes).ok()?;

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::model::owner::Owner;
 use crate::model::package::Package;
-use crate::storage::key::{DOCUMENTATION, ORIGINS, RELEASES, STAGED};
+use crate::storage::key::{CARDS, DOCUMENTATION, ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -17,6 +18,10 @@ pub enum Section {
     Releases,
     /// The lists of pulled providers without a stored version.
     Origins,
+    /// The catalogue of each owner.
+    Catalogs,
+    /// The catalogue of all owners.
+    MergedCatalog,
     /// Every pushed manifest.
     Manifests,
     /// Every tag, and the list of tags of each repository.
@@ -107,9 +112,11 @@ const INCOMPLETE: &str = " incomplete";
 const SEPARATOR: char = ' ';
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Releases,
         Self::Origins,
+        Self::Catalogs,
+        Self::MergedCatalog,
         Self::Manifests,
         Self::Tags,
         Self::Links,
@@ -124,6 +131,8 @@ impl Section {
         match self {
             Self::Releases => RELEASES,
             Self::Origins => ORIGINS,
+            Self::Catalogs => CARDS,
+            Self::MergedCatalog => "merged-catalog",
             Self::Manifests => "oci/manifests/",
             Self::Tags => "oci/tags/",
             Self::Links => "oci/links/",
@@ -176,6 +185,11 @@ impl Position {
         }
         let (package, version) = self.after.rsplit_once('/')?;
         Some((Package::parse_key(package)?, version))
+    }
+
+    /// Returns the position after all cards of the owner of a package: `0` is the character after the slash.
+    pub fn past_owner_of(package: &Package) -> Self {
+        Self::after(Section::Catalogs, format!("{}0", Owner::of(package)))
     }
 }
 
@@ -337,6 +351,8 @@ mod tests {
                 None,
             ),
             position(Section::Origins, "a.example.com/acme/widget", None),
+            Position::past_owner_of(&Package::Provider("acme/widget".parse().unwrap())),
+            Position::start(Section::MergedCatalog),
             position(Section::Manifests, "team/app:sha256:00", None),
             position(Section::Tags, "team/app:", None),
             position(Section::Links, "", None),

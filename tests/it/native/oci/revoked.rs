@@ -139,6 +139,7 @@ fn an_old_index_of_a_revoked_blob_is_rewritten_by_a_full_repair() {
     set_module_state(&registry, "1.0.0", "revoked");
     memory.restore_index(&key, open);
     registry.get(&blob).expect(307);
+    registry.merge_catalog();
     let rewritten = reindex_with(&registry, json!({ "full": true })).rewritten;
     assert_eq!(rewritten, ["releases/modules/acme/vpc/aws/1.0.0"]);
     registry.get(&blob).expect(410);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use terrace_core::limits::{PULL_ABSENCE_SECONDS, PULL_CHECK_SECONDS, PULL_STALE_SECONDS};
 
 use super::{Pulling, amd64, another};
-use crate::support::faults::{Failure, When};
+use crate::support::faults::{Failure, When, is_of_catalog};
 use crate::support::fixtures::sha256;
 use crate::support::registry::Sent;
 use crate::support::{MirrorFixture, ProviderFixture, Response};
@@ -260,13 +260,17 @@ fn the_lists_of_pulled_providers_are_repaired_without_a_stored_release() {
     assert!(!whole.is_empty());
     pulling.memory.lose_indices();
     let asked = pulling.asked("");
+    // The repair also lists the provider in the catalogue.
+    let lists = || {
+        let mut repaired = pulling.memory.documents();
+        repaired.retain(|key, _| key != "revocations" && !is_of_catalog(&format!("KV put {key}")));
+        repaired
+    };
     pulling.registry.run_repair_step();
-    let mut repaired = pulling.memory.documents();
-    repaired.remove("revocations");
-    assert_eq!(repaired, whole);
+    assert_eq!(lists(), whole);
     assert_eq!(pulling.asked(""), asked, "no origin received a request");
+    let catalog = &pulling.memory.indices()["merged-catalog/1"];
+    assert!(catalog.contains(&fixture.address()), "{catalog}");
     pulling.registry.run_repair_step();
-    repaired = pulling.memory.documents();
-    repaired.remove("revocations");
-    assert_eq!(repaired, whole);
+    assert_eq!(lists(), whole);
 }

@@ -100,14 +100,19 @@ fn a_pull_costs_a_few_writes() {
         })
     };
     pulling.versions(&fixture);
-    assert_eq!(spent(), [2, 3, 2, 2], "the first list, and the format");
+    assert_eq!(spent(), [2, 3, 4, 3], "the first list, and the format");
     pulling.advance(PULL_CHECK_SECONDS);
     pulling.versions(&fixture);
-    assert_eq!(spent(), [2, 2, 1, 2], "a refreshed list");
+    // The provider gets its card, and the catalogue its line.
+    assert_eq!(spent(), [2, 7, 4, 5], "a refreshed list");
+    pulling.advance(PULL_CHECK_SECONDS);
+    pulling.versions(&fixture);
+    assert_eq!(spent(), [2, 2, 2, 3], "a list without a new version");
     let url = pulling.url(&fixture);
-    assert_eq!(spent(), [4, 5, 1, 1], "a version");
+    assert_eq!(spent(), [4, 5, 1, 2], "a version");
     pulling.registry.get(&url).expect(200);
-    assert_eq!(spent(), [5, 5, 3, 7], "the first zip");
+    // The card now has the time of the version.
+    assert_eq!(spent(), [5, 10, 6, 11], "the first zip");
 }
 
 #[test]

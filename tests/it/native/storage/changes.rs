@@ -8,7 +8,7 @@ use terrace_app::host::Clock as _;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;
-use crate::support::faults::Break;
+use crate::support::faults::{Break, is_of_catalog};
 use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -131,7 +131,7 @@ impl Whole {
             new,
             status,
             objects: objects(&after),
-            indices: after.indices(),
+            indices: merged(scene, &after),
             operations,
         }
     }
@@ -160,6 +160,12 @@ impl Whole {
                     "{what}: the facts are used instead"
                 );
             }
+            Break::Before | Break::After if is_of_catalog(&self.operations[at]) => {
+                assert_eq!(status, Some(self.status), "{what}: it is written later");
+            }
+            Break::Outage if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
+                assert_eq!(status, Some(self.status), "{what}");
+            }
             Break::Busy if is("R2 delete garbage/") || is("R2 delete docs/") => {
                 assert_eq!(status, Some(self.status), "{what}: this is retried");
             }
@@ -171,6 +177,12 @@ impl Whole {
         }
         self.assert_consistent(scene, &memory, &what);
         self.assert_retry_completes(scene, &memory, &what);
+    }
+
+    /// Returns whether the audit log is written before the operation `at`, and so the response sent.
+    fn is_answered(&self, at: usize) -> bool {
+        let later = &self.operations[at..];
+        !later.iter().any(|it| it.starts_with("R2 put audit/"))
     }
 
     /// Asserts that each read returns its old or its new response, and that without indices all reads agree
@@ -197,8 +209,9 @@ impl Whole {
         assert_eq!(scene.seen(memory), self.new, "{what}");
         if !scene.is_new {
             assert!(objects(memory) == self.objects, "{what}: other objects");
+            let indices = merged(scene, memory);
             for (key, text) in &self.indices {
-                assert_eq!(memory.indices().get(key), Some(text), "{what}: {key}");
+                assert_eq!(indices.get(key), Some(text), "{what}: {key}");
             }
         }
         let entries = chain::entries(memory);
@@ -208,12 +221,19 @@ impl Whole {
     }
 }
 
-/// Returns the stored objects, without the log, without the markers of waiting writers, and without leftover
-/// staged uploads.
+/// Returns the indices after the catalogue of all owners was rebuilt.
+fn merged(scene: &Scene, memory: &Memory) -> BTreeMap<String, String> {
+    let copy = memory.copy();
+    scene.registry(&copy).merge_catalog();
+    copy.indices()
+}
+
+/// Returns the stored objects, without the log, the markers of waiting writers, leases and leftover staged
+/// uploads.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     let mut objects = memory.objects_but_for_markers();
     let is_aside = |key: &str| {
-        ["written/", "incoming/"]
+        ["written/", "incoming/", "leases/"]
             .iter()
             .any(|it| key.starts_with(it))
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use terrace_app::host::Clock as _;
 use terrace_core::maintenance::audit::AuditChain;
 use terrace_core::storage::key::{ARCHIVES, BLOBS, NOT_EXPORTED};
 
@@ -328,6 +329,7 @@ fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
         .expect(200);
     revoke(&from, &id).expect(200);
     copy(&from, &to);
+    there.set_time(here.now());
     there.advance(60);
     let again = Registry::in_memory(&there, &[]);
     again

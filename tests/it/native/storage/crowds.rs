@@ -11,19 +11,26 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
+use terrace_core::index::about::About;
+use terrace_core::index::card::Card;
+use terrace_core::index::catalog::{CatalogLine, catalog};
+use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::StatusDocument;
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
-use terrace_core::storage::key::FactKey;
+use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use crate::support::chain;
+use crate::support::faults::is_of_catalog;
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::ARRIVAL_MS;
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent, TOKEN};
+use crate::support::reindexed::reindex;
 use crate::support::released::Released;
 use crate::support::schedule::{Actor, Schedule};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
@@ -310,12 +317,38 @@ impl Crowd {
     /// Asserts that KV contains exactly the indices that follow from the facts.
     fn assert_indexed(&self) {
         let (made, may_be) = indices_of_facts(&self.memory);
-        let stored = self.memory.documents();
-        for (key, document) in &made {
-            assert_eq!(stored.get(key), Some(document), "{key}");
+        // A broken task after a response leaves the catalogue to the repair.
+        let is_left = |key: &str| self.frailty > 0 && is_of_catalog(&format!("KV put {key}"));
+        let assert_stored = |is_left: &dyn Fn(&str) -> bool| {
+            let stored = self.memory.documents();
+            for (key, document) in made.iter().filter(|(key, _)| !is_left(key)) {
+                assert_eq!(stored.get(key), Some(document), "{key}");
+            }
+            for (key, document) in &stored {
+                // The repair also writes the list of revoked tokens.
+                let is_other = key.starts_with("merged-catalog/") || key == "revocations";
+                let is_made = made.contains_key(key) || may_be(key) || is_other;
+                assert!(is_made, "{key}: {document:?}");
+            }
+        };
+        assert_stored(&is_left);
+        if self.frailty > 0 {
+            self.settle();
+            reindex(&self.registry(0));
+            assert_stored(&|_| false);
         }
-        for (key, document) in &stored {
-            assert!(made.contains_key(key) || may_be(key), "{key}: {document:?}");
+        self.assert_merged();
+    }
+
+    /// Asserts that the catalogue of all owners becomes complete, a minute after the last change at the latest.
+    fn assert_merged(&self) {
+        self.registry(0).merge_catalog();
+        let (made, _) = indices_of_facts(&self.memory);
+        let merged = &self.memory.index("merged-catalog/1").text;
+        let catalogs = made.iter().filter(|(key, _)| key.starts_with("catalog/"));
+        let lines = catalogs.flat_map(|(_, document)| document.text.lines());
+        for line in lines {
+            assert!(merged.contains(line), "{line}: {merged}");
         }
     }
 }
@@ -371,6 +404,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         let others = others.filter(|it| it.version() != release.version());
         let others: Vec<Release> = others.cloned().collect();
         indices.extend(index::of_version(release, &others, &statuses(&package)));
+        indices.push(About::of(release, None).index(release));
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }
@@ -379,9 +413,26 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
             None => lists.push((package, vec![listed])),
         }
     }
+    let mut cards: BTreeMap<String, (Owner, Vec<CatalogLine>)> = BTreeMap::new();
     for (package, releases) in lists {
         let statuses = statuses(&package);
+        let overview = Overview::of(&releases, &statuses, &BTreeSet::new());
+        indices.push(overview.index(&package));
         indices.extend(index::lists(&package, releases, &statuses));
+        let card = Card::of(&package, &overview, None).unwrap();
+        let key = FactKey::Card(package.clone()).to_string();
+        let stored = objects
+            .get(&key)
+            .and_then(|bytes| Card::from_document(bytes));
+        assert_eq!(stored.as_ref(), Some(&card));
+        let owner = Owner::of(&package);
+        let (_, lines) = cards
+            .entry(owner.to_string())
+            .or_insert((owner, Vec::new()));
+        lines.push(card.line);
+    }
+    for (owner, lines) in cards.into_values() {
+        indices.push((IndexKey::Catalog(owner), catalog(&lines)));
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));

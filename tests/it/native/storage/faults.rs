@@ -11,7 +11,7 @@ use terrace_app::host::Clock as _;
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::chain;
-use crate::support::faults::{Break, Failure, Operations, When};
+use crate::support::faults::{Break, Failure, Operations, When, is_of_catalog};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent};
@@ -85,6 +85,8 @@ impl Publish {
         let status = released.publish(&published).now_or_never();
         assert_eq!(status, Some(201));
         let operations = after.operations();
+        published.merge_catalog();
+        after.set_time(memory.now());
         let indices = after.documents();
         let mut paths = released.lists();
         paths.extend(released.everything(&published));
@@ -183,7 +185,10 @@ impl Publish {
         assert!(matches!(status, Some(200 | 201)), "{what}: {status:?}");
         assert!(objects(memory) == self.objects, "{what}: other objects");
         self.assert_audited(memory, what);
+        self.registry(memory).merge_catalog();
         let indices = memory.documents();
+        let merged = "merged-catalog/1";
+        assert!(indices.contains_key(merged), "{what}: {merged} is missing");
         for (key, document) in &indices {
             assert_eq!(Some(document), self.indices.get(key), "{what}: {key}");
         }
@@ -207,6 +212,12 @@ impl Publish {
             entries.iter().any(|it| it.what == told),
             "{what}: {entries:?}"
         );
+    }
+
+    /// Returns whether the audit log is written before the operation `at`, and so the response sent.
+    fn is_answered(&self, at: usize) -> bool {
+        let later = &self.operations[at..];
+        !later.iter().any(|it| it.starts_with("R2 put audit/"))
     }
 
     fn is_upload(&self, at: usize) -> bool {
@@ -233,6 +244,13 @@ impl Publish {
             {
                 assert_eq!(status, Some(201), "{what}: the facts are used instead");
             }
+            Break::Before | Break::After if is_of_catalog(&self.operations[at]) => {
+                assert_eq!(status, Some(201), "{what}: it is written later");
+            }
+            // The last part of a publish happens after its response.
+            Break::Outage if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
+                assert_eq!(status, Some(201), "{what}");
+            }
             _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
         }
         // These reads go to a copy, so they repair nothing.
@@ -241,11 +259,12 @@ impl Publish {
     }
 }
 
-/// Returns the stored objects, without the markers of waiting writers, and without the log, which may contain
-/// a retried publish twice.
+/// Returns the stored objects, without the markers of waiting writers, leases, and the log, which may contain a
+/// retried publish twice.
 fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
     let mut objects = memory.objects_but_for_markers();
-    objects.retain(|key, _| !key.starts_with("written/") && !chain::is_log(key));
+    let is_aside = |key: &str| ["written/", "leases/"].iter().any(|it| key.starts_with(it));
+    objects.retain(|key, _| !is_aside(key) && !chain::is_log(key));
     objects
 }
 
@@ -417,7 +436,10 @@ fn a_lost_or_corrupt_index_is_rebuilt_by_the_next_read() {
         let path = format!("{}/1.0.0/download/linux/{arch}", fixture.path());
         registry.get(&path).expect(200);
     }
-    assert_eq!(memory.indices(), whole);
+    // No read has needed the catalogue.
+    let mut read = whole;
+    read.retain(|key, _| !is_of_catalog(&format!("KV put {key}")));
+    assert_eq!(memory.indices(), read);
     assert!(
         memory.log().iter().any(|line| line.contains("is corrupt")),
         "{:?}",

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
+use crate::support::documented::{document_module, document_provider};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
@@ -32,8 +33,10 @@ fn registry() -> Memory {
     let path = "/admin/v1/namespaces/acme/keys";
     let key = fs::read(key).unwrap();
     registry.admin("PUT", path, Some(&key)).expect(200);
+    document_module(&memory, "acme/vpc/aws", "1.0.0");
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     ModuleFixture::of("acme", "1.1.0").publish(&registry);
+    document_provider(&memory, "registry.example.com/acme/widget", "1.0.0");
     let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "widget", "1.0.0")).unsigned();
     mirrored.clone().only("amd64").publish(&registry);
     mirrored.publish(&registry);
@@ -73,6 +76,7 @@ fn registry() -> Memory {
         documentation.upload(&registry, &path);
         documentation.put(&registry, &path);
     }
+    registry.merge_catalog();
     memory
 }
 

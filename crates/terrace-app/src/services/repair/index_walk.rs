@@ -10,10 +10,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::oci::{pushed_contents, pushed_index_refresh};
-use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, PackageIndices, RepairStep, StepFlow,
 };
+use crate::services::repair::{catalog_walk, step};
 use crate::services::{expected_indices, index_backfill, releases};
 
 /// How many indices of a package are removed before the package is examined again: each takes two operations.
@@ -176,6 +176,9 @@ async fn repair_alone<P: Host>(
     }
     let removed = match key {
         IndexKey::Pushed(index) => remove_stale_pushed(ctx, step, index).await,
+        IndexKey::Catalog(_) | IndexKey::Symbols(_) | IndexKey::MergedCatalog(_) => {
+            catalog_walk::remove_stale(ctx, step, key).await
+        }
         _ => Ok(Vec::new()),
     };
     step.report.looked_at += 1;

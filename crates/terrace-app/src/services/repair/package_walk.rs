@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::host::{Facts as _, Host, ListedFact};
 use crate::services::expected_indices::{Indexed, PackageIndices, PackageStatus};
 use crate::services::repair::comparison::{self, Compared};
-use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
+use crate::services::repair::{catalog_walk, step};
 use crate::services::{expected_indices, index_refresh, releases};
 
 /// The page size of a listing of one package. The next step lists the rest of a page again.
@@ -34,7 +34,7 @@ const VERSIONS_PER_LISTING: u32 = 200;
 const NAMES_PER_LISTING: (u32, u32) = (50, 1_000);
 
 /// How many keys a bulk read must have room for to compare another package: its lists, and a revoked version.
-const KEYS_OF_A_PACKAGE: usize = 5;
+const KEYS_OF_A_PACKAGE: usize = 6;
 
 /// How many bytes of expected lists are compared at once. A bulk read of KV returns 25 MB at most
 /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#multiple-key-requests-with-get>).
@@ -218,7 +218,10 @@ async fn check_packages<P: Host>(
                 Needed::Lists => {
                     write_lists(ctx, step, &package, candidate.expected.as_ref()).await
                 }
-                _ => Ok(false),
+                _ => match &candidate.expected {
+                    Some(it) => catalog_walk::repair_card(ctx, step, &package, &it.overview).await,
+                    None => Ok(false),
+                },
             };
             step::note(
                 ctx,
@@ -415,15 +418,13 @@ pub(crate) async fn repair_lists<P: Host>(
     step: &mut RepairStep,
     package: &Package,
 ) -> Result<bool, Failure> {
-    let expected = expected_indices::version_lists(ctx, package);
+    let expected = expected_indices::package_lists(ctx, package);
     let mut expected = comparison::counted(ctx, step, expected).await?;
-    expected.retain(|(_, list)| is_stored(list));
-    if comparison::all_same(ctx, step, &expected).await {
-        return Ok(false);
+    expected.lists.retain(|(_, list)| is_stored(list));
+    if comparison::all_same(ctx, step, &expected.lists).await {
+        return catalog_walk::repair_card(ctx, step, package, &expected.overview).await;
     }
-    step.count_writes(expected.len());
-    comparison::counted(ctx, step, index_refresh::refresh_lists(ctx, package)).await?;
-    Ok(true)
+    write_lists(ctx, step, package, Some(&expected)).await
 }
 
 async fn write_lists<P: Host>(
@@ -433,7 +434,9 @@ async fn write_lists<P: Host>(
     expected: Option<&PackageIndices>,
 ) -> Result<bool, Failure> {
     step.count_writes(expected.map_or(0, |it| it.lists.len()));
-    comparison::counted(ctx, step, index_refresh::refresh_lists(ctx, package)).await?;
+    let refreshed = index_refresh::refresh_lists(ctx, package);
+    let change = comparison::counted(ctx, step, refreshed).await?;
+    catalog_walk::after_card(ctx, step, package, change).await;
     Ok(true)
 }
 
@@ -492,7 +495,8 @@ async fn package_status<'s, P: Host>(
     let (_, status) = match known {
         Some(known) => step.package_status.insert(known),
         None => {
-            let status = expected_indices::package_status(ctx, package).await?;
+            let mut status = expected_indices::package_status(ctx, package).await?;
+            status.list_documented(ctx, package).await?;
             step.package_status.insert((package.clone(), status))
         }
     };

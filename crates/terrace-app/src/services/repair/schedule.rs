@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::json;
+use crate::services::catalog::merged;
 use crate::services::documents;
 use crate::services::format;
 use crate::services::repair::step::{RepairStep, Scope};
@@ -25,7 +26,12 @@ pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     if ctx.config.repair_operations == 0 {
         return;
     }
-    if let Err(failure) = try_repair_step(ctx).await {
+    let repaired = match try_repair_step(ctx).await {
+        // Changes of the last minute before a rebuild waited for the next one.
+        Ok(()) => merged::if_due(ctx).await,
+        failed => failed,
+    };
+    if let Err(failure) = repaired {
         ctx.report(failure);
     }
 }
@@ -185,12 +191,17 @@ async fn skip_item<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<
         _ => {}
     }
     let section = position.section;
-    if section != Section::Revocations {
+    if !matches!(section, Section::Revocations | Section::MergedCatalog) {
         let facts = ctx.host.facts();
         let after = Some(position.after.as_str()).filter(|after| !after.is_empty());
         let page = facts.list(section.prefix(), after, 1).await?;
         if let Some(fact) = page.facts.into_iter().next() {
-            return Ok(Position::after(section, fact.name));
+            // An item of the catalogues is an owner.
+            let package = FactKey::card_in(&fact.name).filter(|_| section == Section::Catalogs);
+            return Ok(match package {
+                Some(package) => Position::past_owner_of(&package),
+                None => Position::after(section, fact.name),
+            });
         }
     }
     let next = section.next().filter(|next| *next != Section::Indices);

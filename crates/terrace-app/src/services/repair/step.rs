@@ -2,8 +2,10 @@
 
 use terrace_core::api::admin::ReindexAnswer;
 use terrace_core::index::ExpectedIndices;
+use terrace_core::index::catalog::CatalogLine;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, StepCost};
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
@@ -46,6 +48,8 @@ pub(crate) struct RepairStep {
     pub(crate) package_status: Option<(Package, PackageStatus)>,
     /// The package last examined in the walk over indices, with its expected indices.
     pub(crate) package_indices: Option<PackageIndices>,
+    /// The owner whose cards were listed last, with their lines.
+    pub(crate) owner_cards: Option<(Owner, Vec<CatalogLine>)>,
     pub(crate) report: ReindexAnswer,
 }
 
@@ -63,6 +67,7 @@ impl RepairStep {
             is_fresh: true,
             package_status: None,
             package_indices: None,
+            owner_cards: None,
             report: ReindexAnswer::default(),
         }
     }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::repair::step::{RepairStep, Scope, StepFlow};
 use crate::services::repair::{
-    abandoned_documentation, abandoned_uploads, fact_walk, index_walk, package_walk,
+    abandoned_documentation, abandoned_uploads, catalog_walk, fact_walk, index_walk, package_walk,
 };
 
 /// Continues until everything has been examined, or the budget is used up.
@@ -19,6 +19,8 @@ pub(crate) async fn walk<P: Host>(
     loop {
         let going = match step.position.section {
             Section::Revocations => fact_walk::repair_revocations(ctx, step).await?,
+            Section::Catalogs => catalog_walk::repair_catalogs(ctx, step).await?,
+            Section::MergedCatalog => catalog_walk::repair_merged(ctx, step).await?,
             Section::StagedUploads => abandoned_uploads::sweep(ctx, step).await?,
             Section::Documentation => abandoned_documentation::sweep(ctx, step).await?,
             Section::Indices => index_walk::repair_indices(ctx, step).await?,

@@ -1,0 +1,120 @@
+//! The catalogue of one owner.
+
+use terrace_core::index::card::CardChange;
+use terrace_core::index::catalog;
+use terrace_core::limits;
+use terrace_core::model::owner::Owner;
+use terrace_core::storage::key::{FactKey, IndexKey};
+
+use crate::concurrent::Boxed;
+use crate::context::{Context, Task};
+use crate::failure::Failure;
+use crate::host::{Condition, Facts as _, Host, Indices as _, StoreError};
+use crate::services::catalog::cards;
+use crate::services::expected_indices::Indexed;
+use crate::services::index_writer;
+use crate::services::index_writer::Coalesced;
+
+/// Returns the indices that follow from the cards of an owner: none without cards.
+pub(crate) async fn expected<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+) -> Result<Indexed, Failure> {
+    let cards = cards::of_owner(ctx, owner).await?;
+    if cards.lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lines = catalog::catalog(&cards.lines);
+    let mut indices = vec![(IndexKey::Catalog(owner.clone()), lines)];
+    let symbols = cards.symbols(ctx).await?;
+    if !symbols.is_empty() {
+        let symbols = catalog::symbols(&symbols);
+        indices.push((IndexKey::Symbols(owner.clone()), symbols));
+    }
+    Ok(indices)
+}
+
+/// Writes the catalogue of an owner after a card has changed, or may have. It never fails its request, and waits for other
+/// writers only for some seconds; the rest happens after the response.
+pub(crate) async fn publish<P: Host>(ctx: &Context<'_, P>, owner: Owner, change: CardChange) {
+    let written = match mark_at_once(ctx, &owner).await {
+        Ok(true) => refresh(ctx, &owner, change, limits::CATALOG_ROUNDS).await,
+        marked => marked,
+    };
+    let is_done = written.unwrap_or_else(|failure| {
+        ctx.report(failure);
+        false
+    });
+    if !is_done {
+        ctx.defer(Task::RefreshCatalog(owner, change));
+    }
+    ctx.defer(Task::MergeCatalog);
+}
+
+/// Writes the catalogue of an owner, after the response.
+pub(crate) async fn publish_later<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+    change: CardChange,
+) -> Result<(), Failure> {
+    let marker = FactKey::OwnerChange(owner.clone());
+    index_writer::rewrite_change_marker(ctx, &marker).await?;
+    if !refresh(ctx, owner, change, limits::REFRESH_ROUNDS).await? {
+        ctx.host
+            .log(&format!("contention: the catalogue of {owner}"));
+    }
+    Ok(())
+}
+
+/// Changes the marker of an owner's cards. Returns `false` if another request has just done so: then this one would have
+/// to wait.
+async fn mark_at_once<P: Host>(ctx: &Context<'_, P>, owner: &Owner) -> Result<bool, Failure> {
+    let key = FactKey::OwnerChange(owner.clone());
+    let marker = ctx.change_marker();
+    let written = ctx.host.facts().put(&key, &marker, &[], Condition::Any);
+    match written.await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Busy(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the catalogue of an owner until it is current. Returns `false` if `rounds` do not suffice.
+pub(crate) async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+    change: CardChange,
+    rounds: u32,
+) -> Result<bool, Failure> {
+    let shared = Coalesced::new(IndexKey::Catalog(owner.clone()));
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let indices = expected(ctx, owner).await?;
+            index_writer::write(ctx, &indices, &shared).await?;
+            if change == CardChange::Lessened {
+                remove_others(ctx, owner, &indices).await?;
+            }
+            Ok(())
+        })
+    };
+    let marker = FactKey::OwnerChange(owner.clone());
+    index_writer::coalesced_within(ctx, &marker, Some(&shared), rounds, &write).await
+}
+
+/// Removes the indices of an owner that do not follow from the cards any more.
+async fn remove_others<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+    indices: &Indexed,
+) -> Result<(), StoreError> {
+    let keys = [
+        IndexKey::Catalog(owner.clone()),
+        IndexKey::Symbols(owner.clone()),
+    ];
+    for key in keys {
+        if !indices.iter().any(|(expected, _)| *expected == key) {
+            ctx.host.indices().delete(&key).await?;
+        }
+    }
+    Ok(())
+}

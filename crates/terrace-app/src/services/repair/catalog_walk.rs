@@ -1,0 +1,196 @@
+//! Checks the cards of packages, and the catalogues that are built from them.
+
+use terrace_core::index::card::{Card, CardChange};
+use terrace_core::index::overview::Overview;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::Position;
+use terrace_core::model::owner::Owner;
+use terrace_core::model::package::Package;
+use terrace_core::storage::key::{CARDS, FactKey, IndexKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Facts as _, Host, Indices as _};
+use crate::services::catalog::{cards, merged, shards};
+use crate::services::index_refresh;
+use crate::services::repair::comparison::{all_same, counted};
+use crate::services::repair::step;
+use crate::services::repair::step::{MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
+
+/// Checks the card of a package whose lists are correct. The catalogue of the owner is checked later in the walk, unless
+/// the walk visits only this package. The texts that follow from the documentation are checked by a full walk only.
+pub(crate) async fn repair_card<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    package: &Package,
+    overview: &Overview,
+) -> Result<bool, Failure> {
+    let began = ctx.operations();
+    let is_current = match step.is_full || step.only.is_some() {
+        true => cards::is_current(ctx, package, overview).await,
+        false => is_listed(ctx, step, package, overview).await,
+    };
+    let change = match is_current {
+        Ok(false) => index_refresh::refresh_card(ctx, package).await,
+        Ok(true) => Ok(CardChange::Unchanged),
+        Err(failure) => Err(failure),
+    };
+    if let Ok(change) = change {
+        after_card(ctx, step, package, change).await;
+    }
+    step.spend((ctx.operations() - began) as usize);
+    Ok(change? != CardChange::Unchanged)
+}
+
+/// Returns whether the card of a package is listed with the line of this overview. One listing serves all packages of an
+/// owner.
+async fn is_listed<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    package: &Package,
+    overview: &Overview,
+) -> Result<bool, Failure> {
+    let owner = Owner::of(package);
+    let known = step.owner_cards.take().filter(|(of, _)| *of == owner);
+    let (_, lines) = match known {
+        Some(known) => step.owner_cards.insert(known),
+        None => {
+            let listed = cards::of_owner(ctx, &owner).await?.lines;
+            step.owner_cards.insert((owner, listed))
+        }
+    };
+    let line = lines.iter().find(|line| line.package == *package);
+    Ok(match line {
+        Some(line) => Card::is_line_of(line, package, overview),
+        None => overview.versions.is_empty(),
+    })
+}
+
+/// Writes the catalogue of an owner whose card was repaired, if the walk does not come to it.
+pub(crate) async fn after_card<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &RepairStep,
+    package: &Package,
+    change: CardChange,
+) {
+    if step.only.is_some() && change != CardChange::Unchanged {
+        shards::publish(ctx, Owner::of(package), change).await;
+    }
+}
+
+/// Checks the catalogue of each owner.
+pub(crate) async fn repair_catalogs<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<StepFlow, Failure> {
+    loop {
+        if step.reported_names() >= limits::REPAIRED_NAMES
+            || !step.affords(MIN_OPERATIONS_FOR_LISTS)
+        {
+            return Ok(StepFlow::Pause);
+        }
+        let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
+        let page = ctx.host.facts().list(CARDS, after, 1).await?;
+        step.spend(1);
+        let Some(card) = page.facts.into_iter().next() else {
+            return Ok(StepFlow::Continue);
+        };
+        let section = step.position.section;
+        let Some(package) = FactKey::card_in(&card.name) else {
+            step.position = Position::after(section, card.name);
+            continue;
+        };
+        let owner = Owner::of(&package);
+        let repaired = repair_catalog(ctx, step, &owner).await;
+        step::note(ctx, step, IndexKey::Catalog(owner).to_string(), repaired);
+        step.position = Position::past_owner_of(&package);
+    }
+}
+
+async fn repair_catalog<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    owner: &Owner,
+) -> Result<bool, Failure> {
+    let expected = counted(ctx, step, shards::expected(ctx, owner)).await?;
+    if all_same(ctx, step, &expected).await {
+        return Ok(false);
+    }
+    step.count_writes(expected.len());
+    let (unchanged, rounds) = (CardChange::Unchanged, limits::REFRESH_ROUNDS);
+    counted(ctx, step, shards::refresh(ctx, owner, unchanged, rounds)).await
+}
+
+/// Checks the catalogue of all owners.
+pub(crate) async fn repair_merged<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<StepFlow, Failure> {
+    if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
+        return Ok(StepFlow::Pause);
+    }
+    let repaired = repair_parts(ctx, step).await;
+    let name = IndexKey::MergedCatalog(1).to_string();
+    step::note(ctx, step, name, repaired);
+    Ok(StepFlow::Continue)
+}
+
+async fn repair_parts<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+) -> Result<bool, Failure> {
+    let expected = counted(ctx, step, merged::expected(ctx)).await?;
+    if all_same(ctx, step, &expected).await {
+        return Ok(false);
+    }
+    step.count_writes(expected.len());
+    counted(ctx, step, merged::rebuild(ctx, limits::CATALOG_ROUNDS)).await?;
+    Ok(true)
+}
+
+/// Removes an index of the catalogue that no card leads to. If such a card is written meanwhile, its publisher or this
+/// function writes the index again.
+pub(crate) async fn remove_stale<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    key: &IndexKey,
+) -> Result<Vec<String>, Failure> {
+    if !counted(ctx, step, is_stale(ctx, key)).await? {
+        return Ok(Vec::new());
+    }
+    let began = ctx.operations();
+    step.count_writes(1);
+    ctx.host.indices().delete(key).await?;
+    let is_stale = self::is_stale(ctx, key).await?;
+    if let (false, IndexKey::Catalog(owner) | IndexKey::Symbols(owner)) = (is_stale, key) {
+        shards::refresh(ctx, owner, CardChange::Unchanged, limits::REFRESH_ROUNDS).await?;
+    }
+    step.spend((ctx.operations() - began) as usize);
+    Ok(vec![key.to_string()])
+}
+
+async fn is_stale<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<bool, Failure> {
+    Ok(match key {
+        IndexKey::Catalog(owner) => {
+            let cards = FactKey::cards_of(owner);
+            ctx.host
+                .facts()
+                .list(&cards, None, 1)
+                .await?
+                .facts
+                .is_empty()
+        }
+        IndexKey::Symbols(owner) => {
+            let expected = shards::expected(ctx, owner).await?;
+            !expected.iter().any(|(expected, _)| expected == key)
+        }
+        IndexKey::MergedCatalog(part) => {
+            let parts = match merged::parts(ctx).await? {
+                Some(parts) => parts,
+                None => merged::expected(ctx).await?.len(),
+            };
+            usize::from(*part) > parts
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,467 @@
+//! Cards, and the catalogues that are built from them.
+
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt as _;
+use serde_json::json;
+use terrace_core::documentation::DocumentationKind;
+use terrace_core::index::about::About;
+use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
+use terrace_core::index::overview::Overview;
+use terrace_core::limits::CARDS_WITH_SYMBOLS;
+
+use crate::support::documented::{document_module, document_provider};
+use crate::support::faults::{Failure, Operations, When, at_each_write, is_of_catalog};
+use crate::support::fixtures::{Signer, add_key};
+use crate::support::memory::Memory;
+use crate::support::registry::Registry;
+use crate::support::reindexed::{reindex, reindex_with};
+use crate::support::released::Released;
+use crate::support::schedule::{Actor, Schedule};
+use crate::support::statuses::{set_status, status_of};
+use crate::support::{ModuleFixture, ProviderFixture};
+
+fn in_memory() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+/// Returns the lines of an owner's catalogue, by the names of the packages.
+fn catalog(memory: &Memory, owner: &str) -> BTreeMap<String, CatalogLine> {
+    let text = memory.index(&format!("catalog/{owner}")).text;
+    let lines = text.lines().map(|line| CatalogLine::parse(line).unwrap());
+    lines.map(|line| (line.package.to_string(), line)).collect()
+}
+
+fn symbols(text: &str) -> Vec<CatalogSymbol> {
+    let lines = text.lines();
+    lines
+        .map(|line| CatalogSymbol::parse(line).unwrap())
+        .collect()
+}
+
+/// Publishes a documented provider and a documented module of one owner, and a module of another.
+fn published() -> (Memory, Registry) {
+    let (memory, registry) = in_memory();
+    document_provider(&memory, "acme/widget", "1.0.0");
+    ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+    document_module(&memory, "acme/vpc/aws", "1.0.0");
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    ModuleFixture::of("Other", "2.0.0").publish(&registry);
+    registry.merge_catalog();
+    (memory, registry)
+}
+
+#[test]
+fn a_publish_lists_its_package_in_the_catalogue_of_its_owner() {
+    let (memory, _) = published();
+    let acme = catalog(&memory, "acme");
+    let provider = &acme["providers/hosted/acme/widget"];
+    assert_eq!(provider.latest.to_string(), "1.0.0");
+    assert_eq!(provider.description, "Manages widget of version 1.0.0.");
+    assert!(provider.is_documented);
+    let module = &acme["modules/acme/vpc/aws"];
+    assert_eq!(module.description, "Creates things, as of 1.0.0.");
+    assert_eq!(module.inputs, ["required", "optional"]);
+    assert_eq!(acme.len(), 2);
+    // An owner is in lower case, and a module's namespace need not be.
+    let other = catalog(&memory, "other");
+    assert_eq!(other.keys().collect::<Vec<_>>(), ["modules/Other/vpc/aws"]);
+}
+
+#[test]
+fn the_symbols_of_the_newest_documented_version_are_listed() {
+    let (memory, registry) = published();
+    let of_acme = |memory: &Memory| symbols(&memory.index("symbols/acme").text);
+    let found = of_acme(&memory);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kind, DocumentationKind::Resource);
+    assert_eq!(found[0].name, "widget_thing");
+    assert_eq!(found[0].version.to_string(), "1.0.0");
+    assert!(!memory.indices().contains_key("symbols/other"));
+    ProviderFixture::of("acme", "widget", "1.1.0").publish(&registry);
+    assert_eq!(of_acme(&memory)[0].version.to_string(), "1.0.0");
+    document_provider(&memory, "acme/widget", "1.2.0");
+    ProviderFixture::of("acme", "widget", "1.2.0").publish(&registry);
+    assert_eq!(of_acme(&memory)[0].version.to_string(), "1.2.0");
+}
+
+#[test]
+fn the_merged_catalogue_has_the_packages_and_symbols_of_all_owners() {
+    let (memory, _) = published();
+    let text = memory.index("merged-catalog/1").text;
+    let (header, text) = CatalogText::of_part(&text).unwrap();
+    assert_eq!(header.parts, 1);
+    assert_eq!(text.packages.lines().count(), 3);
+    assert_eq!(symbols(text.symbols).len(), 1);
+}
+
+#[test]
+fn an_overview_and_a_description_of_each_version_are_written() {
+    let (memory, _) = published();
+    let overview = memory.index("modules/acme/vpc/aws/overview").text;
+    let overview: Overview = serde_json::from_str(&overview).unwrap();
+    assert_eq!(overview.versions.len(), 1);
+    assert!(overview.versions[0].is_documented);
+    let about = memory.index("modules/acme/vpc/aws/about/1.0.0").text;
+    let about: About = serde_json::from_str(&about).unwrap();
+    assert_eq!(about.published_at.0, 1_800_000_000);
+    assert_eq!(about.documentation.unwrap().changes, 0);
+    let about = memory.index("modules/Other/vpc/aws/about/2.0.0").text;
+    let about: About = serde_json::from_str(&about).unwrap();
+    assert_eq!(about.documentation, None);
+}
+
+/// The status is in the overview.
+#[test]
+fn a_revoked_version_keeps_its_description_and_has_its_status_in_the_overview() {
+    let (memory, registry) = published();
+    let about = memory.index("modules/acme/vpc/aws/about/1.0.0");
+    let path = status_of("modules/acme/vpc/aws/1.0.0");
+    set_status(&registry, &path, "revoked").expect(200);
+    assert_eq!(memory.index("modules/acme/vpc/aws/about/1.0.0"), about);
+    let overview = memory.index("modules/acme/vpc/aws/overview").text;
+    let overview: Overview = serde_json::from_str(&overview).unwrap();
+    let status = overview.versions[0].status.as_ref().unwrap();
+    assert_eq!(status.state.to_string(), "revoked");
+    let line = &catalog(&memory, "acme")["modules/acme/vpc/aws"];
+    assert_eq!(line.state.unwrap().to_string(), "revoked");
+    assert_eq!(line.description, "");
+}
+
+#[test]
+fn a_key_status_changes_the_lines_of_all_packages_that_the_key_signed() {
+    let (memory, registry) = published();
+    ProviderFixture::of("acme", "gadget", "1.0.0").publish(&registry);
+    let key = Signer::usual().key_id();
+    let path = format!("/admin/v1/namespaces/acme/keys/{key}");
+    set_status(&registry, &path, "revoked").expect(200);
+    let acme = catalog(&memory, "acme");
+    for package in ["gadget", "widget"] {
+        let line = &acme[&format!("providers/hosted/acme/{package}")];
+        assert_eq!(line.state.unwrap().to_string(), "revoked", "{package}");
+    }
+    // Its symbols cannot be used any more.
+    assert!(!memory.indices().contains_key("symbols/acme"));
+}
+
+#[test]
+fn a_missing_or_corrupt_archive_counts_as_no_documentation() {
+    let (memory, registry) = in_memory();
+    let archive = document_module(&memory, "acme/vpc/aws", "1.0.0");
+    for bytes in [None, Some(b"not gzip".as_slice())] {
+        match bytes {
+            None => memory.remove_object(&archive),
+            Some(bytes) => memory.put_object(&archive, bytes),
+        }
+        let published = Released::module("1.0.0").publish(&registry).now_or_never();
+        assert!(matches!(published, Some(200 | 201)));
+        let about = memory.index("modules/acme/vpc/aws/about/1.0.0").text;
+        let about: About = serde_json::from_str(&about).unwrap();
+        assert_eq!(about.documentation, None);
+        assert_eq!(
+            catalog(&memory, "acme")["modules/acme/vpc/aws"].description,
+            ""
+        );
+        let log = memory.log().join("\n");
+        assert!(log.contains(&format!("corrupt: {archive}")), "{log}");
+    }
+}
+
+/// Returns everything that the repair must restore.
+fn stored(memory: &Memory) -> (BTreeMap<String, String>, BTreeMap<String, Vec<u8>>) {
+    let mut cards = memory.objects();
+    cards.retain(|key, _| key.starts_with("cards/"));
+    (memory.indices(), cards)
+}
+
+#[test]
+fn lost_cards_and_catalogues_are_rebuilt_by_a_repair_byte_for_byte() {
+    let (memory, registry) = published();
+    reindex(&registry);
+    let whole = stored(&memory);
+    let cards: Vec<String> = whole.1.keys().cloned().collect();
+    assert_eq!(cards.len(), 3);
+    for keeps_cards in [true, false] {
+        for operations in ["40", "800"] {
+            memory.lose_indices();
+            if !keeps_cards {
+                cards.iter().for_each(|card| memory.remove_object(card));
+            }
+            let vars = [("TERRACE_REPAIR_OPERATIONS", operations)];
+            let told = reindex(&Registry::in_memory(&memory, &vars));
+            assert_eq!(told.failed, [""; 0]);
+            assert_eq!(stored(&memory), whole, "{keeps_cards} {operations}");
+            assert_eq!(reindex(&registry).rewritten, [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_card_or_catalogue_is_rewritten_by_a_repair() {
+    let (memory, registry) = published();
+    reindex(&registry);
+    let whole = stored(&memory);
+    memory.put_object("cards/acme/modules/acme/vpc/aws", b"{}");
+    memory.put_index("catalog/other", "[]");
+    memory.put_index("symbols/acme", "[]");
+    memory.put_index("merged-catalog/1", "{}");
+    memory.put_index("modules/acme/vpc/aws/about/1.0.0", "{}");
+    let mut rewritten = reindex(&registry).rewritten;
+    rewritten.sort();
+    assert_eq!(
+        rewritten,
+        [
+            "catalog/acme",
+            "catalog/other",
+            "merged-catalog/1",
+            "modules/acme/vpc/aws/tags",
+            "releases/modules/acme/vpc/aws/1.0.0",
+        ]
+    );
+    assert_eq!(stored(&memory), whole);
+}
+
+#[test]
+fn a_copy_of_the_cards_without_their_metadata_has_the_same_catalogue() {
+    let (memory, registry) = published();
+    reindex(&registry);
+    let whole = memory.indices();
+    memory.lose_metadata();
+    memory.lose_indices();
+    reindex(&registry);
+    assert_eq!(memory.indices(), whole);
+}
+
+#[test]
+fn catalogues_without_cards_are_removed_by_a_repair() {
+    let (memory, registry) = published();
+    reindex(&registry);
+    let whole = memory.indices();
+    let stale = [
+        "catalog/a.example/nobody",
+        "catalog/nobody",
+        "merged-catalog/2",
+        "merged-catalog/3",
+        "symbols/nobody",
+        "symbols/other",
+    ];
+    for key in stale {
+        memory.put_index(key, "[]");
+    }
+    let mut removed = reindex(&registry).removed;
+    removed.sort();
+    assert_eq!(removed, stale);
+    assert_eq!(memory.indices(), whole);
+}
+
+#[test]
+fn a_repair_of_one_package_writes_its_card_and_the_catalogue_of_its_owner() {
+    let (memory, registry) = published();
+    let whole = memory.index("catalog/acme");
+    memory.remove_object("cards/acme/modules/acme/vpc/aws");
+    memory.put_index("catalog/acme", "[]");
+    reindex_with(&registry, json!({ "package": "acme/vpc/aws" }));
+    assert_eq!(memory.index("catalog/acme"), whole);
+}
+
+#[test]
+fn parts_of_a_larger_catalogue_are_removed_by_the_next_rebuild() {
+    let (memory, registry) = published();
+    let record = String::from_utf8(memory.object_bytes("written/merged-catalog/1")).unwrap();
+    let revision = record.strip_prefix("1 ").expect("one part");
+    memory.put_object(
+        "written/merged-catalog/1",
+        format!("3 {revision}").as_bytes(),
+    );
+    memory.put_index("merged-catalog/2", "x");
+    memory.put_index("merged-catalog/3", "x");
+    memory.advance(61);
+    ModuleFixture::of("acme", "1.1.0").publish(&registry);
+    let parts: Vec<String> = memory.indices().into_keys().collect();
+    let parts = parts.iter().filter(|key| key.starts_with("merged-"));
+    assert_eq!(parts.collect::<Vec<_>>(), ["merged-catalog/1"]);
+}
+
+/// The symbols of more providers would take more operations than a request may make.
+#[test]
+fn the_symbols_of_a_limited_number_of_providers_are_listed() {
+    let (memory, registry) = published();
+    let card = memory.object_bytes("cards/acme/providers/hosted/acme/widget");
+    let card = String::from_utf8(card).unwrap();
+    for number in 0..CARDS_WITH_SYMBOLS {
+        let copy = card.replace("acme/widget", &format!("acme/a{number}"));
+        let key = format!("cards/acme/providers/hosted/acme/a{number}");
+        memory.put_object(&key, copy.as_bytes());
+    }
+    memory.forget_operations();
+    reindex_with(&registry, json!({ "after": "cards/" }));
+    let found = symbols(&memory.index("symbols/acme").text);
+    assert_eq!(found.len(), CARDS_WITH_SYMBOLS);
+    assert_eq!(catalog(&memory, "acme").len(), CARDS_WITH_SYMBOLS + 2);
+    let log = memory.log().join("\n");
+    assert!(
+        log.contains("the symbols of 1 providers are left out"),
+        "{log}"
+    );
+}
+
+/// A publish that is interrupted after its lists is completed by the next publish of its owner, or by a repair.
+#[test]
+fn a_publish_killed_before_its_catalogue_is_listed_by_the_next_publish_of_its_owner_or_a_repair() {
+    let list = "R2 put changes/catalog/acme";
+    for heals in ["publish", "repair"] {
+        let (memory, registry) = in_memory();
+        ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+        let module = Released::module("1.0.0");
+        let fault = memory.fail(list, 0, When::Before, Failure::Kill);
+        assert_eq!(module.publish(&registry).now_or_never(), None);
+        assert!(fault.lift());
+        assert_eq!(catalog(&memory, "acme").len(), 1);
+        match heals {
+            "publish" => drop(ProviderFixture::of("acme", "widget", "1.1.0").publish(&registry)),
+            _ => drop(reindex(&registry)),
+        }
+        assert_eq!(catalog(&memory, "acme").len(), 2, "{heals}");
+    }
+}
+
+/// A failure of the catalogue never fails a publish, and a failed write is repeated after the response.
+#[test]
+fn a_publish_succeeds_whatever_happens_to_the_catalogue() {
+    let operations = {
+        let (memory, registry) = in_memory();
+        ModuleFixture::of("acme", "1.0.0").publish(&registry);
+        memory.operations()
+    };
+    let kinds = operations.into_iter().filter(|it| is_of_catalog(it));
+    let mut tried = 0;
+    for operation in kinds {
+        for (when, failure) in [
+            (When::Before, Failure::Error),
+            (When::After, Failure::Error),
+            (When::Before, Failure::Busy),
+        ] {
+            let (memory, registry) = in_memory();
+            let module = Released::module("1.0.0");
+            let fault = memory.fail(operation.as_str(), 0.., when, failure);
+            let status = module.publish(&registry).now_or_never();
+            assert_eq!(status, Some(201), "{operation} {when:?} {failure:?}");
+            assert!(fault.lift());
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "only {tried} faults were tried");
+}
+
+/// Other publishers of the owner may write the catalogue all the time.
+#[test]
+fn a_publish_waits_for_the_catalogue_for_at_most_three_seconds() {
+    let (memory, registry) = in_memory();
+    memory.fail("KV put catalog/", 0..10, When::Before, Failure::Busy);
+    let began = memory.now_ms();
+    let audited = {
+        let memory = memory.clone();
+        let at_ms = std::rc::Rc::new(std::cell::Cell::new(0));
+        let noted = at_ms.clone();
+        memory
+            .clone()
+            .before("R2 put audit/", move || noted.set(memory.now_ms()));
+        at_ms
+    };
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let waited = audited.get() - began;
+    assert!((1..=3_000).contains(&waited), "{waited}");
+    // The rest happened after the response.
+    assert_eq!(catalog(&memory, "acme").len(), 1);
+}
+
+/// The number of concurrent publishers, each of a package of its own.
+const CROWD: usize = 64;
+
+#[test]
+fn the_catalogue_is_complete_after_64_concurrent_publishers_of_one_owner() {
+    for seed in 0..6 {
+        let memory = Memory::with_rules(seed);
+        let registry = Registry::in_memory(&memory, &[]);
+        add_key(&registry, "acme", Signer::usual());
+        let package = |number: usize| {
+            let provider = format!("widget{number}");
+            match number % 2 {
+                0 => {
+                    document_provider(&memory, &format!("acme/{provider}"), "1.0.0");
+                    Released::Provider(ProviderFixture::of("acme", &provider, "1.0.0"))
+                }
+                _ => {
+                    let mut module = ModuleFixture::of("acme", "1.0.0");
+                    module.address = format!("acme/{provider}/aws");
+                    Released::Module(module)
+                }
+            }
+        };
+        let all: Vec<Released> = (0..CROWD).map(package).collect();
+        for released in &all {
+            released.store_archives(&memory);
+        }
+        let mut schedule = Schedule::new(seed);
+        schedule.step_ms = 1;
+        let memory_at = |number: usize| memory.at(number % 4);
+        let actors: Vec<Actor<'_, u16>> = all
+            .iter()
+            .enumerate()
+            .map(|(number, released)| -> Actor<'_, u16> {
+                let registry = Registry::in_memory(&memory_at(number), &[]);
+                Box::pin(async move { released.publish(&registry).await })
+            })
+            .collect();
+        let began = memory.now_ms();
+        let statuses = schedule.run(&memory, actors);
+        let took = memory.now_ms() - began;
+        assert_eq!(statuses, [201; CROWD]);
+        assert_eq!(catalog(&memory, "acme").len(), CROWD, "{seed}");
+        let of_acme = symbols(&memory.index("symbols/acme").text);
+        assert_eq!(of_acme.len(), CROWD / 2, "{seed}");
+        memory.advance(61);
+        registry.merge_catalog();
+        let merged = memory.index("merged-catalog/1").text;
+        let (_, text) = CatalogText::of_part(&merged).unwrap();
+        assert_eq!(text.packages.lines().count(), CROWD, "{seed}");
+        assert_eq!(symbols(text.symbols).len(), CROWD / 2, "{seed}");
+        println!(
+            "{CROWD} publishers in {took} ms; {} writes were refused",
+            memory.refused_writes()
+        );
+    }
+}
+
+#[test]
+fn each_write_of_a_documented_publish_that_fails_is_completed_by_a_retry() {
+    let whole = |memory: &Memory, registry: &Registry| {
+        registry.merge_catalog();
+        stored(memory)
+    };
+    // Its signature contains the time.
+    let released = Released::provider("1.0.0");
+    let publish = |registry: &Registry| released.publish(registry).now_or_never().unwrap();
+    let prepared = || {
+        let (memory, registry) = in_memory();
+        add_key(&registry, "acme", Signer::usual());
+        document_provider(&memory, "acme/widget", "1.0.0");
+        released.store_archives(&memory);
+        (memory, registry)
+    };
+    let (memory, registry) = prepared();
+    assert_eq!(publish(&registry), 201);
+    let wanted = whole(&memory, &registry);
+    at_each_write(20, |at, when| {
+        let (memory, registry) = prepared();
+        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+        publish(&registry);
+        let was_hit = fault.lift();
+        let retried = publish(&registry);
+        assert!(matches!(retried, 200 | 201), "{at} {when:?}: {retried}");
+        assert_eq!(whole(&memory, &registry), wanted, "{at} {when:?}");
+        was_hit
+    });
+}
