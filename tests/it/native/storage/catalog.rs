@@ -11,7 +11,7 @@ use terrace_core::index::overview::Overview;
 use terrace_core::limits::CARDS_WITH_SYMBOLS;
 
 use crate::support::documented::{document_module, document_provider};
-use crate::support::faults::{Failure, Operations, When, at_each_write, is_of_catalog};
+use crate::support::faults::{Failure, Operations, When, at_each_write, is_of_catalog, is_write};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::Registry;
@@ -375,6 +375,46 @@ fn a_publish_waits_for_the_catalogue_for_at_most_three_seconds() {
     assert!((1..=3_000).contains(&waited), "{waited}");
     // The rest happened after the response.
     assert_eq!(catalog(&memory, "acme").len(), 1);
+}
+
+/// Returns an action that publishes a second package of the same owner.
+fn another_publisher(memory: &Memory) -> impl FnOnce() + 'static {
+    let other = Registry::in_memory(&memory.elsewhere(), &[]);
+    move || drop(ProviderFixture::of("acme", "gadget", "1.0.0").publish(&other))
+}
+
+/// Another publisher writes its card and the whole catalogue between the listing and the write of this one.
+#[test]
+fn a_card_written_while_the_catalogue_of_its_owner_is_built_is_listed() {
+    let (memory, registry) = in_memory();
+    let list = "R2 list cards/acme/";
+    let fault = memory.run(list, 0, When::After, another_publisher(&memory));
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    assert!(fault.is_reached());
+    assert_eq!(catalog(&memory, "acme").len(), 2);
+}
+
+/// Its publisher cannot rebuild the catalogue, because the lease is taken.
+#[test]
+fn a_card_written_while_the_merged_catalogue_is_built_is_merged_a_minute_later() {
+    let (memory, registry) = in_memory();
+    let write = "KV put merged-catalog/1";
+    let fault = memory.run(write, 0, When::Before, another_publisher(&memory));
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    assert!(fault.is_reached());
+    let packages = || {
+        let text = memory.index("merged-catalog/1").text;
+        let (_, text) = CatalogText::of_part(&text).unwrap();
+        text.packages.lines().count()
+    };
+    assert_eq!(packages(), 1);
+    registry.merge_catalog();
+    assert_eq!(packages(), 2);
+    // Nothing has changed since.
+    memory.forget_operations();
+    registry.merge_catalog();
+    let operations = memory.operations();
+    assert!(!operations.iter().any(|it| is_write(it)), "{operations:?}");
 }
 
 /// The number of concurrent publishers, each of a package of its own.
