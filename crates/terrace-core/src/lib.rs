@@ -25,5 +25,6 @@ pub mod oci;
 mod pinned;
 pub mod publish;
 pub mod read;
+pub mod search;
 pub mod storage;
 pub mod upstream;

@@ -491,3 +491,26 @@ pub const CATALOG_ROUNDS: u32 = 3;
 
 /// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
 pub const CATALOG_SECONDS: u32 = 60;
+
+/// Maximum length of the words of a search, in bytes.
+pub const SEARCH_BYTES: usize = 200;
+
+/// Maximum number of words of a search.
+pub const SEARCH_WORDS: usize = 10;
+
+/// Default number of results of a search, and of entries in a list of packages or namespaces.
+pub const LISTED_AT_ONCE: usize = 20;
+
+/// Maximum number of such results and entries.
+pub const MAX_LISTED_AT_ONCE: usize = 100;
+
+/// Maximum length of the cursor of a list: a rank, the longest key of a package, and the name of a symbol.
+pub const CURSOR_BYTES: usize = 1_024;
+
+/// Default number of requests that read the whole catalogue, for each client address and minute and without a token.
+/// Each reads one KV key, of which the free plan allows 100,000 a day
+/// (<https://developers.cloudflare.com/kv/platform/limits/>), and takes milliseconds of CPU.
+pub const SEARCHES_A_MINUTE: u32 = 60;
+
+/// Maximum position in a list that is paged by position, as the public registry's API does it.
+pub const MAX_OFFSET: usize = 10_000;

@@ -17,6 +17,7 @@ use terrace_core::model::source::SourceUrl;
 use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
+use terrace_core::search::{Cursor, Query, SearchKind, pieces};
 use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, IndexKey};
 use terrace_core::upstream::origin::Constraints;
 use terrace_core::upstream::pull::{ProviderPattern, VersionPattern};
@@ -30,6 +31,11 @@ pub fn names(data: &[u8]) {
     round_trip::<Version>(text);
     if let Ok(version) = Version::parse_request(text) {
         round_trip::<Version>(&version.to_string());
+    }
+    round_trip::<Cursor>(text);
+    let _ = text.parse::<SearchKind>();
+    if let Ok(query) = text.parse::<Query>() {
+        assert_eq!(pieces(text, &query).concat(), text);
     }
     round_trip::<ProviderAddress>(text);
     round_trip::<MirroredAddress>(text);
