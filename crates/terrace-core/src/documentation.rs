@@ -18,6 +18,7 @@
 mod head;
 mod module;
 mod page;
+mod path;
 mod provider;
 
 pub use head::{Contents, Head, HeadError};
@@ -26,6 +27,7 @@ pub use module::{
     ResourceMode,
 };
 pub use page::{Member, Page, PageName, PageNameError};
+pub use path::{DocumentPath, DocumentText};
 pub use provider::{
     DocumentationKind, DocumentationKindError, ProviderDetails, ProviderPage, Symbol,
 };

@@ -1,0 +1,207 @@
+//! The paths of documents within the documentation of a version.
+
+use std::fmt;
+
+use super::head::{Contents, Head};
+use super::module::NamedPart;
+use super::page::{Member, PageName};
+use super::provider::DocumentationKind;
+use crate::model::package::Package;
+
+/// A document of a version, as the last segments of its path name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentPath {
+    /// `overview`: the first page of a provider.
+    Overview,
+    /// `{kind}/{name}`: a page of a provider.
+    Page(DocumentationKind, PageName),
+    /// `readme`: the README of a module.
+    Readme,
+    /// `submodules/{name}`: the README of a submodule.
+    Submodule(PageName),
+    /// `examples/{name}`: the README of an example.
+    Example(PageName),
+    /// `examples/{name}/{file}`: a file of an example.
+    ExampleFile(PageName, PageName),
+}
+
+/// The text of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentText<'h> {
+    /// The text itself, from the head of the archive.
+    Here(&'h str),
+    /// Its place in the archive.
+    At(Member),
+}
+
+impl Head {
+    /// Returns the text of a document; `None` if there is no such document.
+    pub fn document(&self, path: &DocumentPath) -> Option<DocumentText<'_>> {
+        match (&self.contents, path) {
+            (Contents::Provider(provider), DocumentPath::Overview) => {
+                let mut pages = provider.pages.iter();
+                let page = pages.find(|page| page.kind == DocumentationKind::Overview)?;
+                Some(DocumentText::At(page.member))
+            }
+            (Contents::Provider(provider), DocumentPath::Page(kind, name)) => provider
+                .page(*kind, name)
+                .map(|page| DocumentText::At(page.member)),
+            (Contents::Module(module), DocumentPath::Readme) => {
+                module.root.readme.as_deref().map(DocumentText::Here)
+            }
+            (Contents::Module(module), DocumentPath::Submodule(name)) => {
+                readme(named(&module.submodules, name)?)
+            }
+            (Contents::Module(module), DocumentPath::Example(name)) => {
+                readme(named(&module.examples, name)?)
+            }
+            (Contents::Module(module), DocumentPath::ExampleFile(name, file)) => {
+                let mut files = named(&module.examples, name)?.files.iter();
+                let file = files.find(|known| known.name == *file)?;
+                Some(DocumentText::At(file.member))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn named<'h>(parts: &'h [NamedPart], name: &PageName) -> Option<&'h NamedPart> {
+    parts.iter().find(|part| part.name == *name)
+}
+
+fn readme(part: &NamedPart) -> Option<DocumentText<'_>> {
+    part.part.readme.as_deref().map(DocumentText::Here)
+}
+
+impl DocumentPath {
+    /// Parses the segments of a path below the documentation of a version of `package`; `None` if they name no
+    /// document that such a version could have.
+    pub fn parse(package: &Package, segments: &[&str]) -> Option<Self> {
+        let name = |text: &str| text.parse::<PageName>().ok();
+        let is_module = matches!(package, Package::Module(_));
+        Some(match segments {
+            ["readme"] if is_module => Self::Readme,
+            ["submodules", part] if is_module => Self::Submodule(name(part)?),
+            ["examples", part] if is_module => Self::Example(name(part)?),
+            ["examples", part, file] if is_module => Self::ExampleFile(name(part)?, name(file)?),
+            _ if is_module => return None,
+            ["overview"] => Self::Overview,
+            [kind, page] => match kind.parse().ok()? {
+                DocumentationKind::Overview => return None,
+                kind => Self::Page(kind, name(page)?),
+            },
+            _ => return None,
+        })
+    }
+
+    /// Creates the path of a page of a provider.
+    pub fn of_page(kind: DocumentationKind, name: &PageName) -> Self {
+        match kind {
+            DocumentationKind::Overview => Self::Overview,
+            kind => Self::Page(kind, name.clone()),
+        }
+    }
+}
+
+impl fmt::Display for DocumentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overview => f.write_str("overview"),
+            Self::Page(kind, name) => write!(f, "{kind}/{name}"),
+            Self::Readme => f.write_str("readme"),
+            Self::Submodule(name) => write!(f, "submodules/{name}"),
+            Self::Example(name) => write!(f, "examples/{name}"),
+            Self::ExampleFile(name, file) => write!(f, "examples/{name}/{file}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(package: &str, path: &str) -> Option<DocumentPath> {
+        let segments: Vec<&str> = path.split('/').collect();
+        DocumentPath::parse(&Package::parse_address(package).unwrap(), &segments)
+    }
+
+    #[test]
+    fn a_document_is_found_by_its_path() {
+        let module = r##"{"schema":1,"kind":"module","root":{"readme":"# Root"},
+            "submodules":[{"name":"a","readme":"# A"}],
+            "examples":[{"name":"b","files":[{"name":"main.tf","offset":5,"length":6,"size":7}]}]}"##;
+        let provider = r#"{"schema":1,"kind":"provider","pages":[
+            {"kind":"overview","name":"index","title":"x","offset":1,"length":2,"size":3},
+            {"kind":"resources","name":"x","title":"x","offset":4,"length":5,"size":6}]}"#;
+        for (head, package, path, expected) in [
+            (module, "acme/vpc/aws", "readme", Some("Here(\"# Root\")")),
+            (
+                module,
+                "acme/vpc/aws",
+                "submodules/a",
+                Some("Here(\"# A\")"),
+            ),
+            (module, "acme/vpc/aws", "submodules/b", None),
+            (module, "acme/vpc/aws", "examples/b", None),
+            (
+                module,
+                "acme/vpc/aws",
+                "examples/b/main.tf",
+                Some("At(Member { offset: 5, length: 6, size: 7 })"),
+            ),
+            (module, "acme/vpc/aws", "examples/b/other.tf", None),
+            (
+                provider,
+                "acme/widget",
+                "overview",
+                Some("At(Member { offset: 1, length: 2, size: 3 })"),
+            ),
+            (
+                provider,
+                "acme/widget",
+                "resources/x",
+                Some("At(Member { offset: 4, length: 5, size: 6 })"),
+            ),
+            (provider, "acme/widget", "data-sources/x", None),
+        ] {
+            let head: Head = serde_json::from_str(head).unwrap();
+            let found = head.document(&parse(package, path).unwrap());
+            let found = found.map(|it| format!("{it:?}"));
+            assert_eq!(found.as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_written_as_it_was_parsed() {
+        for (package, path) in [
+            ("acme/widget", "overview"),
+            ("acme/widget", "resources/widget"),
+            ("acme/widget", "ephemeral-resources/secret"),
+            ("registry.example.com/acme/widget", "guides/upgrade-v2"),
+            ("acme/vpc/aws", "readme"),
+            ("acme/vpc/aws", "submodules/endpoints"),
+            ("acme/vpc/aws", "examples/simple"),
+            ("acme/vpc/aws", "examples/simple/main.tf"),
+        ] {
+            let parsed = parse(package, path).expect(path);
+            assert_eq!(parsed.to_string(), path);
+        }
+    }
+
+    #[test]
+    fn a_path_of_another_kind_of_package_is_rejected() {
+        for (package, path) in [
+            ("acme/widget", "readme"),
+            ("acme/widget", "overview/index"),
+            ("acme/widget", "widgets/x"),
+            ("acme/widget", "resources/.hidden"),
+            ("acme/widget", "resources/a/b"),
+            ("acme/widget", ""),
+            ("acme/vpc/aws", "overview"),
+            ("acme/vpc/aws", "resources/widget"),
+            ("acme/vpc/aws", "examples/a/b/c"),
+        ] {
+            assert_eq!(parse(package, path), None, "{package} {path}");
+        }
+    }
+}
