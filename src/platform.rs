@@ -295,7 +295,11 @@ impl Host for Cloudflare {
     }
 
     async fn is_one_failure_too_many(&self, network: &str) -> bool {
-        analytics::is_one_failure_too_many(&self.env, network).await
+        analytics::is_one_too_many(&self.env, analytics::FAILURES, network).await
+    }
+
+    async fn is_one_search_too_many(&self, network: &str) -> bool {
+        analytics::is_one_too_many(&self.env, analytics::SEARCHES, network).await
     }
 }
 

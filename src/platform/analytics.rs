@@ -13,7 +13,10 @@ const DOWNLOADS: &str = "DOWNLOADS";
 
 /// The binding of a rate limiter
 /// (<https://developers.cloudflare.com/workers/runtime-apis/bindings/rate-limit/>).
-const FAILURES: &str = "FAILURES";
+pub(super) const FAILURES: &str = "FAILURES";
+
+/// The rate limiter of anonymous searches.
+pub(super) const SEARCHES: &str = "SEARCHES";
 
 #[wasm_bindgen]
 extern "C" {
@@ -68,14 +71,16 @@ pub(super) fn data_point(download: &DownloadEvent<'_>) -> String {
 /// (<https://developers.cloudflare.com/analytics/analytics-engine/limits/>).
 const MAX_INDEX_BYTES: usize = 96;
 
-pub(super) async fn is_one_failure_too_many(env: &Env, network: &str) -> bool {
-    let Ok(limiter) = env.rate_limiter(FAILURES) else {
+/// Counts a request in the rate limiter with this binding, and returns whether there were too many; `false` without such
+/// a binding.
+pub(super) async fn is_one_too_many(env: &Env, binding: &str, network: &str) -> bool {
+    let Ok(limiter) = env.rate_limiter(binding) else {
         return false;
     };
     match limiter.limit(network.to_owned()).await {
         Ok(outcome) => !outcome.success,
         Err(error) => {
-            console_warn!("{FAILURES}: {error}");
+            console_warn!("{binding}: {error}");
             false
         }
     }

@@ -21,6 +21,7 @@ pub struct Cache {
     allowed_to_write: Cell<Option<UnixTime>>,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
+    searches: RefCell<Throttle>,
     /// The keys of each issuer, with the time at which they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be reached, with the time of the attempt and the reason.
@@ -192,6 +193,11 @@ impl Cache {
     /// its address from signing in.
     pub fn sign_ins(&self) -> &RefCell<Throttle> {
         &self.sign_ins
+    }
+
+    /// The anonymous requests that read the whole catalogue, by client address.
+    pub fn searches(&self) -> &RefCell<Throttle> {
+        &self.searches
     }
 }
 

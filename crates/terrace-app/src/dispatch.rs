@@ -3,7 +3,9 @@
 use std::future::ready;
 use std::pin::Pin;
 
-use terrace_core::api::route::{AdminRoute, BytesRoute, HandledRoute, OAuthRoute};
+use terrace_core::api::route::{
+    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, OAuthRoute, RequestedVersion,
+};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
@@ -13,8 +15,8 @@ use crate::handlers::login::{callback, consent, start, token};
 use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::{
-    archive_inventory, archive_transfers, audit, documentation, exchange, facts, garbage, health,
-    keys, publish, pull, reindex, status, tokens,
+    archive_inventory, archive_transfers, audit, document, documentation, exchange, facts, garbage,
+    health, keys, namespaces, public_lists, publish, pull, reindex, search, status, tokens,
 };
 use crate::host::{Host, Request};
 
@@ -51,7 +53,67 @@ where
         HandledRoute::OciBase => Box::pin(session::base(ctx, call, request)),
         HandledRoute::OciToken => Box::pin(session::token(ctx, call)),
         HandledRoute::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
+        HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
+        HandledRoute::Api(route) => dispatch_api(ctx, route, call, request),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
+    }
+}
+
+/// Calls the handler of a list of packages in the shape of the public registry.
+fn dispatch_list<'c, P, R>(
+    ctx: &'c Context<'_, P>,
+    route: ListRoute,
+    call: Call,
+    request: R,
+) -> Handling<'c, P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream> + 'c,
+{
+    match route {
+        ListRoute::Modules => Box::pin(public_lists::modules(ctx, call, request)),
+        ListRoute::ModulesOf(namespace) => {
+            Box::pin(public_lists::modules_of(ctx, call, request, namespace))
+        }
+        ListRoute::ModulesNamed(namespace, name) => Box::pin(public_lists::modules_named(
+            ctx, call, request, namespace, name,
+        )),
+        ListRoute::ModuleSearch => Box::pin(public_lists::search(ctx, call, request)),
+        ListRoute::Providers => Box::pin(public_lists::providers(ctx, call, request)),
+        ListRoute::ProvidersOf(namespace) => {
+            Box::pin(public_lists::providers_of(ctx, call, request, namespace))
+        }
+    }
+}
+
+/// Calls the handler of a route of the registry's own API.
+fn dispatch_api<'c, P, R>(
+    ctx: &'c Context<'_, P>,
+    route: ApiRoute,
+    call: Call,
+    request: R,
+) -> Handling<'c, P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream> + 'c,
+{
+    match route {
+        ApiRoute::Search => Box::pin(search::search(ctx, call, request)),
+        ApiRoute::Namespaces => Box::pin(namespaces::list(ctx, call, request)),
+        ApiRoute::Namespace(owner) => Box::pin(namespaces::packages(ctx, call, request, owner)),
+        ApiRoute::Document(package, RequestedVersion::Exact(version), path) => {
+            let requested = document::RequestedDocument {
+                package,
+                version,
+                path,
+            };
+            Box::pin(document::send(ctx, call, request, requested))
+        }
+        // The read machine has already answered these.
+        ApiRoute::Document(_, RequestedVersion::Latest, _)
+        | ApiRoute::Package(_)
+        | ApiRoute::Version(..)
+        | ApiRoute::Navigation(..) => nowhere(),
     }
 }
 

@@ -7,7 +7,9 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
-use terrace_core::api::route::{ADMIN_PREFIX, HandledRoute, needs_security_headers};
+use terrace_core::api::route::{
+    ADMIN_PREFIX, HandledRoute, is_open_to_websites, needs_security_headers,
+};
 use terrace_core::auth::access::CredentialsError;
 use terrace_core::config::Config;
 use terrace_core::http::method::Method;
@@ -123,6 +125,7 @@ pub(crate) struct Record {
     index: Option<IndexState>,
     is_admin: bool,
     needs_security_headers: bool,
+    is_open_to_websites: bool,
 }
 
 /// Begins to answer a request that arrived at `now`, in milliseconds since 1970.
@@ -373,6 +376,7 @@ impl Record {
             index: None,
             is_admin: head.path.starts_with(ADMIN_PREFIX),
             needs_security_headers: needs_security_headers(head.path),
+            is_open_to_websites: head.authorization.is_none() && is_open_to_websites(head.path),
         }
     }
 
@@ -398,6 +402,9 @@ impl Record {
         let mut reply = reply;
         if self.needs_security_headers {
             reply = reply.with_security_headers();
+        }
+        if self.is_open_to_websites {
+            reply = reply.open_to_websites();
         }
         if self.is_admin {
             let timing = self.line(reply.status, millis).server_timing();

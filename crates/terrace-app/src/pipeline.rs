@@ -3,7 +3,7 @@
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
-use terrace_core::api::route::{AdminRoute, HandledRoute};
+use terrace_core::api::route::{AdminRoute, HandledRoute, is_open_to_websites};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
@@ -55,8 +55,10 @@ fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<
     let now = ctx.host.clock().millis();
     let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
-    let guards = ctx.config.access.guards_reads();
-    let authorization = guards.then(|| request.header("authorization")).flatten();
+    let needs_header = ctx.config.access.guards_reads() || is_open_to_websites(request.path());
+    let authorization = needs_header
+        .then(|| request.header("authorization"))
+        .flatten();
     let head = RequestHead {
         if_none_match: if_none_match.as_deref(),
         authorization: authorization.as_deref(),

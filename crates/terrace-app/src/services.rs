@@ -16,6 +16,7 @@ pub(crate) mod index_writer;
 pub(crate) mod issuer;
 pub(crate) mod keys;
 pub(crate) mod lease;
+pub(crate) mod listings;
 pub(crate) mod oci;
 pub(crate) mod origins;
 pub(crate) mod publisher;

@@ -28,6 +28,8 @@ pub struct Config {
     pub access: Access,
     /// The limit of requests with invalid credentials from one address per minute; further ones get a 429.
     pub failures_a_minute: u32,
+    /// The limit of anonymous requests from one address per minute that read the whole catalogue; further ones get a 429.
+    pub searches_a_minute: u32,
     /// The requests that are logged.
     pub logged_requests: LoggedRequests,
     /// The rules for CI jobs that get tokens; none by default.
@@ -104,7 +106,16 @@ impl Config {
         };
         Ok(Self {
             access,
-            failures_a_minute: failures(var(FAILURES_A_MINUTE))?,
+            failures_a_minute: number(
+                var(FAILURES_A_MINUTE),
+                FAILURES_A_MINUTE,
+                limits::FAILURES_A_MINUTE,
+            )?,
+            searches_a_minute: number(
+                var(SEARCHES_A_MINUTE),
+                SEARCHES_A_MINUTE,
+                limits::SEARCHES_A_MINUTE,
+            )?,
             logged_requests: logged_requests(var(LOG_REQUESTS))?,
             trusted_publishers,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
@@ -325,12 +336,12 @@ fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
     }
 }
 
-fn failures(value: Option<String>) -> Result<u32, ConfigError> {
+fn number(value: Option<String>, name: &'static str, default: u32) -> Result<u32, ConfigError> {
     match value {
-        None => Ok(limits::FAILURES_A_MINUTE),
+        None => Ok(default),
         Some(text) => text.parse().map_err(|_| {
             let rule = format!("is {text:?}: it must be a number");
-            error(FAILURES_A_MINUTE, rule)
+            error(name, rule)
         }),
     }
 }

@@ -12,16 +12,16 @@
 //! read may name up to three keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names
 //! one.
 
-mod details;
 mod download;
 mod gate;
 mod lists;
 mod oci;
+mod package;
 mod plan;
 mod view;
 
 use crate::api::endpoint::{Action, Endpoint, ErrorFormat};
-use crate::api::route::{HandledRoute, Route};
+use crate::api::route::{ApiRoute, HandledRoute, Route};
 #[cfg(doc)]
 use crate::auth::access::Access;
 use crate::auth::access::CredentialsError;
@@ -40,10 +40,9 @@ use crate::model::token_id::TokenId;
 use crate::model::version::Version;
 use crate::oci::TagPage;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::index_document::IndexMetadata;
+use crate::storage::index_document::{IndexMetadata, short_etag};
 use crate::storage::key::{IndexKey, PushedIndex};
 use crate::upstream::pull::{PullPolicy, blocked};
-use details::provider_version;
 use download::{Urls, mirror_packages, module_download, provider_download};
 pub use gate::{invalid_credentials_reply, unauthorized_reply};
 use lists::{newest_module, origin_versions};
@@ -106,7 +105,20 @@ enum Projection {
     Tags(Option<TagPage>, String),
     Manifest,
     Blob,
-    ProviderVersion(ProviderAddress, Version),
+    /// The details of a version of a provider in the shape of the public registry.
+    PublicProvider(ProviderAddress, Version),
+    /// The details of a version of a module in the shape of the public registry.
+    PublicModule(ModuleAddress, Version),
+    /// A redirect to the path of the newest version below this one.
+    Newest(String),
+    /// A redirect to the newest version, in place of `latest` in this route.
+    Latest(ApiRoute),
+    /// The details of a package.
+    Package(Package),
+    /// The details of a version.
+    Version(Package, Version),
+    /// The documents of a version.
+    Navigation(Package, Version),
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
     ModuleDownload(Checksum),
@@ -198,7 +210,8 @@ pub struct RequestHead<'a> {
     pub query: &'a str,
     /// The header `If-None-Match`.
     pub if_none_match: Option<&'a str>,
-    /// The header `Authorization`, if [`Access::guards_reads`].
+    /// The header `Authorization`, if [`Access::guards_reads`], or if pages of other websites may read the answer to a
+    /// request without it.
     pub authorization: Option<&'a str>,
     /// The header `User-Agent`.
     pub user_agent: Option<&'a str>,
@@ -349,6 +362,9 @@ impl Lookup {
         if matches!(self.projection, Projection::Joined) {
             return Ok(tests::joined(found));
         }
+        if self.is_composed() {
+            return self.finish_composed(&found);
+        }
         let found = found.first;
         if let Some(reason) = &found.metadata.revoked {
             return Err(FinishError::Problem(self.revoked_problem(reason)));
@@ -363,9 +379,6 @@ impl Lookup {
             Projection::Tags(Some(page), name) => tags(page, name, &found)?,
             Projection::Manifest => self.manifest(found)?,
             Projection::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
-            Projection::ProviderVersion(address, version) => {
-                provider_version(&parse(&found)?, address, version)?
-            }
             Projection::ProviderDownload(package, version, platform) => {
                 let index = parse(&found)?;
                 let urls = Urls::new(urls, origin, now)?;
@@ -386,15 +399,86 @@ impl Lookup {
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
             Projection::OriginVersions => origin_versions(&found)?,
+            Projection::PublicProvider(..)
+            | Projection::PublicModule(..)
+            | Projection::Newest(_)
+            | Projection::Latest(_)
+            | Projection::Package(_)
+            | Projection::Version(..)
+            | Projection::Navigation(..) => return Err(FinishError::Corrupt),
             #[cfg(test)]
             Projection::Joined => return Err(FinishError::Corrupt),
         };
+        Ok(self.sent(reply))
+    }
+
+    /// Returns the reply for the method and the caller of this request.
+    fn sent<S>(&self, reply: Reply<S>) -> Reply<S> {
         let reply = for_method(reply, self.method);
-        Ok(if self.is_private {
+        if self.is_private {
             reply.private()
         } else {
             reply
-        })
+        }
+    }
+
+    /// Whether the answer is composed for people, from one index or several. Such an answer has an entity tag of its
+    /// own, and shows revoked versions.
+    fn is_composed(&self) -> bool {
+        matches!(
+            self.projection,
+            Projection::PublicProvider(..)
+                | Projection::PublicModule(..)
+                | Projection::Newest(_)
+                | Projection::Latest(_)
+                | Projection::Package(_)
+                | Projection::Version(..)
+                | Projection::Navigation(..)
+        )
+    }
+
+    fn finish_composed<S>(&self, found: &StoredIndices<S>) -> Result<Reply<S>, FinishError> {
+        let etag = composed_etag(found);
+        let is_redirect = matches!(
+            self.projection,
+            Projection::Newest(_) | Projection::Latest(_)
+        );
+        if !is_redirect && found.first.metadata.revoked.is_none() && self.is_unchanged(&etag) {
+            let reply = Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
+            return Ok(self.sent(reply));
+        }
+        let reply = self.composed(found)?;
+        let reply = if is_redirect {
+            reply
+        } else {
+            reply.with("etag", etag)
+        };
+        Ok(self.sent(reply))
+    }
+
+    fn composed<S>(&self, found: &StoredIndices<S>) -> Result<Reply<S>, FinishError> {
+        let StoredIndices { first, others } = found;
+        let other = |at: usize| others.get(at).unwrap_or(&None);
+        let missing = || FinishError::Problem(self.missing());
+        match &self.projection {
+            Projection::Package(address) => package::package(address, first),
+            Projection::Latest(route) => package::latest(route, first)?.ok_or_else(missing),
+            Projection::Newest(path) => package::newest(path, first)?.ok_or_else(missing),
+            Projection::Version(address, version) => {
+                package::version(address, version, first, [other(0), other(1)])
+            }
+            Projection::Navigation(address, version) => {
+                package::navigation(address, version, first)
+            }
+            Projection::PublicModule(address, version) => {
+                package::public_module(address, version, first, other(0))
+            }
+            Projection::PublicProvider(address, version) => match &first.metadata.revoked {
+                Some(reason) => Err(FinishError::Problem(self.revoked_problem(reason))),
+                None => package::public_provider(address, version, first, [other(0), other(1)]),
+            },
+            _ => Err(FinishError::Corrupt),
+        }
     }
 
     /// Returns the answer for a mirrored version that the operator blocks; `None` for any other. The version
@@ -541,8 +625,19 @@ impl Lookup {
     }
 }
 
+/// Returns the entity tag of an answer that is composed from these indices by this version of Terrace.
+fn composed_etag<S>(found: &StoredIndices<S>) -> String {
+    let mut text = env!("CARGO_PKG_VERSION").to_owned();
+    let others = found.others.iter().map(Option::as_ref);
+    for index in std::iter::once(Some(&found.first)).chain(others) {
+        text.push(' ');
+        text.push_str(index.map_or("", |index| index.metadata.etag.as_str()));
+    }
+    short_etag(&text)
+}
+
 /// Whether an `If-None-Match` header contains this entity tag (RFC 9110, section 13.1.2: weak comparison).
-fn matches_etag(header: &str, etag: &str) -> bool {
+pub fn matches_etag(header: &str, etag: &str) -> bool {
     header.split(',').map(str::trim).any(|candidate| {
         candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag
     })

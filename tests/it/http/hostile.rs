@@ -70,8 +70,34 @@ fn odd_paths_are_refused() {
         "///",
         "/v1",
         "/v1/",
-        "/v1/providers",
         "/v1/providers/",
+        "/v1/modules/",
+        "/v1/modules/search/",
+        "/v1/modules/-acme",
+        "/v1/modules/acme/vpc/aws/latest",
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v2/search",
+        "/api/v1/search/",
+        "/api/v1/search/x",
+        "/api/v1/namespaces/",
+        "/api/v1/namespaces/a.b",
+        "/api/v1/namespaces/a/b",
+        "/api/v1/namespaces/a.b/c/d",
+        "/api/v1/namespaces/%61cme",
+        "/api/v1/providers/acme",
+        "/api/v1/providers/acme/widget/",
+        "/api/v1/providers/acme/widget/newest",
+        "/api/v1/providers/acme/widget/1.0.0/doc",
+        "/api/v1/providers/acme/widget/1.0.0/docs/",
+        "/api/v1/providers/acme/widget/1.0.0/docs/index",
+        "/api/v1/providers/acme/widget/1.0.0/docs/resources/..%2f",
+        "/api/v1/providers/acme/widget/1.0.0/docs/resources/.hidden",
+        "/api/v1/modules/acme/vpc/aws/1.0.0/docs/examples/a/b/c",
+        "/api/v1/modules/acme/vpc/aws/1.0.0/docs/resources/a",
+        "/api/v1/mirror/registry/acme/widget",
+        "/api/v1/mirror/a.b:443/acme/widget",
         "/v1/providers//widget/versions",
         "/v1/providers/acme//versions",
         "/v1/providers/acme/widget",
@@ -143,6 +169,53 @@ fn odd_paths_are_refused() {
 }
 
 #[test]
+fn odd_parameters_of_lists_are_refused_with_the_rule() {
+    let registry = Registry::start();
+    let long = format!("/api/v1/search?q={}", "a".repeat(201));
+    let many = format!("/api/v1/search?q={}", "a+".repeat(11));
+    for (path, rule) in [
+        ("/api/v1/search", "no words"),
+        ("/api/v1/search?q=", "no words"),
+        ("/api/v1/search?q=+-_/", "no words"),
+        ("/api/v1/search?q=%ff", "not UTF-8"),
+        ("/api/v1/search?q=a&q=b", "more than once"),
+        ("/api/v1/search?q=a&kind=modules", "none of module"),
+        ("/api/v1/search?q=a&kind=guide", "none of module"),
+        (
+            "/api/v1/search?q=a&namespace=a.b",
+            "a hostname and a namespace",
+        ),
+        (
+            "/api/v1/search?q=a&namespace=../b",
+            "a hostname and a namespace",
+        ),
+        ("/api/v1/search?q=a&limit=0", "from 1 to 100"),
+        ("/api/v1/search?q=a&limit=101", "from 1 to 100"),
+        ("/api/v1/search?q=a&limit=-1", "from 1 to 100"),
+        ("/api/v1/search?q=a&after=1", "not a cursor"),
+        (&long, "at most 200"),
+        (&many, "at most 10"),
+        ("/api/v1/namespaces?limit=many", "from 1 to 100"),
+        (
+            "/api/v1/namespaces/acme?kind=resource",
+            "module or provider",
+        ),
+        ("/v1/modules?limit=1000", "from 1 to 100"),
+        ("/v1/modules?offset=10001", "from 0 to 10000"),
+        ("/v1/modules?verified=maybe", "true or false"),
+        ("/v1/modules/search", "no words"),
+        ("/v1/providers?offset=x", "from 0 to 10000"),
+    ] {
+        let response = registry.get(path).expect(400);
+        assert!(
+            response.errors().contains(rule),
+            "{path}: {}",
+            response.errors()
+        );
+    }
+}
+
+#[test]
 fn odd_admin_paths_are_refused_with_the_rule() {
     let registry = Registry::start();
     for (path, rule) in [
@@ -150,6 +223,8 @@ fn odd_admin_paths_are_refused_with_the_rule() {
             "/admin/v1/providers/a_b/widget/1.0.0",
             "letters, digits and dashes",
         ),
+        ("/admin/v1/providers/search/widget/1.0.0", "reserved"),
+        ("/admin/v1/modules/Search/vpc/aws/1.0.0", "reserved"),
         ("/admin/v1/providers/acme/-x/1.0.0", "start or end"),
         (
             "/admin/v1/providers/acme/terraform-provider-x/1.0.0",

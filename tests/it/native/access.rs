@@ -5,6 +5,7 @@ use terrace_core::api::route::{OAuthRoute, Route};
 use terrace_core::auth::access::TOKEN_PREFIX;
 use terrace_core::http::method::Method;
 
+use crate::support::described;
 use crate::support::faults::{Break, Failure, Operations, at_each_write};
 use crate::support::memory::Memory;
 use crate::support::people::LOGIN;
@@ -30,6 +31,8 @@ pub(super) enum Rule {
     Readers,
     /// Callers that may read the namespace. Others get an empty list, as for a missing package.
     ReadersOfLists,
+    /// Callers that may read anything. Each gets a list of what it may read.
+    ReadersOfAnything,
     /// Callers that may publish in the namespace.
     Publishers,
     /// Administrators.
@@ -42,11 +45,20 @@ pub(super) enum Rule {
 /// not have.
 pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
     let access = route.endpoint().action(method)?.access;
-    let is_list = ["oci_referrers", "pushed_referrers"].contains(&route.endpoint().name);
+    let name = route.endpoint().name;
+    let lists_all = [
+        "module_list",
+        "module_search",
+        "provider_list",
+        "api_search",
+        "api_namespaces",
+    ];
+    let is_list = ["oci_referrers", "pushed_referrers"].contains(&name);
     Some(match (access, route) {
         (RequiredAccess::Anyone, Route::Bytes(_)) => Rule::Signed,
         (RequiredAccess::Anyone, _) => Rule::Everybody,
         (RequiredAccess::Known, _) => Rule::Known,
+        (RequiredAccess::Readers, _) if lists_all.contains(&name) => Rule::ReadersOfAnything,
         (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
         (RequiredAccess::Readers, _) => Rule::Readers,
         (RequiredAccess::Publishers, _) => Rule::Publishers,
@@ -68,9 +80,33 @@ pub(super) fn paths() -> Vec<String> {
         format!("{provider}/versions"),
         format!("{provider}/1.0.0"),
         format!("{provider}/1.0.0/download/linux/amd64"),
+        provider.to_owned(),
+        "/v1/providers".to_owned(),
+        "/v1/providers/acme".to_owned(),
+        module.to_owned(),
+        format!("{module}/1.0.0"),
+        "/v1/modules".to_owned(),
+        "/v1/modules/acme".to_owned(),
+        "/v1/modules/acme/vpc".to_owned(),
+        "/v1/modules/search?q=vpc".to_owned(),
         format!("{module}/versions"),
         format!("{module}/1.0.0/download"),
         format!("{module}/download"),
+        "/api/v1/search?q=vpc".to_owned(),
+        "/api/v1/namespaces".to_owned(),
+        "/api/v1/namespaces/acme".to_owned(),
+        format!("/api/v1/namespaces/{MIRRORED}"),
+        "/api/v1/providers/acme/widget".to_owned(),
+        "/api/v1/providers/acme/widget/latest".to_owned(),
+        "/api/v1/providers/acme/widget/1.0.0".to_owned(),
+        "/api/v1/providers/acme/widget/1.0.0/docs".to_owned(),
+        "/api/v1/providers/acme/widget/1.0.0/docs/resources/widget".to_owned(),
+        "/api/v1/providers/acme/widget/1.0.0/docs/resources/none".to_owned(),
+        format!("/api/v1/mirror/{MIRRORED}/widget/1.0.0"),
+        format!("/api/v1/mirror/{MIRRORED}/widget/1.0.0/docs/overview"),
+        "/api/v1/modules/acme/vpc/aws/1.0.0".to_owned(),
+        "/api/v1/modules/acme/vpc/aws/latest/docs/readme".to_owned(),
+        "/api/v1/modules/acme/vpc/aws/1.0.0/docs/examples/simple/main.tf".to_owned(),
         "/mirror/".to_owned(),
         format!("{mirror}/index.json"),
         format!("{mirror}/1.0.0.json"),
@@ -236,6 +272,11 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
                 404
             }
         }
+        Rule::ReadersOfAnything => match seen.guards {
+            true if !caller.is_known => 401,
+            true if shows_nothing && seen.is_closed && seen.is_private => 401,
+            _ => open,
+        },
         Rule::Publishers | Rule::Admins => {
             let is_allowed = match rule {
                 Rule::Admins => caller.is_admin,
@@ -263,6 +304,14 @@ fn filled() -> (Memory, Registry) {
     MirrorFixture::of(origin).put(&registry).expect(201);
     let pushed = Pushed::of(&registry, "acme/tools");
     pushed.artifact("latest", b"a layer", serde_json::json!({}));
+    let [provider, module] = ["providers/hosted/acme/widget", "modules/acme/vpc/aws"];
+    let mirrored = "providers/registry.example.com/acme/widget";
+    let lines = [provider, module, mirrored].map(|key| {
+        described::describe(&memory, key, &["1.0.0"]);
+        described::line(key, "")
+    });
+    let symbols = [described::symbol(provider, "acme_widget")];
+    described::put_catalog(&memory, &lines, &symbols);
     (memory, registry)
 }
 
@@ -353,7 +402,7 @@ fn a_private_package_has_the_response_and_the_operations_of_a_missing_one() {
                 let kinds = kinds.map(|it| it.split(' ').take(2).collect::<Vec<_>>().join(" "));
                 (comparable(&response, name), kinds.collect::<Vec<_>>())
             };
-            let missing = path.replace("/acme/", "/emca/");
+            let missing = path.replace("acme", "emca");
             assert_ne!(missing, path);
             assert_eq!(
                 ask(&path, "acme"),

@@ -45,6 +45,7 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, vars);
     everything::fill(&registry);
+    everything::describe(&memory);
     (memory, registry)
 }
 

@@ -1,5 +1,6 @@
 mod access;
 mod admin;
+mod api;
 mod archives;
 mod config;
 mod counts;

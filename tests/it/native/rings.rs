@@ -266,6 +266,7 @@ const LAYERS: [&[&str]; 23] = [
     &["services::pull"],
     &[
         "services::reader",
+        "services::listings",
         "services::oci",
         "services::sign_in",
         "services::restore",

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use futures_util::FutureExt as _;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, ReadIndices, RequestStep, Unfinished};
+use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinished};
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 use terrace_core::read::{RequestHead, StoredIndex};
+use terrace_core::storage::key::IndexKey;
 
 use super::Response;
 use super::memory::{Memory, counted};
@@ -51,6 +52,9 @@ pub fn by_entry(
         RequestStep::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
         RequestStep::Read(pending) => pending,
     };
+    if !pending.others().is_empty() {
+        return by_several(memory, config, pending, kv_millis);
+    }
     let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
     let found = found
         .now_or_never()
@@ -76,6 +80,41 @@ pub fn by_entry(
     match pending.finish(found, range, config, memory.now_ms()) {
         Ok(answer) => Ok(made(config, answer, value)),
         Err(unfinished) => Err(unfinished.with_stream(|| value)),
+    }
+}
+
+/// Answers a read with several keys, all of whose values are read as text.
+fn by_several(
+    memory: &Memory,
+    config: &Config,
+    pending: PendingRead,
+    kv_millis: u64,
+) -> Result<ByEntry, Box<Unfinished<Vec<u8>>>> {
+    let keys: Vec<&IndexKey> = pending.keys().collect();
+    let found = memory.get_all(&keys, pending.cache_seconds());
+    let found = found
+        .now_or_never()
+        .expect("operations in memory are immediate");
+    memory.advance_ms(kv_millis);
+    let text = |found: Option<StoredIndex<Vec<u8>>>| {
+        found.map(|StoredIndex { metadata, body }| {
+            let body = match body {
+                Body::Text(text) => Body::Text(text),
+                Body::Stream(_) | Body::Empty => panic!("several values are read as text"),
+            };
+            StoredIndex { metadata, body }
+        })
+    };
+    let found = found.map(|found| {
+        let mut found = found.into_iter().map(text);
+        ReadIndices {
+            first: found.next().flatten(),
+            others: found.collect(),
+        }
+    });
+    match pending.finish(found, None, config, memory.now_ms()) {
+        Ok(answer) => Ok(made(config, answer, Vec::new())),
+        Err(unfinished) => Err(unfinished.with_stream(Vec::new)),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::described;
 use super::fixtures::{Signer, add_key, sha256, tar_gz_of};
+use super::memory::Memory;
 use super::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, digest};
 use super::registry::Registry;
 use super::statuses::{set_status, status_of};
@@ -10,7 +12,7 @@ use super::tokens::{create, revoke};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
 
 /// Reads that find their index in a filled registry, each with the name of its route.
-const READS: [(&str, &str); 21] = [
+const READS: [(&str, &str); 32] = [
     ("provider_versions", "/v1/providers/acme/widget/versions"),
     ("provider_version", "/v1/providers/acme/widget/1.0.0+b"),
     (
@@ -29,6 +31,26 @@ const READS: [(&str, &str); 21] = [
     ("module_download", "/v1/modules/acme/vpc/aws/1.0.0/download"),
     ("module_download", "/v1/modules/acme/vpc/aws/1.1.0/download"),
     ("module_newest", "/v1/modules/acme/vpc/aws/download"),
+    ("provider", "/v1/providers/acme/widget"),
+    ("module", "/v1/modules/acme/vpc/aws"),
+    ("module_version", "/v1/modules/acme/vpc/aws/1.0.0"),
+    ("api_package", "/api/v1/providers/acme/widget"),
+    ("api_package", "/api/v1/modules/acme/vpc/aws"),
+    (
+        "api_package",
+        "/api/v1/mirror/registry.example.com/acme/gadget",
+    ),
+    ("api_version", "/api/v1/providers/acme/widget/1.0.0+b"),
+    ("api_version", "/api/v1/providers/acme/widget/latest"),
+    (
+        "api_version",
+        "/api/v1/mirror/registry.test/acme/widget/1.1.0+b",
+    ),
+    ("api_version", "/api/v1/modules/acme/vpc/aws/1.0.0"),
+    (
+        "api_navigation",
+        "/api/v1/providers/acme/widget/1.0.0+b/docs",
+    ),
     (
         "mirror_versions",
         "/mirror/registry.test/acme/widget/index.json",
@@ -78,6 +100,15 @@ pub fn reads() -> Vec<(&'static str, String)> {
     let blob = format!("/v2/modules/acme/vpc/aws/blobs/sha256:{zip}");
     let reads = READS.map(|(name, path)| (name, path.to_owned()));
     reads.into_iter().chain([("oci_blob", blob)]).collect()
+}
+
+/// Describes the packages of a filled registry.
+pub fn describe(memory: &Memory) {
+    let widgets = ["2.0.0-rc.1+b", "1.2.0", "1.1.0+b", "1.0.0+b"];
+    described::describe(memory, "providers/hosted/acme/widget", &widgets);
+    described::describe(memory, "modules/acme/vpc/aws", &["3.0.0", "1.1.0", "1.0.0"]);
+    let gadget = "providers/registry.example.com/acme/gadget";
+    described::describe(memory, gadget, &["1.1.0", "1.0.0"]);
 }
 
 /// Publishes, mirrors and pushes, sets statuses, and revokes a token.

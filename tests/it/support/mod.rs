@@ -1,4 +1,5 @@
 pub mod chain;
+pub mod described;
 pub mod documentation;
 pub mod documented;
 pub mod entry;

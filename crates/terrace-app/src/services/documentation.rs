@@ -109,7 +109,6 @@ pub(crate) async fn read_head<P: Host>(
 
 /// Reads a page: one ranged read. `head_length` is the length of the archive's first member. `None` if the archive is
 /// missing, or damaged there.
-#[expect(dead_code, reason = "the handlers of pages call it")]
 pub(crate) async fn page<P: Host>(
     ctx: &Context<'_, P>,
     archive: Sha256,

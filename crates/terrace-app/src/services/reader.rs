@@ -1,9 +1,10 @@
 //! Answers the reads that no index answers, from the facts.
 
 use terrace_core::http::reply::{Body, Reply};
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::read::{FinishError, Lookup, StoredIndex, StoredIndices};
+use terrace_core::read::{FinishError, IndexForm, Lookup, StoredIndex, StoredIndices};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
@@ -11,7 +12,7 @@ use terrace_core::storage::release::Release;
 use crate::context::{Context, Task};
 use crate::driver::MissReason;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host};
+use crate::host::{Clock as _, Host, Indices as _, StoreError};
 use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::oci::pushed_contents;
@@ -27,8 +28,7 @@ pub(crate) async fn read<P: Host>(
 ) -> Reply<P::Stream> {
     match &miss {
         MissReason::Absent(_) | MissReason::Unfit => {}
-        // R2 can answer when KV cannot.
-        MissReason::Failed(error) => ctx.host.log(&format!("storage: {error}")),
+        MissReason::Failed(error) => log_failure(ctx, error),
         MissReason::Corrupt => ctx.host.log(&format!(
             "the index {} in KV is corrupt: answering from R2",
             lookup.key
@@ -38,6 +38,95 @@ pub(crate) async fn read<P: Host>(
         Ok(reply) => reply,
         Err(failure) => lookup.problem(&ctx.report(failure)),
     }
+}
+
+/// The text of an index, for a handler.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexText {
+    pub(crate) text: String,
+    pub(crate) etag: String,
+}
+
+impl From<IndexDocument> for IndexText {
+    fn from(document: IndexDocument) -> Self {
+        Self {
+            text: document.text,
+            etag: document.metadata.etag,
+        }
+    }
+}
+
+impl IndexText {
+    /// Returns the text of an index that was read as text.
+    fn of<S>(found: StoredIndex<S>) -> Option<Self> {
+        let etag = found.metadata.etag;
+        match found.body {
+            Body::Text(text) => Some(Self { text, etag }),
+            Body::Empty | Body::Stream(_) => None,
+        }
+    }
+}
+
+/// Returns the text of an index, from the facts if KV does not have it; `None` if the facts hold nothing for it.
+pub(crate) async fn text<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Result<Option<IndexText>, Failure> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get(key, IndexForm::Text, seconds).await;
+    match found.map(|found| found.and_then(IndexText::of)) {
+        Ok(Some(found)) => Ok(Some(found)),
+        Ok(None) => rebuilt(ctx, key).await,
+        Err(error) => {
+            log_failure(ctx, &error);
+            rebuilt(ctx, key).await
+        }
+    }
+}
+
+/// Returns the texts of indices that one operation reads. If KV does not have the first, it is built from the facts; the
+/// others may be absent.
+pub(crate) async fn texts<P: Host>(
+    ctx: &Context<'_, P>,
+    keys: &[&IndexKey],
+) -> Result<Vec<Option<IndexText>>, Failure> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get_all(keys, seconds).await;
+    let mut texts: Vec<Option<IndexText>> = match found {
+        Ok(found) => {
+            let texts = found.into_iter().map(|it| it.and_then(IndexText::of));
+            texts.collect()
+        }
+        Err(error) => {
+            log_failure(ctx, &error);
+            Vec::new()
+        }
+    };
+    texts.resize(keys.len(), None);
+    if let (Some(first @ None), Some(key)) = (texts.first_mut(), keys.first()) {
+        *first = rebuilt(ctx, key).await?;
+    }
+    Ok(texts)
+}
+
+/// Returns the text of an index as it follows from the facts, and writes it after the response.
+pub(crate) async fn rebuilt<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Result<Option<IndexText>, Failure> {
+    let MadeIndex {
+        document,
+        is_worth_writing,
+    } = make(ctx, key).await?;
+    if document.is_some() && is_worth_writing {
+        ctx.defer(Task::BackfillIndex(key.clone()));
+    }
+    Ok(document.map(IndexText::from))
+}
+
+/// Logs that KV failed: R2 can answer.
+fn log_failure<P: Host>(ctx: &Context<'_, P>, error: &StoreError) {
+    ctx.host.log(&format!("storage: {error}"));
 }
 
 /// Answers a read after a KV miss, or from an index to replace: R2 decides whether the key exists.

@@ -8,7 +8,8 @@
 //! Enforcing these properties, which is up to the read machine and the application's pipeline.
 
 use crate::api::route::{
-    AdminRoute, BytesRoute, HandledRoute, MirrorRoute, OAuthRoute, OciRoute, Route, TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, MirrorRoute, OAuthRoute, OciRoute,
+    Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -112,6 +113,15 @@ endpoints! {
     MODULE_VERSIONS    Json  "module_versions"    ["/v1/modules/{namespace}/{name}/{system}/versions"]                [get(Readers), head(Readers)]
     MODULE_DOWNLOAD    Json  "module_download"    ["/v1/modules/{namespace}/{name}/{system}/{version}/download"]      [get(Readers), head(Readers)]
     MODULE_NEWEST      Json  "module_newest"      ["/v1/modules/{namespace}/{name}/{system}/download"]                [get(Readers), head(Readers)]
+    MODULE             Json  "module"             ["/v1/modules/{namespace}/{name}/{system}"]                                         [get(Readers), head(Readers)]
+    MODULE_VERSION     Json  "module_version"     ["/v1/modules/{namespace}/{name}/{system}/{version}"]                               [get(Readers), head(Readers)]
+    PROVIDER           Json  "provider"           ["/v1/providers/{namespace}/{type}"]                                                [get(Readers), head(Readers)]
+    MODULE_LIST        Json  "module_list"        ["/v1/modules"]                                                                     [get(Readers), head(Readers)]
+    MODULES_OF         Json  "modules_of"         ["/v1/modules/{namespace}"]                                                         [get(Readers), head(Readers)]
+    MODULES_NAMED      Json  "modules_named"      ["/v1/modules/{namespace}/{name}"]                                                  [get(Readers), head(Readers)]
+    MODULE_SEARCH      Json  "module_search"      ["/v1/modules/search"]                                                              [get(Readers), head(Readers)]
+    PROVIDER_LIST      Json  "provider_list"      ["/v1/providers"]                                                                   [get(Readers), head(Readers)]
+    PROVIDERS_OF       Json  "providers_of"       ["/v1/providers/{namespace}"]                                                       [get(Readers), head(Readers)]
 
     MIRROR_HOME        Json  "mirror_home"        ["/mirror/"]                                                        [get(Anyone), head(Anyone)]
     MIRROR_VERSIONS    Json  "mirror_versions"    ["/mirror/{hostname}/{namespace}/{type}/index.json"]                [get(Readers), head(Readers)]
@@ -143,6 +153,14 @@ endpoints! {
     LOGIN_CONSENT      OAuth "login_consent"      ["/oauth/consent"]                                                  [handled(Method::Post, Anyone)]
     LOGIN_TOKEN        OAuth "login_token"        ["/oauth/token"]                                                    [handled(Method::Post, Anyone).audited()]
     EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
+
+    API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [get(Readers), head(Readers)]
+    API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [get(Readers), head(Readers)]
+    API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [get(Readers), head(Readers)]
+    API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [get(Readers), head(Readers)]
+    API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [get(Readers), head(Readers)]
+    API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [get(Readers), head(Readers)]
+    API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [get(Readers), head(Readers)]
 
     PUBLISH_PROVIDER   Json  "publish_provider"   ["/admin/v1/providers/{namespace}/{type}/{version}"]                [change(Method::Put, Publishers)]
     PUBLISH_MODULE     Json  "publish_module"     ["/admin/v1/modules/{namespace}/{name}/{system}/{version}"]         [change(Method::Put, Publishers)]
@@ -284,6 +302,10 @@ impl Route {
                 TerraformRoute::ModuleVersions(..) => &MODULE_VERSIONS,
                 TerraformRoute::ModuleDownload(..) => &MODULE_DOWNLOAD,
                 TerraformRoute::ModuleNewest(..) => &MODULE_NEWEST,
+                TerraformRoute::Module(_) => &MODULE,
+                TerraformRoute::ModuleVersion(..) => &MODULE_VERSION,
+                TerraformRoute::Provider(_) => &PROVIDER,
+                TerraformRoute::List(route) => list(route),
             },
             Self::Mirror(route) => match route {
                 MirrorRoute::Home => &MIRROR_HOME,
@@ -306,6 +328,7 @@ impl Route {
             },
             Self::Bytes(route) => bytes(route),
             Self::OAuth(route) => oauth(*route),
+            Self::Api(route) => api(route),
             Self::Admin(route) => admin(route),
         }
     }
@@ -321,6 +344,8 @@ impl HandledRoute {
             Self::Pushed(request) => pushed(&request.path),
             Self::Bytes(route) => bytes(route),
             Self::OAuth(route) => oauth(*route),
+            Self::List(route) => list(route),
+            Self::Api(route) => api(route),
             Self::Admin(route) => admin(route),
         }
     }
@@ -351,6 +376,29 @@ fn oauth(route: OAuthRoute) -> &'static Endpoint {
         OAuthRoute::Callback => &LOGIN_CALLBACK,
         OAuthRoute::Consent => &LOGIN_CONSENT,
         OAuthRoute::Token => &LOGIN_TOKEN,
+    }
+}
+
+fn list(route: &ListRoute) -> &'static Endpoint {
+    match route {
+        ListRoute::Modules => &MODULE_LIST,
+        ListRoute::ModulesOf(_) => &MODULES_OF,
+        ListRoute::ModulesNamed(..) => &MODULES_NAMED,
+        ListRoute::ModuleSearch => &MODULE_SEARCH,
+        ListRoute::Providers => &PROVIDER_LIST,
+        ListRoute::ProvidersOf(_) => &PROVIDERS_OF,
+    }
+}
+
+fn api(route: &ApiRoute) -> &'static Endpoint {
+    match route {
+        ApiRoute::Search => &API_SEARCH,
+        ApiRoute::Namespaces => &API_NAMESPACES,
+        ApiRoute::Namespace(_) => &API_NAMESPACE,
+        ApiRoute::Package(_) => &API_PACKAGE,
+        ApiRoute::Version(..) => &API_VERSION,
+        ApiRoute::Navigation(..) => &API_NAVIGATION,
+        ApiRoute::Document(..) => &API_DOCUMENT,
     }
 }
 

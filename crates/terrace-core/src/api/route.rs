@@ -7,6 +7,7 @@
 //! [`crate::api::endpoint`].
 
 mod admin;
+mod api;
 mod bytes;
 mod mirror;
 mod oauth;
@@ -21,17 +22,21 @@ use crate::oci::pushed::PushedRequest;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 pub use admin::AdminRoute;
+pub use api::{ApiRoute, RequestedVersion};
 pub use bytes::BytesRoute;
 pub use mirror::MirrorRoute;
 pub use oauth::OAuthRoute;
 pub use oci::OciRoute;
-pub use terraform::TerraformRoute;
+pub use terraform::{ListRoute, TerraformRoute};
 
 /// The path prefix of the network mirror.
 pub const MIRROR_PREFIX: &str = "/mirror/";
 
 /// The path prefix of the admin API.
 pub const ADMIN_PREFIX: &str = "/admin/";
+
+/// The path prefix of the registry's own API.
+pub const API_PREFIX: &str = "/api/";
 
 /// The path prefix of sign-in and token exchange.
 pub const LOGIN_PREFIX: &str = "/oauth/";
@@ -43,6 +48,12 @@ pub fn needs_security_headers(path: &str) -> bool {
     [ADMIN_PREFIX, LOGIN_PREFIX]
         .iter()
         .any(|prefix| path.starts_with(prefix))
+}
+
+/// Returns whether pages of any website may read the responses below this path, if they were requested without
+/// credentials. Only the path decides: a rule that depended on the package would tell hidden packages from missing ones.
+pub fn is_open_to_websites(path: &str) -> bool {
+    path.starts_with(API_PREFIX)
 }
 
 /// All routes, by protocol.
@@ -62,6 +73,8 @@ pub enum Route {
     Bytes(BytesRoute),
     /// Sign-in, and token exchange for CI jobs.
     OAuth(OAuthRoute),
+    /// The registry's own API.
+    Api(ApiRoute),
     /// The admin API.
     Admin(AdminRoute),
 }
@@ -81,6 +94,10 @@ pub enum HandledRoute {
     Bytes(BytesRoute),
     /// Sign-in, and token exchange for CI jobs.
     OAuth(OAuthRoute),
+    /// Lists of packages in the shape of the public registry.
+    List(ListRoute),
+    /// The registry's own API, except reads of indices that the path alone names.
+    Api(ApiRoute),
     /// The admin API.
     Admin(AdminRoute),
 }
@@ -108,6 +125,7 @@ impl Route {
             "archives" => BytesRoute::parse_archive(&split(rest)).map(Self::Bytes),
             "pull" => BytesRoute::parse_pull(&split(rest)).map(Self::Bytes),
             "admin" => AdminRoute::parse(&split(rest))?.map(Self::Admin),
+            "api" => ApiRoute::parse(&split(rest))?.map(Self::Api),
             "oauth" => OAuthRoute::parse(&split(rest)).map(Self::OAuth),
             "" if rest.is_none() => Some(Self::Home),
             "healthz" if rest.is_none() => Some(Self::Health),
@@ -242,6 +260,29 @@ mod tests {
                 "/admin/v1/modules/acme/vpc/aws/1.0.0",
                 "Admin(PublishModule",
             ),
+            ("/v1/modules", "Terraform(List(Modules)"),
+            ("/v1/modules/search", "Terraform(List(ModuleSearch)"),
+            ("/v1/modules/acme", "Terraform(List(ModulesOf("),
+            ("/v1/modules/acme/vpc", "Terraform(List(ModulesNamed("),
+            ("/v1/modules/acme/vpc/aws", "Terraform(Module("),
+            ("/v1/modules/acme/vpc/aws/1.0.0", "Terraform(ModuleVersion("),
+            ("/v1/providers", "Terraform(List(Providers)"),
+            ("/v1/providers/acme", "Terraform(List(ProvidersOf("),
+            ("/v1/providers/acme/widget", "Terraform(Provider("),
+            ("/api/v1/search", "Api(Search"),
+            ("/api/v1/namespaces", "Api(Namespaces"),
+            ("/api/v1/namespaces/Acme", "Api(Namespace(Owner(\"acme\"))"),
+            ("/api/v1/namespaces/a.b/acme", "Api(Namespace("),
+            ("/api/v1/providers/acme/widget", "Api(Package(Provider("),
+            ("/api/v1/modules/acme/vpc/aws", "Api(Package(Module("),
+            ("/api/v1/mirror/a.b/acme/widget", "Api(Package(Mirrored("),
+            ("/api/v1/providers/acme/widget/1.0.0", "Api(Version("),
+            ("/api/v1/providers/acme/widget/latest", "Api(Version("),
+            ("/api/v1/modules/acme/vpc/aws/1.0.0/docs", "Api(Navigation("),
+            (
+                "/api/v1/mirror/a.b/acme/widget/1.0.0/docs/resources/widget",
+                "Api(Document(",
+            ),
             ("/admin/v1/reindex", "Admin(Reindex"),
             ("/admin/v1/verify", "Admin(Verify"),
             ("/admin/v1/facts", "Admin(Facts"),
@@ -286,6 +327,17 @@ mod tests {
             "/admin/v1",
             "/oauth",
             "/oauth/token/",
+            "/api",
+            "/api/v1",
+            "/api/v1/search/",
+            "/api/v1/namespaces/a.b",
+            "/api/v1/namespaces/a/b",
+            "/api/v1/modules/acme/vpc/aws/",
+            "/api/v1/modules/acme/vpc/aws/1.0.0/docs/",
+            "/api/v1/modules/acme/vpc/aws/1.0.0/docs/overview",
+            "/api/v1/providers/acme/widget/newest",
+            "/v1/modules/",
+            "/v1/providers/",
         ] {
             let problem = Route::parse(path).expect_err(path);
             assert_eq!(problem.status(), 404, "{path}");

@@ -52,6 +52,9 @@ settings! {
     /// The limit of requests with invalid credentials from one address per minute, after which each is
     /// answered with 429.
     variable FAILURES_A_MINUTE = "TERRACE_FAILURES_A_MINUTE";
+    /// The limit of anonymous requests from one address per minute that read the whole catalogue, after which each is
+    /// answered with 429.
+    variable SEARCHES_A_MINUTE = "TERRACE_SEARCHES_A_MINUTE";
     /// The requests that are logged: `all` (the default), `failures` or `none`.
     variable LOG_REQUESTS = "TERRACE_LOG_REQUESTS";
     /// The CI jobs that may publish with the token of their CI: rules in the form of

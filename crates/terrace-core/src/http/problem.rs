@@ -10,6 +10,8 @@ use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::json;
 
+const TOO_MANY_SEARCHES: &str = "too many searches without a token came from this address: wait a minute, or search with a token";
+
 const TOO_MANY_FAILURES: &str =
     "too many requests with wrong credentials came from this address: wait a minute";
 
@@ -42,6 +44,8 @@ pub enum Problem {
     Unauthorized(String),
     /// 429: too many requests had invalid credentials.
     TooManyFailures,
+    /// 429: too many anonymous requests read the whole catalogue.
+    TooManySearches,
     /// An error with an OCI code.
     Oci(OciError),
     /// 502: another registry, from which content is pulled, returned no usable response.
@@ -92,7 +96,7 @@ impl Problem {
             Self::LengthRequired => 411,
             Self::TooLarge(_) => 413,
             Self::Invalid(_) => 422,
-            Self::TooManyFailures => 429,
+            Self::TooManyFailures | Self::TooManySearches => 429,
             Self::Corrupt(_) | Self::Misconfigured(_) => 500,
             Self::Oci(error) => error.status(),
             Self::Origin(_) => 502,
@@ -124,6 +128,7 @@ impl Problem {
             }
             Self::TooLarge(limit) => vec![format!("the body may be at most {limit} bytes long")],
             Self::TooManyFailures => vec![TOO_MANY_FAILURES.to_owned()],
+            Self::TooManySearches => vec![TOO_MANY_SEARCHES.to_owned()],
         }
     }
 
@@ -179,7 +184,7 @@ impl Problem {
             Self::Unauthorized(_) => reply.with("www-authenticate", "Bearer realm=\"terrace\""),
             Self::NotYet(_, seconds) => reply.with("retry-after", seconds.to_string()),
             Self::Unavailable(_) => reply.with("retry-after", "2"),
-            Self::TooManyFailures => reply.with("retry-after", "60"),
+            Self::TooManyFailures | Self::TooManySearches => reply.with("retry-after", "60"),
             Self::Oci(error) => {
                 let headers = error.headers().iter();
                 headers.fold(reply, |reply, (name, value)| {

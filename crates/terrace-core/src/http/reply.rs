@@ -99,6 +99,12 @@ impl<S> Reply<S> {
         .with("x-frame-options", "DENY")
     }
 
+    /// Lets the pages of any website read the response (<https://fetch.spec.whatwg.org/#http-cors-protocol>).
+    #[must_use]
+    pub fn open_to_websites(self) -> Self {
+        self.with("access-control-allow-origin", "*")
+    }
+
     /// Redirects a browser with a GET. The target does not learn the address of this page.
     pub fn redirect(location: String) -> Self {
         Self::new(303, CachePolicy::NoStore)

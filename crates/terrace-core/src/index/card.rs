@@ -176,7 +176,8 @@ impl ListedCard {
     }
 }
 
-fn module_description(module: &ModuleDetails) -> String {
+/// Returns the description of a module: the first prose of its README.
+pub fn module_description(module: &ModuleDetails) -> String {
     let readme = module.root.readme.as_deref();
     readme.map(first_paragraph).unwrap_or_default()
 }
@@ -193,7 +194,8 @@ fn inputs(module: &ModuleDetails) -> Vec<String> {
         .collect()
 }
 
-fn provider_description(provider: &ProviderDetails) -> String {
+/// Returns the description of a provider: that of its first page.
+pub fn provider_description(provider: &ProviderDetails) -> String {
     let mut pages = provider.pages.iter();
     let overview = pages.find(|page| page.kind == DocumentationKind::Overview);
     let description = overview.and_then(|page| page.description.as_deref());

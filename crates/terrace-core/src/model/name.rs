@@ -96,6 +96,22 @@ name! {
     System, "target system", system
 }
 
+/// A namespace into which nothing is published, because the path of the search has its place
+/// (`/v1/modules/search`).
+pub const SEARCH: &str = "search";
+
+/// Checks that packages may be published into a namespace.
+///
+/// # Errors
+/// If the registry needs the name for a path of its own.
+pub fn check_not_reserved(namespace: &str) -> Result<(), NameError> {
+    if namespace.eq_ignore_ascii_case(SEARCH) {
+        let rule = "is reserved for the search of the registry: publish into another namespace";
+        return Err(NameError::new("namespace", namespace, rule));
+    }
+    Ok(())
+}
+
 /// A name that nothing can have, used in the keys of hidden packages: a lookup takes the same path as for any
 /// other name, and never finds anything.
 const HIDDEN: &str = ".hidden";
@@ -236,6 +252,18 @@ mod tests {
         }
         let error = "terraform-x".parse::<ProviderType>().unwrap_err();
         assert!(error.to_string().contains("terraform-provider-"));
+    }
+
+    #[test]
+    fn the_namespace_of_the_search_is_reserved_in_any_case() {
+        for text in ["search", "Search"] {
+            let error = check_not_reserved(text).unwrap_err().to_string();
+            assert!(
+                error.contains(text) && error.contains("reserved"),
+                "{error}"
+            );
+        }
+        assert_eq!(check_not_reserved("searches"), Ok(()));
     }
 
     #[test]

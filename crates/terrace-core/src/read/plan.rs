@@ -4,10 +4,13 @@ use serde_json::json;
 
 use super::oci::{no_catalog, plan_generated, plan_pushed};
 use super::{Checksum, IndexForm, Projection, RequestHead};
-use crate::api::route::{HandledRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
+use crate::api::route::{
+    ApiRoute, HandledRoute, MirrorRoute, OciRoute, RequestedVersion, Route, TerraformRoute,
+};
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
+use crate::model::address::{ModuleAddress, ProviderAddress};
 use crate::model::name::Hostname;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
@@ -61,6 +64,7 @@ pub(super) fn plan<S>(
         Route::Oci(OciRoute::Token) => ReadPlan::Handle(HandledRoute::OciToken),
         Route::Bytes(route) => ReadPlan::Handle(HandledRoute::Bytes(route)),
         Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
+        Route::Api(route) => plan_api(with_own_package(route, own)),
         Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
     }
 }
@@ -76,10 +80,6 @@ fn plan_terraform<S>(
             IndexKey::Versions(Package::Provider(address)),
             Projection::Versions,
         ),
-        TerraformRoute::ProviderVersion(address, version) => {
-            let projection = Projection::ProviderVersion(address.clone(), version.clone());
-            version_document(Package::Provider(address), version, projection)
-        }
         TerraformRoute::ProviderDownload(address, version, platform) => {
             let package = Package::Provider(address);
             let projection =
@@ -98,7 +98,106 @@ fn plan_terraform<S>(
             let projection = Projection::ModuleDownload(checksum_for(head.user_agent));
             version_document(Package::Module(address), version, projection)
         }
+        TerraformRoute::ProviderVersion(address, version) => plan_public_provider(address, version),
+        TerraformRoute::ModuleVersion(address, version) => plan_public_module(address, version),
+        TerraformRoute::Provider(address) => {
+            let path = format!("/v1/providers/{address}");
+            overview(Package::Provider(address), Projection::Newest(path))
+        }
+        TerraformRoute::Module(address) => {
+            let path = format!("/v1/modules/{address}");
+            overview(Package::Module(address), Projection::Newest(path))
+        }
+        TerraformRoute::List(route) => ReadPlan::Handle(HandledRoute::List(route)),
     }
+}
+
+fn plan_public_provider<S>(address: ProviderAddress, version: Version) -> ReadPlan<S> {
+    let package = Package::Provider(address.clone());
+    composed(
+        IndexKey::Version(package.clone(), version.clone()),
+        vec![
+            IndexKey::About(package.clone(), version.clone()),
+            IndexKey::Overview(package),
+        ],
+        Projection::PublicProvider(address, version),
+    )
+}
+
+fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S> {
+    let package = Package::Module(address.clone());
+    composed(
+        IndexKey::About(package.clone(), version.clone()),
+        vec![IndexKey::Overview(package)],
+        Projection::PublicModule(address, version),
+    )
+}
+
+/// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
+fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
+    let hosted = |package| match package {
+        Package::Mirrored(address) => own.package(address),
+        package => package,
+    };
+    match route {
+        ApiRoute::Package(package) => ApiRoute::Package(hosted(package)),
+        ApiRoute::Version(package, version) => ApiRoute::Version(hosted(package), version),
+        ApiRoute::Navigation(package, version) => ApiRoute::Navigation(hosted(package), version),
+        ApiRoute::Document(package, version, document) => {
+            ApiRoute::Document(hosted(package), version, document)
+        }
+        route @ (ApiRoute::Search | ApiRoute::Namespaces | ApiRoute::Namespace(_)) => route,
+    }
+}
+
+fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
+    match route {
+        ApiRoute::Package(package) => overview(package.clone(), Projection::Package(package)),
+        ApiRoute::Version(ref package, RequestedVersion::Latest)
+        | ApiRoute::Navigation(ref package, RequestedVersion::Latest)
+        | ApiRoute::Document(ref package, RequestedVersion::Latest, _) => {
+            let package = package.clone();
+            overview(package, Projection::Latest(route))
+        }
+        ApiRoute::Version(package, RequestedVersion::Exact(version)) => {
+            let overview = IndexKey::Overview(package.clone());
+            let built = IndexKey::Version(package.clone(), version.clone());
+            let others = match package {
+                Package::Module(_) => vec![overview],
+                Package::Provider(_) | Package::Mirrored(_) => vec![overview, built],
+            };
+            composed(
+                IndexKey::About(package.clone(), version.clone()),
+                others,
+                Projection::Version(package, version),
+            )
+        }
+        ApiRoute::Navigation(package, RequestedVersion::Exact(version)) => composed(
+            IndexKey::About(package.clone(), version.clone()),
+            Vec::new(),
+            Projection::Navigation(package, version),
+        ),
+        route @ (ApiRoute::Search
+        | ApiRoute::Namespaces
+        | ApiRoute::Namespace(_)
+        | ApiRoute::Document(..)) => ReadPlan::Handle(HandledRoute::Api(route)),
+    }
+}
+
+/// The versions of a package, for an answer of this form.
+fn overview<S>(package: Package, projection: Projection) -> ReadPlan<S> {
+    composed(IndexKey::Overview(package), Vec::new(), projection)
+}
+
+/// An answer for people. All its indices may change, at least with the status of a version.
+fn composed<S>(key: IndexKey, others: Vec<IndexKey>, projection: Projection) -> ReadPlan<S> {
+    ReadPlan::Read(IndexRequest {
+        key,
+        others,
+        form: IndexForm::Text,
+        cache_seconds: limits::LIST_CACHE_SECONDS,
+        projection,
+    })
 }
 
 fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>) -> ReadPlan<S> {

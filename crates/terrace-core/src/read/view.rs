@@ -20,17 +20,6 @@ pub(super) struct ProviderView<'i> {
     pub(super) packages: Vec<PackageView<'i>>,
 }
 
-/// The fields of a provider's index that a description of the version needs.
-#[derive(Deserialize)]
-pub(super) struct SourceView<'i> {
-    #[serde(default)]
-    pub(super) source: Option<&'i str>,
-    #[serde(default)]
-    pub(super) commit: Option<&'i str>,
-    #[serde(default, borrow)]
-    pub(super) provenance: Option<&'i RawValue>,
-}
-
 /// A signing key, in the form in which it is served.
 #[derive(Deserialize, Serialize)]
 pub(super) struct SigningKeyView<'i> {

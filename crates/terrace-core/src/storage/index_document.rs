@@ -101,11 +101,9 @@ impl IndexDocument {
     }
 
     pub(crate) fn new(text: String) -> Self {
-        let digest = Sha256::of(text.as_bytes()).to_string();
-        let short: String = digest.chars().take(32).collect();
         Self {
             metadata: IndexMetadata {
-                etag: format!("\"{short}\""),
+                etag: short_etag(&text),
                 revoked: None,
                 content: None,
                 pull: None,
@@ -113,4 +111,11 @@ impl IndexDocument {
             text,
         }
     }
+}
+
+/// Returns the entity tag of a text, with its quotes: half of its digest.
+pub fn short_etag(text: &str) -> String {
+    let digest = Sha256::of(text.as_bytes()).to_string();
+    let short: String = digest.chars().take(32).collect();
+    format!("\"{short}\"")
 }

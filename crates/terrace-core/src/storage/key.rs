@@ -215,7 +215,7 @@ pub enum PushedIndex {
 impl IndexKey {
     /// Returns a key of the same kind under which nothing is stored. A caller that may not learn whether a
     /// package exists is answered in the same time as if it did not.
-    pub(crate) fn hidden(&self) -> Self {
+    pub fn hidden(&self) -> Self {
         match self.clone() {
             Self::Versions(package) => Self::Versions(package.hidden()),
             Self::MirrorVersions(package) => Self::MirrorVersions(package.hidden()),

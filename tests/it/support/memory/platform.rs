@@ -107,6 +107,10 @@ impl Host for Memory {
             .set(left.map(Option::unwrap_or_default));
         left == Some(None)
     }
+
+    async fn is_one_search_too_many(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// Returns a download as the journal records it.

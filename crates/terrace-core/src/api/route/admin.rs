@@ -3,7 +3,7 @@
 use super::{mirrored, module, provider};
 use crate::http::problem::Problem;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::model::name::Namespace;
+use crate::model::name::{Namespace, check_not_reserved};
 use crate::model::package::Package;
 use crate::model::token_id::TokenId;
 use crate::model::version::Version;
@@ -65,18 +65,24 @@ impl AdminRoute {
                 address @ ..,
                 "documentation",
             ] => return Self::parse_documentation(kind, address),
-            ["v1", "providers", namespace, provider_type, version] => Self::PublishProvider(
-                provider(namespace, provider_type).map_err(bad)?,
-                version.parse().map_err(bad)?,
-            ),
+            ["v1", "providers", namespace, provider_type, version] => {
+                check_not_reserved(namespace).map_err(bad)?;
+                Self::PublishProvider(
+                    provider(namespace, provider_type).map_err(bad)?,
+                    version.parse().map_err(bad)?,
+                )
+            }
             ["v1", "mirror", hostname, namespace, provider_type, version] => Self::MirroredRelease(
                 mirrored(hostname, namespace, provider_type).map_err(bad)?,
                 version.parse().map_err(bad)?,
             ),
-            ["v1", "modules", namespace, name, system, version] => Self::PublishModule(
-                module(namespace, name, system).map_err(bad)?,
-                version.parse().map_err(bad)?,
-            ),
+            ["v1", "modules", namespace, name, system, version] => {
+                check_not_reserved(namespace).map_err(bad)?;
+                Self::PublishModule(
+                    module(namespace, name, system).map_err(bad)?,
+                    version.parse().map_err(bad)?,
+                )
+            }
             ["v1", "documentation"] => Self::Documented,
             ["v1", "audit"] => Self::Audit,
             ["v1", "reindex"] => Self::Reindex,

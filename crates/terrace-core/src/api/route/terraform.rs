@@ -3,6 +3,7 @@
 use super::{missing, module, provider};
 use crate::http::problem::Problem;
 use crate::model::address::{ModuleAddress, ProviderAddress};
+use crate::model::name::{ModuleName, ModuleNamespace, Namespace, SEARCH};
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 
@@ -23,6 +24,31 @@ pub enum TerraformRoute {
     ModuleDownload(ModuleAddress, Version),
     /// `/v1/modules/{namespace}/{name}/{system}/download`: the newest version.
     ModuleNewest(ModuleAddress),
+    /// `/v1/modules/{namespace}/{name}/{system}`: the details of the newest version.
+    Module(ModuleAddress),
+    /// `/v1/modules/{namespace}/{name}/{system}/{version}`
+    ModuleVersion(ModuleAddress, Version),
+    /// `/v1/providers/{namespace}/{type}`: the details of the newest version.
+    Provider(ProviderAddress),
+    /// A list of packages.
+    List(ListRoute),
+}
+
+/// A list of packages in the shape of the public registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListRoute {
+    /// `/v1/modules`
+    Modules,
+    /// `/v1/modules/{namespace}`
+    ModulesOf(ModuleNamespace),
+    /// `/v1/modules/{namespace}/{name}`: the target systems of a module.
+    ModulesNamed(ModuleNamespace, ModuleName),
+    /// `/v1/modules/search`
+    ModuleSearch,
+    /// `/v1/providers`
+    Providers,
+    /// `/v1/providers/{namespace}`
+    ProvidersOf(Namespace),
 }
 
 impl TerraformRoute {
@@ -60,6 +86,34 @@ impl TerraformRoute {
             ["modules", namespace, name, system, "download"] => {
                 Self::ModuleNewest(module(namespace, name, system).map_err(missing)?)
             }
+            ["modules", namespace, name, system, version] => Self::ModuleVersion(
+                module(namespace, name, system).map_err(missing)?,
+                Version::parse_request(version).map_err(missing)?,
+            ),
+            ["modules", namespace, name, system] => {
+                Self::Module(module(namespace, name, system).map_err(missing)?)
+            }
+            ["providers", namespace, provider_type] => {
+                Self::Provider(provider(namespace, provider_type).map_err(missing)?)
+            }
+            _ => return ListRoute::parse(segments).map(|list| list.map(Self::List)),
+        }))
+    }
+}
+
+impl ListRoute {
+    /// Parses the segments after `/v1/`; `None` if they match no route.
+    fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(Some(match segments {
+            ["modules"] => Self::Modules,
+            ["modules", SEARCH] => Self::ModuleSearch,
+            ["modules", namespace] => Self::ModulesOf(namespace.parse().map_err(missing)?),
+            ["modules", namespace, name] => Self::ModulesNamed(
+                namespace.parse().map_err(missing)?,
+                name.parse().map_err(missing)?,
+            ),
+            ["providers"] => Self::Providers,
+            ["providers", namespace] => Self::ProvidersOf(namespace.parse().map_err(missing)?),
             _ => return Ok(None),
         }))
     }

@@ -1,0 +1,166 @@
+//! Sends the texts of documentation.
+
+use terrace_core::auth::access::{Owner, Visibility};
+use terrace_core::documentation::{DocumentPath, DocumentText, Member};
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::index::about::{About, AboutDocumentation};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::storage::index_document::short_etag;
+use terrace_core::storage::key::IndexKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::listing;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+use crate::services::reader::IndexText;
+use crate::services::{documentation, reader};
+
+/// The document that a path names.
+#[derive(Debug)]
+pub(crate) struct RequestedDocument {
+    pub(crate) package: Package,
+    pub(crate) version: Version,
+    pub(crate) path: DocumentPath,
+}
+
+/// Sends a document: its version's index says where the text is, and one ranged read returns it.
+pub(crate) async fn send<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    requested: RequestedDocument,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let requested = requested.under(&OwnHosts::new(&call.origin, &ctx.config.hostnames));
+    let owner = Owner::of(&requested.package);
+    let key = IndexKey::About(requested.package.clone(), requested.version.clone());
+    let visibility = ctx.config.access.visibility(&call.caller, &owner);
+    let key = match visibility {
+        Visibility::Unauthenticated => return Err(Problem::no_token().into()),
+        Visibility::Hidden => key.hidden(),
+        Visibility::Public | Visibility::Private => key,
+    };
+    let index = reader::text(ctx, &key).await?;
+    let index = index.ok_or_else(|| requested.missing_version())?;
+    let etag = short_etag(&format!("{} {}", index.etag, requested.path));
+    let reply = match listing::unchanged(&request, &etag) {
+        Some(unchanged) => unchanged,
+        None => requested.reply(text(ctx, &requested, &key, index).await?, etag),
+    };
+    Ok(match visibility {
+        Visibility::Private => reply.private(),
+        _ => reply,
+    }
+    .into())
+}
+
+/// Returns the text. If its archive is missing or damaged, the index may be outdated, so it is built from the facts again.
+async fn text<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &RequestedDocument,
+    key: &IndexKey,
+    index: IndexText,
+) -> Result<String, Failure> {
+    if let Some(text) = text_by(ctx, requested, &index).await? {
+        return Ok(text);
+    }
+    let rebuilt = reader::rebuilt(ctx, key).await?;
+    let rebuilt = rebuilt.filter(|rebuilt| rebuilt.text != index.text);
+    let found = match &rebuilt {
+        Some(rebuilt) => text_by(ctx, requested, rebuilt).await?,
+        None => None,
+    };
+    found.ok_or_else(|| requested.missing_text().into())
+}
+
+/// Returns the text that an index leads to; `None` if the index is not valid, or the archive is missing or damaged.
+async fn text_by<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &RequestedDocument,
+    index: &IndexText,
+) -> Result<Option<String>, Failure> {
+    let Ok(About { documentation, .. }) = serde_json::from_str(&index.text) else {
+        return Ok(None);
+    };
+    let documentation = documentation.ok_or_else(|| requested.missing_document())?;
+    match documentation.head.document(&requested.path) {
+        Some(DocumentText::Here(text)) => Ok(Some(text.to_owned())),
+        Some(DocumentText::At(member)) => stored_text(ctx, &documentation, member).await,
+        None => Err(requested.missing_document().into()),
+    }
+}
+
+/// Returns a text in the archive, with replacements for bytes that are not UTF-8; `None` if it is missing or damaged there.
+async fn stored_text<P: Host>(
+    ctx: &Context<'_, P>,
+    documentation: &AboutDocumentation,
+    member: Member,
+) -> Result<Option<String>, Failure> {
+    let AboutDocumentation {
+        archive,
+        head_length,
+        ..
+    } = documentation;
+    let bytes = documentation::page(ctx, *archive, *head_length, member).await?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+impl RequestedDocument {
+    /// Returns the document of a hosted package in place of a mirrored one under the registry's own hostname.
+    fn under(self, own: &OwnHosts<'_>) -> Self {
+        match self.package {
+            Package::Mirrored(address) => Self {
+                package: own.package(address),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// Returns the reply with the text. Nobody has checked the text, so a browser runs nothing in it.
+    fn reply<S>(&self, text: String, etag: String) -> Reply<S> {
+        let content_type = match &self.path {
+            DocumentPath::ExampleFile(_, file) if !file.as_str().ends_with(".md") => {
+                "text/plain; charset=utf-8"
+            }
+            _ => "text/markdown; charset=utf-8",
+        };
+        Reply::new(200, CachePolicy::Revalidate)
+            .with("etag", etag)
+            .with("content-type", content_type)
+            .with("content-security-policy", "sandbox; default-src 'none'")
+            .with_body(Body::Text(text))
+    }
+
+    fn missing_version(&self) -> Problem {
+        let kind = match &self.package {
+            Package::Module(_) => "module",
+            Package::Provider(_) | Package::Mirrored(_) => "provider",
+        };
+        let (address, version) = (self.package.address(), &self.version);
+        Problem::NotFound(format!(
+            "this registry has no version {version} of {kind} {address}"
+        ))
+    }
+
+    fn missing_document(&self) -> Problem {
+        let (address, version, path) = (self.package.address(), &self.version, &self.path);
+        Problem::NotFound(format!(
+            "version {version} of {address} has no document {path}: the path without it lists all documents"
+        ))
+    }
+
+    fn missing_text(&self) -> Problem {
+        let (address, version, path) = (self.package.address(), &self.version, &self.path);
+        Problem::NotFound(format!(
+            "the text of {path} of version {version} of {address} is missing in storage: publish the documentation again (terrace docs add)"
+        ))
+    }
+}

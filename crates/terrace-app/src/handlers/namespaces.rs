@@ -1,0 +1,98 @@
+//! Lists of namespaces, and of the packages of one.
+
+use terrace_core::api::details::{ListedPackage, NamespacePage, NamespaceView, PackagePage};
+use terrace_core::api::route::ApiRoute;
+use terrace_core::auth::access::Owner;
+use terrace_core::http::problem::Problem;
+use terrace_core::index::catalog::CatalogLine;
+use terrace_core::search::{NamespaceCount, SearchKind, namespaces, packages as package_lines};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::listing;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+use crate::services::listings;
+
+/// Lists the namespaces with packages that the caller may see.
+pub(crate) async fn list<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let limit = listing::limit(&call)?;
+    let after = listing::parameter(&call, "after")?.unwrap_or_default();
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let counts = namespaces(&catalog.texts(), &is_visible);
+    let mut left = counts.iter().filter(|(owner, _)| **owner > after);
+    let page: Vec<NamespaceView> = left.by_ref().take(limit).map(view).collect();
+    let last = page.last().map(|last| last.namespace.clone());
+    let page = NamespacePage {
+        next: last.filter(|_| left.next().is_some()),
+        namespaces: page,
+    };
+    Ok(listing::reply(&call.caller, &request, &page).into())
+}
+
+fn view((namespace, count): (&String, &NamespaceCount)) -> NamespaceView {
+    let owner = Owner::parse_key(namespace);
+    NamespaceView {
+        namespace: namespace.clone(),
+        path: owner.map_or_else(String::new, |owner| ApiRoute::Namespace(owner).to_string()),
+        modules: count.modules,
+        providers: count.providers,
+    }
+}
+
+/// Lists the packages of a namespace. One without packages does not exist.
+pub(crate) async fn packages<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    owner: Owner,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let limit = listing::limit(&call)?;
+    let after = listing::parameter(&call, "after")?.unwrap_or_default();
+    let kind = kind(&call)?;
+    let catalog = listings::of_owner(ctx, &call.caller, &owner).await?;
+    let lines = package_lines(&catalog.texts(), None, &|_| true);
+    if lines.is_empty() {
+        return Err(missing(&owner).into());
+    }
+    let prefix = match kind {
+        Some(SearchKind::Module) => "modules/",
+        Some(SearchKind::Provider) => "providers/",
+        _ => "",
+    };
+    let is_wanted = |key: &str| key.starts_with(prefix) && key > after.as_str();
+    let mut left = lines.into_iter().filter(|(key, _)| is_wanted(key));
+    let page: Vec<(&str, &str)> = left.by_ref().take(limit).collect();
+    let last = page.last().map(|(key, _)| (*key).to_owned());
+    let parsed = page.iter().filter_map(|(_, line)| CatalogLine::parse(line));
+    let page = PackagePage {
+        namespace: owner.to_string(),
+        packages: parsed.map(|line| ListedPackage::from(&line)).collect(),
+        next: last.filter(|_| left.next().is_some()),
+    };
+    Ok(listing::reply(&call.caller, &request, &page).into())
+}
+
+fn kind(call: &Call) -> Result<Option<SearchKind>, Failure> {
+    match listing::parsed(call, "kind")? {
+        Some(SearchKind::Symbol(_)) => {
+            let rule = "the parameter kind must be module or provider: search lists other kinds";
+            Err(Problem::BadRequest(rule.to_owned()).into())
+        }
+        kind => Ok(kind),
+    }
+}
+
+/// Returns the error for an owner without packages.
+pub(crate) fn missing(owner: &Owner) -> Problem {
+    Problem::NotFound(format!("this registry has no packages of {owner}"))
+}

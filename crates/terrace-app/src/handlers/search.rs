@@ -1,0 +1,112 @@
+//! Search in the catalogue.
+
+use terrace_base::untrusted::{QUOTED_CHARS, line};
+use terrace_core::api::details::{
+    Highlights, ListedPackage, PackageName, SearchPage, SearchResult, document_path,
+};
+use terrace_core::auth::access::Owner;
+use terrace_core::documentation::DocumentPath;
+use terrace_core::http::problem::Problem;
+use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
+use terrace_core::search::{Match, Query, Search, contains, pieces};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::listing;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+use crate::services::listings;
+
+/// Answers a search.
+pub(crate) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let search = Search {
+        query: query(&call)?,
+        kind: listing::parsed(&call, "kind")?,
+        after: listing::parsed(&call, "after")?,
+        limit: listing::limit(&call)?,
+    };
+    let catalog = match namespace(&call)? {
+        Some(owner) => listings::of_owner(ctx, &call.caller, &owner).await?,
+        None => listings::merged(ctx, &call.caller).await?,
+    };
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let found = search.run(&catalog.texts(), &is_visible);
+    let results = found.matches.iter();
+    let page = SearchPage {
+        results: results.map(|found| result(found, &search.query)).collect(),
+        next: found.next.as_ref().map(ToString::to_string),
+    };
+    Ok(listing::reply(&call.caller, &request, &page).into())
+}
+
+/// Returns the words to find.
+pub(crate) fn query(call: &Call) -> Result<Query, Failure> {
+    let text = listing::parameter(call, "q")?.unwrap_or_default();
+    let query = text.parse::<Query>();
+    Ok(query.map_err(|error| Problem::BadRequest(error.to_string()))?)
+}
+
+/// Returns the owner in the parameter `namespace`.
+pub(crate) fn namespace(call: &Call) -> Result<Option<Owner>, Failure> {
+    let Some(text) = listing::parameter(call, "namespace")? else {
+        return Ok(None);
+    };
+    let owner = Owner::parse_key(&text.to_ascii_lowercase());
+    Ok(Some(owner.ok_or_else(|| {
+        let text = line(&text).at_most(QUOTED_CHARS);
+        Problem::BadRequest(format!(
+            "the parameter namespace is {text}: it must be a namespace, or a hostname and a namespace, such as registry.example.com/acme"
+        ))
+    })?))
+}
+
+fn result(found: &Match, query: &Query) -> SearchResult {
+    match found {
+        Match::Package(line) => package(line, query),
+        Match::Symbol(found) => symbol(found, query),
+    }
+}
+
+fn package(line: &CatalogLine, query: &Query) -> SearchResult {
+    let package = ListedPackage::from(line);
+    let has_a_word = |text: &str| query.words().iter().any(|word| contains(text, word));
+    let inputs = line.inputs.iter().filter(|input| has_a_word(input));
+    SearchResult::Package {
+        highlights: Highlights {
+            name: pieces(&package.package.address, query),
+            description: match has_a_word(&line.description) {
+                true => pieces(&line.description, query),
+                false => Vec::new(),
+            },
+        },
+        inputs: inputs.map(|input| pieces(input, query)).collect(),
+        package,
+    }
+}
+
+fn symbol(symbol: &CatalogSymbol, query: &Query) -> SearchResult {
+    let CatalogSymbol {
+        kind,
+        name,
+        package,
+        version,
+        page,
+    } = symbol;
+    SearchResult::Symbol {
+        kind: *kind,
+        name: name.clone(),
+        provider: PackageName::from(package),
+        version: version.clone(),
+        path: page
+            .as_ref()
+            .map(|page| document_path(DocumentPath::of_page(*kind, page), package, version)),
+        highlights: Highlights {
+            name: pieces(name, query),
+            description: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,177 @@
+//! Routes of the registry's own API.
+
+use std::fmt;
+
+use super::{API_PREFIX, mirrored, missing, module, provider};
+use crate::documentation::DocumentPath;
+use crate::http::problem::Problem;
+use crate::model::owner::Owner;
+use crate::model::package::Package;
+use crate::model::version::Version;
+use terrace_base::untrusted::{QUOTED_CHARS, line};
+
+/// A route of the registry's own API. A mirrored package is named by the hostname in the path, which may be one of the
+/// registry's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApiRoute {
+    /// `/api/v1/search`
+    Search,
+    /// `/api/v1/namespaces`
+    Namespaces,
+    /// `/api/v1/namespaces/{namespace}`, or `/api/v1/namespaces/{hostname}/{namespace}`
+    Namespace(Owner),
+    /// `/api/v1/{address}`
+    Package(Package),
+    /// `/api/v1/{address}/{version}`
+    Version(Package, RequestedVersion),
+    /// `/api/v1/{address}/{version}/docs`
+    Navigation(Package, RequestedVersion),
+    /// `/api/v1/{address}/{version}/docs/{document}`
+    Document(Package, RequestedVersion, DocumentPath),
+}
+
+/// The version in a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestedVersion {
+    /// `latest`: the newest version that can be installed.
+    Latest,
+    /// A version.
+    Exact(Version),
+}
+
+impl ApiRoute {
+    /// Parses the segments after `/api/`; `None` if they match no route.
+    pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
+        let (package, rest) = match segments {
+            ["v1", "search"] => return Ok(Some(Self::Search)),
+            ["v1", "namespaces"] => return Ok(Some(Self::Namespaces)),
+            ["v1", "namespaces", namespace] => return owner(namespace).map(Some),
+            ["v1", "namespaces", hostname, namespace] => {
+                return owner(&format!("{hostname}/{namespace}")).map(Some);
+            }
+            ["v1", "providers", namespace, provider_type, rest @ ..] => {
+                let address = provider(namespace, provider_type).map_err(missing)?;
+                (Package::Provider(address), rest)
+            }
+            ["v1", "modules", namespace, name, system, rest @ ..] => {
+                let address = module(namespace, name, system).map_err(missing)?;
+                (Package::Module(address), rest)
+            }
+            [
+                "v1",
+                "mirror",
+                hostname,
+                namespace,
+                provider_type,
+                rest @ ..,
+            ] => {
+                let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
+                (Package::Mirrored(address), rest)
+            }
+            _ => return Ok(None),
+        };
+        Self::of(package, rest)
+    }
+
+    /// Parses the segments after the address of a package.
+    fn of(package: Package, rest: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(Some(match rest {
+            [] => Self::Package(package),
+            [version] => Self::Version(package, requested(version)?),
+            [version, "docs"] => Self::Navigation(package, requested(version)?),
+            [version, "docs", document @ ..] => {
+                let version = requested(version)?;
+                match DocumentPath::parse(&package, document) {
+                    Some(document) => Self::Document(package, version, document),
+                    None => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+impl fmt::Display for ApiRoute {
+    /// Writes the path.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{API_PREFIX}v1/")?;
+        match self {
+            Self::Search => f.write_str("search"),
+            Self::Namespaces => f.write_str("namespaces"),
+            Self::Namespace(owner) => write!(f, "namespaces/{owner}"),
+            Self::Package(package) => write_address(f, package),
+            Self::Version(package, version) => {
+                write_address(f, package)?;
+                write!(f, "/{version}")
+            }
+            Self::Navigation(package, version) => {
+                write_address(f, package)?;
+                write!(f, "/{version}/docs")
+            }
+            Self::Document(package, version, document) => {
+                write_address(f, package)?;
+                write!(f, "/{version}/docs/{document}")
+            }
+        }
+    }
+}
+
+fn write_address(f: &mut fmt::Formatter<'_>, package: &Package) -> fmt::Result {
+    match package {
+        Package::Provider(address) => write!(f, "providers/{address}"),
+        Package::Module(address) => write!(f, "modules/{address}"),
+        Package::Mirrored(address) => write!(f, "mirror/{address}"),
+    }
+}
+
+impl fmt::Display for RequestedVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("latest"),
+            Self::Exact(version) => version.fmt(f),
+        }
+    }
+}
+
+fn owner(text: &str) -> Result<ApiRoute, Problem> {
+    let owner = Owner::parse_key(&text.to_ascii_lowercase());
+    owner.map(ApiRoute::Namespace).ok_or_else(|| {
+        let text = line(text).at_most(QUOTED_CHARS);
+        Problem::NotFound(format!(
+            "{text} is not a namespace, or a hostname and a namespace"
+        ))
+    })
+}
+
+fn requested(text: &str) -> Result<RequestedVersion, Problem> {
+    match text {
+        "latest" => Ok(RequestedVersion::Latest),
+        version => Version::parse_request(version)
+            .map(RequestedVersion::Exact)
+            .map_err(missing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::route::Route;
+
+    #[test]
+    fn a_path_is_written_as_it_was_parsed() {
+        for path in [
+            "/api/v1/search",
+            "/api/v1/namespaces",
+            "/api/v1/namespaces/acme",
+            "/api/v1/namespaces/registry.example.com/acme",
+            "/api/v1/providers/acme/widget",
+            "/api/v1/modules/acme/vpc/aws/latest",
+            "/api/v1/mirror/registry.example.com/acme/widget/1.0.0+b/docs",
+            "/api/v1/providers/acme/widget/1.0.0-rc.1/docs/data-sources/widget",
+        ] {
+            match Route::parse(path) {
+                Ok(Route::Api(route)) => assert_eq!(route.to_string(), path),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+    }
+}

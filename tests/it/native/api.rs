@@ -1,0 +1,7 @@
+//! The registry's own API, and the lists and details in the shape of the public registry.
+
+mod access;
+mod answers;
+mod documents;
+mod packages;
+mod search;

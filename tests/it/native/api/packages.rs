@@ -1,0 +1,341 @@
+//! Details of packages and versions.
+
+use serde_json::{Value, json};
+use terrace_base::time::UnixTime;
+use terrace_core::model::status::{ReleaseState, ReleaseStatus};
+
+use crate::support::described::{self, README};
+use crate::support::memory::Memory;
+use crate::support::registry::Sent;
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+
+const WIDGET: &str = "providers/hosted/acme/widget";
+const VPC: &str = "modules/acme/vpc/aws";
+
+/// Returns a registry with two versions of a provider and of a module, and their descriptions.
+pub(super) fn published(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    for version in ["1.0.0", "1.1.0"] {
+        ProviderFixture::of("acme", "widget", version).publish(&registry);
+        ModuleFixture::of("acme", version).publish(&registry);
+    }
+    described::describe(&memory, WIDGET, &["1.1.0", "1.0.0"]);
+    described::describe(&memory, VPC, &["1.1.0", "1.0.0"]);
+    (memory, registry)
+}
+
+fn revoke(memory: &Memory, key: &str, version: &str) {
+    let status = ReleaseStatus {
+        state: ReleaseState::Revoked,
+        reason: "it deletes".parse().unwrap(),
+        at: UnixTime(7),
+        by: "token 0000000000000001 (secret name)".to_owned(),
+    };
+    described::set_status(memory, key, version, status);
+}
+
+#[test]
+fn a_package_lists_its_versions_with_dates_and_statuses() {
+    let (memory, registry) = published(&[]);
+    revoke(&memory, WIDGET, "1.1.0");
+    let response = registry.get("/api/v1/providers/acme/widget").expect(200);
+    let source = json!({ "url": "https://github.com/acme/code", "claimed": true });
+    assert_ne!(source, Value::Null);
+    assert_eq!(
+        response.json(),
+        json!({
+            "kind": "provider",
+            "address": "acme/widget",
+            "path": "/api/v1/providers/acme/widget",
+            "latest": "1.0.0",
+            "versions": [
+                {
+                    "version": "1.1.0",
+                    "published_at": "2023-11-14T22:13:20Z",
+                    "status": { "state": "revoked", "reason": "it deletes", "at": "1970-01-01T00:00:07Z" },
+                    "is_documented": true,
+                },
+                { "version": "1.0.0", "published_at": "2023-11-14T22:13:20Z", "is_documented": true },
+            ],
+        })
+    );
+}
+
+#[test]
+fn a_version_of_a_provider_has_its_platforms_with_hashes_and_its_signing_key() {
+    let (_, registry) = published(&[]);
+    let details = registry
+        .get("/api/v1/providers/acme/widget/1.0.0")
+        .expect(200)
+        .json();
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    let description = fixture.description();
+    let expected = description["packages"].as_array().unwrap();
+    let platforms = details["platforms"].as_array().unwrap();
+    assert_eq!(platforms.len(), expected.len());
+    for (platform, expected) in platforms.iter().zip(expected) {
+        for field in ["os", "arch", "filename", "sha256", "size", "h1"] {
+            assert_eq!(platform[field], expected[field], "{field}");
+        }
+    }
+    let key = &details["signing_key"];
+    let (fingerprint, id) = (
+        key["fingerprint"].as_str().unwrap(),
+        key["key_id"].as_str().unwrap(),
+    );
+    assert!(fingerprint.to_uppercase().ends_with(id), "{key}");
+    assert_eq!(details["protocols"], description["protocols"]);
+    assert_eq!(details["latest"], "1.1.0");
+    assert_eq!(
+        details["documentation"]["notes"][0],
+        "docs/old.md is not UTF-8: skipped"
+    );
+    assert_eq!(
+        details["documentation"]["path"],
+        "/api/v1/providers/acme/widget/1.0.0/docs"
+    );
+}
+
+#[test]
+fn a_version_of_a_module_has_its_inputs_and_the_paths_of_files() {
+    let (_, registry) = published(&[]);
+    let details = registry
+        .get("/api/v1/modules/acme/vpc/aws/1.0.0")
+        .expect(200)
+        .json();
+    let module = &details["module"];
+    assert_eq!(module["root"]["readme"], README);
+    assert_eq!(module["root"]["inputs"][1]["default"], "{}");
+    assert_eq!(
+        module["examples"][0]["files"][0]["path"],
+        "/api/v1/modules/acme/vpc/aws/1.0.0/docs/examples/simple/main.tf"
+    );
+    assert_eq!(details["source"]["url"], "https://github.com/acme/code");
+}
+
+#[test]
+fn a_mirrored_provider_is_named_by_its_hostname() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0")).publish(&registry);
+    described::describe(
+        &memory,
+        "providers/registry.example.com/acme/gadget",
+        &["1.0.0"],
+    );
+    let path = "/api/v1/mirror/registry.example.com/acme/gadget";
+    let details = registry.get(&format!("{path}/1.0.0")).expect(200).json();
+    assert_eq!(details["address"], "registry.example.com/acme/gadget");
+    assert_eq!(details["path"], path);
+    assert_eq!(details["platforms"].as_array().unwrap().len(), 2);
+    assert_eq!(details.get("signing_key"), None);
+}
+
+#[test]
+fn a_hosted_provider_under_the_registrys_own_hostname_is_the_same_package() {
+    let (_, registry) = published(&[]);
+    let [own, hosted] = ["mirror/registry.test", "providers"].map(|start| {
+        let path = format!("/api/v1/{start}/acme/widget/1.0.0");
+        registry.get(&path).expect(200).json()
+    });
+    assert_eq!(own, hosted);
+}
+
+#[test]
+fn latest_redirects_to_the_newest_version_that_can_be_installed() {
+    let (memory, registry) = published(&[]);
+    let location = |path: &str| {
+        let response = registry.get(path).expect(302);
+        response.header("location").unwrap().to_owned()
+    };
+    let widget = "/api/v1/providers/acme/widget";
+    assert_eq!(
+        location(&format!("{widget}/latest")),
+        format!("{widget}/1.1.0")
+    );
+    revoke(&memory, WIDGET, "1.1.0");
+    for rest in ["", "/docs", "/docs/resources/widget", "/docs/overview"] {
+        let expected = format!("{widget}/1.0.0{rest}");
+        assert_eq!(location(&format!("{widget}/latest{rest}")), expected);
+    }
+    assert_eq!(
+        location("/v1/providers/acme/widget"),
+        "/v1/providers/acme/widget/1.0.0"
+    );
+    assert_eq!(
+        location("/v1/modules/acme/vpc/aws"),
+        "/v1/modules/acme/vpc/aws/1.1.0"
+    );
+    revoke(&memory, WIDGET, "1.0.0");
+    registry.get(&format!("{widget}/latest")).expect(404);
+}
+
+#[test]
+fn a_navigation_lists_the_documents_that_can_be_read() {
+    let (_, registry) = published(&[]);
+    for package in ["providers/acme/widget", "modules/acme/vpc/aws"] {
+        let path = format!("/api/v1/{package}/1.0.0/docs");
+        let navigation = registry.get(&path).expect(200).json();
+        let documents = navigation["documents"].as_array().unwrap();
+        assert!(documents.len() > 1, "{navigation}");
+        for document in documents {
+            let path = document["path"].as_str().unwrap();
+            let text = registry.get(path).expect(200).text();
+            assert_eq!(document["size"], text.len(), "{path}");
+        }
+    }
+    let path = "/api/v1/providers/acme/widget/1.0.0/docs";
+    let navigation = registry.get(path).expect(200).json();
+    assert_eq!(
+        navigation["symbols"],
+        json!([{ "kind": "resources", "name": "acme_widget", "path": format!("{path}/resources/widget") }])
+    );
+}
+
+#[test]
+fn a_composed_answer_is_304_until_one_of_its_indices_changes() {
+    let (memory, registry) = published(&[]);
+    for path in [
+        "/api/v1/providers/acme/widget",
+        "/api/v1/providers/acme/widget/1.0.0",
+        "/v1/providers/acme/widget/1.0.0",
+    ] {
+        let etag = registry
+            .get(path)
+            .expect(200)
+            .header("etag")
+            .unwrap()
+            .to_owned();
+        let again = || registry.send(&Sent::new("GET", path).header("if-none-match", &etag));
+        let unchanged = again().expect(304);
+        assert_eq!(unchanged.header("etag"), Some(etag.as_str()));
+        assert_eq!(unchanged.header("cache-control"), Some("no-cache"));
+        described::describe(&memory, WIDGET, &["1.0.0"]);
+        again().expect(200);
+        described::describe(&memory, WIDGET, &["1.1.0", "1.0.0"]);
+        again().expect(304);
+    }
+}
+
+#[test]
+fn an_answer_names_nobody() {
+    let (memory, registry) = published(&[]);
+    revoke(&memory, VPC, "1.0.0");
+    for path in ["", "/1.0.0", "/1.1.0"] {
+        let text = registry
+            .get(&format!("/api/v1/{VPC}{path}"))
+            .expect(200)
+            .text();
+        assert!(!text.contains("secret name"), "{text}");
+    }
+}
+
+#[test]
+fn a_revoked_version_is_described_without_platforms() {
+    let (memory, registry) = published(&[]);
+    let path = "/admin/v1/providers/acme/widget/1.0.0/standing";
+    let body = br#"{"state": "revoked", "reason": "it deletes"}"#;
+    let changed = registry.admin("PUT", path, Some(body));
+    assert!(changed.status < 300, "{}", changed.text());
+    described::describe(&memory, WIDGET, &["1.1.0", "1.0.0"]);
+    revoke(&memory, WIDGET, "1.0.0");
+    let details = registry
+        .get("/api/v1/providers/acme/widget/1.0.0")
+        .expect(200)
+        .json();
+    assert_eq!(details["status"]["state"], "revoked");
+    assert_eq!(details.get("platforms"), None);
+    registry.get("/v1/providers/acme/widget/1.0.0").expect(410);
+    revoke(&memory, VPC, "1.0.0");
+    registry.get("/v1/modules/acme/vpc/aws/1.0.0").expect(410);
+}
+
+#[test]
+fn the_details_of_a_module_have_the_shape_of_the_public_registry() {
+    let (_, registry) = published(&[]);
+    let details = registry
+        .get("/v1/modules/acme/vpc/aws/1.0.0")
+        .expect(200)
+        .json();
+    let root = &details["root"];
+    assert_eq!(details["id"], "acme/vpc/aws/1.0.0");
+    assert_eq!(details["description"], "A virtual private cloud.");
+    assert_eq!(details["versions"], json!(["1.0.0", "1.1.0"]));
+    assert_eq!(details["providers"], json!(["aws"]));
+    assert_eq!(
+        root["inputs"],
+        json!([
+            { "name": "cidr", "type": "string", "description": "The range.", "default": "", "required": true },
+            { "name": "tags", "type": "map(string)", "description": "", "default": "{}", "required": false },
+            { "name": "zones", "type": "any", "description": "", "default": "[\"a\", \"b\"]", "required": false },
+        ])
+    );
+    assert_eq!(
+        root["outputs"],
+        json!([{ "name": "id", "description": "The ID." }])
+    );
+    assert_eq!(
+        root["resources"],
+        json!([{ "name": "this", "type": "aws_vpc" }])
+    );
+    assert_eq!(
+        root["provider_dependencies"],
+        json!([{ "name": "aws", "namespace": "hashicorp", "source": "hashicorp/aws", "version": ">= 5.0, < 7.0" }])
+    );
+    assert_eq!(
+        root["dependencies"],
+        json!([{ "name": "subnets", "source": "./modules/subnets", "version": "" }])
+    );
+    assert_eq!(details["submodules"][0]["path"], "modules/subnets");
+    assert_eq!(details["examples"][0]["path"], "examples/simple");
+}
+
+#[test]
+fn the_details_of_a_provider_have_the_shape_of_the_public_registry() {
+    let (_, registry) = published(&[]);
+    let details = registry
+        .get("/v1/providers/acme/widget/1.0.0")
+        .expect(200)
+        .json();
+    assert_eq!(details["id"], "acme/widget/1.0.0");
+    assert_eq!(details["description"], "Widgets of Acme.");
+    assert_eq!(details["published_at"], "2023-11-14T22:13:20Z");
+    assert_eq!(
+        details["docs"][1],
+        json!({
+            "id": "resources/widget",
+            "title": "acme_widget",
+            "path": "docs/resources/widget.md",
+            "slug": "widget",
+            "category": "resources",
+            "subcategory": "Widgets",
+            "language": "hcl",
+        })
+    );
+}
+
+#[test]
+fn an_undocumented_version_is_described() {
+    let (memory, registry) = published(&[]);
+    let text = r#"{"published_at":1700000000}"#;
+    memory.put_index("modules/acme/vpc/aws/about/1.0.0", text);
+    let details = registry
+        .get("/v1/modules/acme/vpc/aws/1.0.0")
+        .expect(200)
+        .json();
+    assert_eq!(details["root"]["empty"], true);
+    let details = registry
+        .get("/api/v1/modules/acme/vpc/aws/1.0.0")
+        .expect(200)
+        .json();
+    assert_eq!(details["is_documented"], false);
+    let navigation = registry
+        .get("/api/v1/modules/acme/vpc/aws/1.0.0/docs")
+        .expect(200)
+        .json();
+    assert_eq!(navigation["documents"], json!([]));
+    registry
+        .get("/api/v1/modules/acme/vpc/aws/1.0.0/docs/readme")
+        .expect(404);
+}

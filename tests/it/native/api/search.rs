@@ -1,0 +1,348 @@
+//! Search, and lists of namespaces and packages.
+
+use serde_json::{Value, json};
+use terrace_core::index::catalog::CatalogLine;
+use terrace_core::model::status::ReleaseState;
+
+use crate::support::Registry;
+use crate::support::described::{line, put_catalog, symbol};
+use crate::support::memory::Memory;
+use crate::support::registry::Sent;
+use crate::support::tokens::create;
+
+/// Returns a registry with packages of three owners.
+fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
+    let memory = Memory::new();
+    let lines = [
+        line("modules/acme/network/aws", "Subnets of a \"vpc\""),
+        line("modules/acme/vpc/aws", "A cloud"),
+        line("modules/acme/vpc/gcp", "A cloud"),
+        CatalogLine {
+            state: Some(ReleaseState::Deprecated),
+            ..line("modules/acme/vpc-old/aws", "")
+        },
+        line("providers/hosted/acme/cloud", ""),
+        line("providers/hosted/globex/vpc", ""),
+        line("providers/registry.example.com/acme/vpc", ""),
+    ];
+    let symbols = [symbol("providers/hosted/acme/cloud", "cloud_vpc")];
+    put_catalog(&memory, &lines, &symbols);
+    let registry = Registry::in_memory(&memory, vars);
+    (memory, registry)
+}
+
+fn names(page: &Value) -> Vec<String> {
+    let results = page["results"].as_array().unwrap().iter();
+    let name = |result: &Value| match result["type"].as_str() {
+        Some("symbol") => result["name"].clone(),
+        _ => result["address"].clone(),
+    };
+    results
+        .map(|it| name(it).as_str().unwrap().to_owned())
+        .collect()
+}
+
+const ALL: [&str; 7] = [
+    "acme/vpc/aws",
+    "acme/vpc/gcp",
+    "globex/vpc",
+    "registry.example.com/acme/vpc",
+    "cloud_vpc",
+    "acme/network/aws",
+    "acme/vpc-old/aws",
+];
+
+#[test]
+fn a_search_of_all_namespaces_takes_one_kv_read() {
+    let (memory, registry) = filled(&[]);
+    memory.forget_operations();
+    let page = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    assert_eq!(memory.operations(), ["KV get merged-catalog/1"]);
+    assert_eq!(names(&page), ALL);
+    assert_eq!(page.get("next"), None);
+}
+
+#[test]
+fn a_search_of_a_namespace_takes_one_kv_read() {
+    let (memory, registry) = filled(&[]);
+    memory.forget_operations();
+    let path = "/api/v1/search?q=vpc&namespace=registry.example.com/acme";
+    let page = registry.get(path).expect(200).json();
+    assert_eq!(memory.operations(), ["KV get 2 keys"]);
+    assert_eq!(names(&page), ["registry.example.com/acme/vpc"]);
+    let page = registry
+        .get("/api/v1/search?q=vpc&namespace=Acme")
+        .expect(200)
+        .json();
+    assert_eq!(page["results"].as_array().unwrap().len(), 5);
+    let page = registry
+        .get("/api/v1/search?q=vpc&namespace=nobody")
+        .expect(200)
+        .json();
+    assert_eq!(page["results"], json!([]));
+}
+
+#[test]
+fn results_name_their_paths_and_the_places_of_words() {
+    let (_, registry) = filled(&[]);
+    let page = registry
+        .get("/api/v1/search?q=subnets+vpc")
+        .expect(200)
+        .json();
+    assert_eq!(
+        page["results"][0],
+        json!({
+            "type": "package",
+            "kind": "module",
+            "address": "acme/network/aws",
+            "path": "/api/v1/modules/acme/network/aws",
+            "latest": "1.0.0",
+            "published_at": "2023-11-14T22:13:20Z",
+            "versions": 1,
+            "is_documented": true,
+            "description": "Subnets of a \"vpc\"",
+            "highlights": {
+                "name": ["acme/network/aws"],
+                "description": ["", "Subnets", " of a \"", "vpc", "\""],
+            },
+        })
+    );
+    let page = registry
+        .get("/api/v1/search?q=cloud_vpc")
+        .expect(200)
+        .json();
+    assert_eq!(
+        page["results"][0],
+        json!({
+            "type": "symbol",
+            "kind": "resources",
+            "name": "cloud_vpc",
+            "provider": {
+                "kind": "provider",
+                "address": "acme/cloud",
+                "path": "/api/v1/providers/acme/cloud",
+            },
+            "version": "1.0.0",
+            "path": "/api/v1/providers/acme/cloud/1.0.0/docs/resources/vpc",
+            "highlights": { "name": ["", "cloud", "_", "vpc"] },
+        })
+    );
+    let page = registry
+        .get("/api/v1/search?q=cidr&limit=1")
+        .expect(200)
+        .json();
+    assert_eq!(
+        page["results"][0]["inputs"],
+        json!([["", "cidr", "_block"]])
+    );
+}
+
+#[test]
+fn a_client_that_follows_the_cursor_sees_each_result_once() {
+    let (_, registry) = filled(&[]);
+    let mut seen = Vec::new();
+    let mut after = String::new();
+    loop {
+        let path = format!("/api/v1/search?q=vpc&limit=2{after}");
+        let page = registry.get(&path).expect(200).json();
+        seen.extend(names(&page));
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
+        after = format!("&after={}", next.replace('/', "%2F"));
+    }
+    assert_eq!(seen, ALL);
+}
+
+#[test]
+fn a_kind_selects_results() {
+    let (_, registry) = filled(&[]);
+    for (kind, count) in [
+        ("module", 4),
+        ("provider", 2),
+        ("resource", 1),
+        ("function", 0),
+    ] {
+        let path = format!("/api/v1/search?q=vpc&kind={kind}");
+        let page = registry.get(&path).expect(200).json();
+        assert_eq!(page["results"].as_array().unwrap().len(), count, "{kind}");
+    }
+}
+
+#[test]
+fn a_list_that_the_client_has_is_304() {
+    let (_, registry) = filled(&[]);
+    for path in ["/api/v1/search?q=vpc", "/api/v1/namespaces", "/v1/modules"] {
+        let etag = registry
+            .get(path)
+            .expect(200)
+            .header("etag")
+            .unwrap()
+            .to_owned();
+        let sent = Sent::new("GET", path).header("if-none-match", &etag);
+        registry.send(&sent).expect(304);
+    }
+}
+
+#[test]
+fn namespaces_are_listed_with_their_packages() {
+    let (_, registry) = filled(&[]);
+    let page = registry.get("/api/v1/namespaces").expect(200).json();
+    let view = |namespace: &str, modules: u32, providers: u32| {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        json!({ "namespace": namespace, "path": path, "modules": modules, "providers": providers })
+    };
+    let all = [
+        view("acme", 4, 1),
+        view("globex", 0, 1),
+        view("registry.example.com/acme", 0, 1),
+    ];
+    assert_eq!(page, json!({ "namespaces": all }));
+    let first = registry
+        .get("/api/v1/namespaces?limit=2")
+        .expect(200)
+        .json();
+    assert_eq!(first["next"], "globex");
+    let rest = registry
+        .get("/api/v1/namespaces?limit=2&after=globex")
+        .expect(200)
+        .json();
+    assert_eq!(rest, json!({ "namespaces": all[2..] }));
+    for namespace in page["namespaces"].as_array().unwrap() {
+        let path = namespace["path"].as_str().unwrap();
+        let packages = registry.get(path).expect(200).json();
+        let count = packages["packages"].as_array().unwrap().len() as u64;
+        let number = |field: &str| namespace[field].as_u64().unwrap();
+        assert_eq!(count, number("modules") + number("providers"), "{path}");
+    }
+}
+
+#[test]
+fn the_packages_of_a_namespace_are_listed_in_pages() {
+    let (_, registry) = filled(&[]);
+    let addresses = |query: &str| {
+        let page = registry
+            .get(&format!("/api/v1/namespaces/acme?{query}"))
+            .expect(200)
+            .json();
+        let packages = page["packages"].as_array().unwrap().iter();
+        let addresses = packages.map(|it| it["address"].as_str().unwrap().to_owned());
+        (
+            addresses.collect::<Vec<_>>(),
+            page["next"].as_str().map(str::to_owned),
+        )
+    };
+    let (first, next) = addresses("limit=3");
+    assert_eq!(
+        first,
+        ["acme/network/aws", "acme/vpc-old/aws", "acme/vpc/aws"]
+    );
+    let (rest, end) = addresses(&format!("limit=3&after={}", next.unwrap()));
+    assert_eq!(
+        (rest, end),
+        (
+            vec!["acme/vpc/gcp".to_owned(), "acme/cloud".to_owned()],
+            None
+        )
+    );
+    assert_eq!(addresses("kind=provider").0, ["acme/cloud"]);
+    registry.get("/api/v1/namespaces/nobody").expect(404);
+}
+
+#[test]
+fn the_lists_of_the_public_registry_are_paged_by_position() {
+    let (_, registry) = filled(&[]);
+    let ids = |page: &Value| {
+        let modules = page["modules"].as_array().unwrap().iter();
+        modules
+            .map(|it| it["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let page = registry
+        .get("/v1/modules?limit=2&provider=aws")
+        .expect(200)
+        .json();
+    assert_eq!(
+        ids(&page),
+        ["acme/network/aws/1.0.0", "acme/vpc-old/aws/1.0.0"]
+    );
+    assert_eq!(
+        page["meta"],
+        json!({
+            "limit": 2,
+            "current_offset": 0,
+            "next_offset": 2,
+            "next_url": "/v1/modules?limit=2&offset=2&provider=aws",
+        })
+    );
+    let rest = registry
+        .get(page["meta"]["next_url"].as_str().unwrap())
+        .expect(200)
+        .json();
+    assert_eq!(ids(&rest), ["acme/vpc/aws/1.0.0"]);
+    assert_eq!(rest["meta"]["prev_offset"], 0);
+    assert_eq!(rest["meta"].get("next_url"), None);
+    let systems = registry.get("/v1/modules/acme/vpc").expect(200).json();
+    assert_eq!(ids(&systems), ["acme/vpc/aws/1.0.0", "acme/vpc/gcp/1.0.0"]);
+    let found = registry
+        .get("/v1/modules/search?q='vpc'&limit=1")
+        .expect(200)
+        .json();
+    assert_eq!(ids(&found), ["acme/vpc/aws/1.0.0"]);
+    assert_eq!(found["meta"]["next_offset"], 1);
+    let verified = registry.get("/v1/modules?verified=true").expect(200).json();
+    assert_eq!(verified["modules"], json!([]));
+    let providers = registry.get("/v1/providers").expect(200).json();
+    assert_eq!(providers["providers"][1]["id"], "globex/vpc/1.0.0");
+    assert_eq!(providers["providers"].as_array().unwrap().len(), 2);
+    for path in [
+        "/v1/modules/nobody",
+        "/v1/modules/acme/nothing",
+        "/v1/providers/nobody",
+    ] {
+        registry.get(path).expect(404);
+    }
+}
+
+#[test]
+fn too_many_anonymous_searches_are_429_and_tokens_pass() {
+    let (_, registry) = filled(&[("TERRACE_SEARCHES_A_MINUTE", "3")]);
+    let from = |path: &str| Sent::new("GET", path).header("cf-connecting-ip", "192.0.2.1");
+    for path in ["/api/v1/search?q=a", "/api/v1/namespaces", "/v1/modules"] {
+        registry.send(&from(path)).expect(200);
+    }
+    for path in ["/api/v1/search?q=a", "/v1/providers"] {
+        let response = registry.send(&from(path)).expect(429);
+        assert_eq!(response.header("retry-after"), Some("60"));
+        assert!(
+            response.errors().contains("with a token"),
+            "{}",
+            response.errors()
+        );
+        assert_eq!(
+            response.header("access-control-allow-origin").is_some(),
+            path.starts_with("/api/")
+        );
+    }
+    registry
+        .send(&from("/api/v1/search?q=a&namespace=acme"))
+        .expect(200);
+    registry
+        .send(&Sent::new("GET", "/api/v1/search?q=a"))
+        .expect(200);
+}
+
+#[test]
+fn a_search_with_a_token_is_not_limited_in_a_registry_with_private_parts() {
+    let vars = [
+        ("TERRACE_SEARCHES_A_MINUTE", "0"),
+        ("TERRACE_ACCESS_EXCEPT", "globex"),
+    ];
+    let (_, registry) = filled(&vars);
+    let (_, token) = create(&registry, &["read"], None);
+    let sent = Sent::new("GET", "/api/v1/search?q=vpc").header("cf-connecting-ip", "192.0.2.1");
+    registry.send(&sent).expect(429);
+    let page = registry.send(&sent.bearing(&token)).expect(200);
+    assert_eq!(names(&page.json()), ALL);
+    assert_eq!(page.header("cache-control"), Some("private, no-cache"));
+}
