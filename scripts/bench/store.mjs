@@ -43,6 +43,17 @@ async function kv(request, response) {
   return response.writeHead(200, entry.headers).end(entry.bytes);
 }
 
+/** Several keys in one operation. */
+async function bulk(request, response) {
+  counts.kv += 1;
+  const { keys } = JSON.parse(await bodyOf(request));
+  const found = keys.map((key) => {
+    const entry = entries.get(encodeURIComponent(key));
+    return [key, entry ? { value: entry.bytes.toString(), metadata: JSON.parse(entry.headers["cf-kv-metadata"]) } : null];
+  });
+  response.end(JSON.stringify(Object.fromEntries(found)));
+}
+
 function r2(request, response) {
   counts.r2 += 1;
   const { method } = JSON.parse(request.headers["cf-r2-request"]);
@@ -60,6 +71,7 @@ async function bodyOf(request) {
 
 function answer(request, response) {
   if (request.url === CONTROL) return control(request, response);
+  if (request.method === "POST" && request.url.startsWith("/bulk/get")) return bulk(request, response);
   return "cf-r2-request" in request.headers ? r2(request, response) : kv(request, response);
 }
 

@@ -19,6 +19,7 @@ const CLIENTS = {
   // These are not clients, but built in the same way: the libraries of OpenTofu and Terraform that judge the
   // same input as the core.
   "go-oracles": () => goBuild("go-oracles", join("tests", "clients", "go-oracles")),
+  "public-api": () => goBuild("public-api", join("tests", "clients", "public-api")),
   "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
   "terraform-config-inspect": () =>
     goInstall("terraform-config-inspect", "github.com/hashicorp/terraform-config-inspect", "v0.0.0-20260904064934-75d64de68c31"),

@@ -18,6 +18,7 @@ mod indices;
 mod reads;
 mod releases;
 mod routes;
+mod search;
 mod signing;
 
 use gungraun::main;
@@ -29,6 +30,7 @@ use hashes::package_hashes;
 use indices::index_functions;
 use reads::read_machine;
 use routes::paths;
+use search::searches;
 use signing::urls;
 
 #[global_allocator]
@@ -43,5 +45,6 @@ main!(
         stored_documents,
         index_functions,
         read_machine,
+        searches,
     ]
 );
