@@ -31,13 +31,11 @@ pub mod overview;
 use serde::Serialize;
 
 use crate::model::address::MirroredAddress;
-use crate::model::commit::CommitId;
 use crate::model::oci::Digest;
 use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::provenance::Provenance;
 use crate::model::source::{SourceDocument, SourceUrl};
 use crate::model::status::StatusDocument;
 use crate::model::version::Version;
@@ -509,12 +507,6 @@ pub struct ProviderVersionIndex {
     /// The repository that it was built from, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceUrl>,
-    /// The commit in that repository, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<CommitId>,
-    /// The job that published it, if it was a job with a verified identity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provenance: Option<Provenance>,
 }
 
 /// A platform's zip in an index.
@@ -568,8 +560,6 @@ fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
         signing_key: release.signing_key.clone(),
         packages: indexed(&release.packages),
         source: release.source.as_ref().map(|source| source.url.clone()),
-        commit: release.source.as_ref().and_then(|it| it.commit.clone()),
-        provenance: release.provenance.clone(),
     }
 }
 

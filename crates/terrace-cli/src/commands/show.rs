@@ -148,6 +148,7 @@ fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, Str
     let VersionDetails {
         line,
         package_status,
+        provenance,
         documentation,
         protocols,
         signing_key,
@@ -167,6 +168,7 @@ fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, Str
         ("status", shown(line.status.as_ref())),
         ("package status", shown(package_status.as_ref())),
         ("source", shown(line.source.as_ref())),
+        ("published by", shown(provenance.as_ref())),
         ("protocols", protocols.join(", ")),
         ("signing key", shown(key)),
         ("requires", shown(required)),

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use terrace_core::model::provenance::Provenance;
 
 /// A page of the namespaces.
 #[derive(Debug, Default, Deserialize)]
@@ -123,6 +124,9 @@ pub(crate) struct VersionDetails {
     /// The status of the whole package.
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) package_status: Option<Status>,
+    /// The job that published it, if it was a job with a verified identity.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) provenance: Option<Provenance>,
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) documentation: Option<Documentation>,
     /// The plugin protocols of a provider.

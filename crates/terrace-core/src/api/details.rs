@@ -13,6 +13,7 @@ use crate::index::overview::OverviewVersion;
 use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
 use crate::model::version::Version;
@@ -97,6 +98,9 @@ pub struct VersionDetails {
     /// The status of the whole package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package_status: Option<StatusView>,
+    /// The job that published it, if it was a job with a verified identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The origin of the documentation, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documentation: Option<DocumentationSummary>,

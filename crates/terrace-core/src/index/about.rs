@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::documentation::Head;
+use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
 use crate::storage::documentation::DocumentationDocument;
 use crate::storage::index_document::IndexDocument;
@@ -21,6 +22,9 @@ pub struct About {
     /// The repository that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
+    /// The job that published it, if it was a job with a verified identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Its documentation, if it has any that can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documentation: Option<AboutDocumentation>,
@@ -56,6 +60,7 @@ impl About {
         Self {
             published_at: release.published_at(),
             source: release.source().cloned(),
+            provenance: release.provenance().cloned(),
             documentation,
         }
     }

@@ -118,6 +118,7 @@ pub(super) fn version<S>(
         },
         latest: overview.newest().map(|newest| newest.version.clone()),
         package_status: overview.status.as_ref().map(StatusView::from),
+        provenance: about.provenance.clone(),
         documentation: summary,
         platforms: platforms(&built),
         protocols: built.protocols,

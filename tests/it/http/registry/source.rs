@@ -122,9 +122,9 @@ fn a_claimed_commit_is_described_and_annotated_15_3() {
     let body = description.to_string().into_bytes();
     let put = || registry.admin("PUT", &fixture.admin_path(), Some(&body));
     put().expect(201);
-    let path = format!("{}/1.0.0", fixture.path());
+    let path = format!("/api/v1/providers/{}/widget/1.0.0", fixture.namespace);
     let response = registry.get(&path).expect(200).json();
-    assert_eq!(response["commit"], COMMIT);
+    assert_eq!(response["source"]["commit"], COMMIT);
     // It is a claim: no job has verified it.
     assert_eq!(response.get("provenance"), None);
     let repository = format!("providers/{}/widget", fixture.namespace);

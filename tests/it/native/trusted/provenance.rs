@@ -175,7 +175,7 @@ fn the_first_publishers_provenance_stays() {
 }
 
 #[test]
-fn a_description_of_a_provider_version_has_its_commit_and_provenance() {
+fn the_details_of_a_version_have_its_commit_and_provenance() {
     let (memory, registry) = trusting();
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.add_key(&registry);
@@ -185,19 +185,18 @@ fn a_description_of_a_provider_version_has_its_commit_and_provenance() {
     body["source"] = json!(REPOSITORY);
     let token = job(&registry, &github());
     put(&registry, &token, &fixture.admin_path(), &body, &zips).expect(201);
-    let path = format!("{}/1.0.0", fixture.path());
-    let expected = json!({
-        "id": "acme/widget/1.0.0",
-        "namespace": "acme",
-        "name": "widget",
-        "version": "1.0.0",
-        "source": REPOSITORY,
-        "commit": COMMIT,
-        "provenance": recorded(),
-    });
-    assert_eq!(registry.get(&path).expect(200).json(), expected);
+    let source = json!({ "url": REPOSITORY, "claimed": false, "commit": COMMIT });
+    let assert_described = || {
+        let details = registry.get("/api/v1/providers/acme/widget/1.0.0");
+        let details = details.expect(200).json();
+        assert_eq!(details["source"], source);
+        assert_eq!(details["provenance"], recorded());
+        let package = registry.get("/api/v1/providers/acme/widget");
+        assert_eq!(package.expect(200).json()["versions"][0]["source"], source);
+    };
+    assert_described();
     memory.lose_indices();
-    assert_eq!(registry.get(&path).expect(200).json(), expected);
+    assert_described();
     registry
         .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
         .expect(200);
