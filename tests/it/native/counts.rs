@@ -311,10 +311,11 @@ fn a_version_adds_two_operations_to_a_full_repair() {
     assert_eq!(more - few, 20 * 2, "a release, and its indices");
 }
 
-/// Each package adds the read of its statuses to the walk over the facts; the listings and the bulk reads of KV
-/// are shared. The walk over the keys adds a marker and a listing.
+/// Each package adds the read of its statuses and the listing of its documentation to the walk over the facts; the
+/// listings of releases and the bulk reads of KV are shared. Its owner adds a listing of cards, and its catalogue. The
+/// walk over the keys adds a marker and a listing for each package, and a listing for each owner.
 #[test]
-fn a_package_adds_three_operations_to_a_repair() {
+fn a_package_and_its_owner_add_nine_operations_to_a_repair() {
     let operations = |packages: u32| {
         let memory = Memory::new();
         let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
@@ -327,7 +328,7 @@ fn a_package_adds_three_operations_to_a_repair() {
         post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
         reindex_operations(&memory, &registry, &json!({}))
     };
-    let (few, more) = (operations(10), operations(90));
+    let (few, more) = (operations(10), operations(50));
     let count = |operations: &[String], start: &str| {
         operations.iter().filter(|it| it.starts_with(start)).count()
     };
@@ -336,11 +337,13 @@ fn a_package_adds_three_operations_to_a_repair() {
         ("R2 head changes/", 1, 0),
         ("R2 list releases/modules/", 1, 0),
         ("R2 list releases/", 1, 0),
-        ("KV get ", 0, 1),
-        ("", 3, 1),
+        ("R2 list docs/", 1, 0),
+        ("R2 list cards/", 4, 0),
+        ("KV get ", 1, 1),
+        ("", 9, 1),
     ] {
         let added = count(&more, start) - count(&few, start);
-        assert_eq!(added, 80 * each + shared, "{start}: {more:?}");
+        assert_eq!(added, 40 * each + shared, "{start}: {more:?}");
     }
 }
 

@@ -208,7 +208,7 @@ fn a_wrong_card_or_catalogue_is_rewritten_by_a_repair() {
     memory.put_index("symbols/acme", "[]");
     memory.put_index("merged-catalog/1", "{}");
     memory.put_index("modules/acme/vpc/aws/about/1.0.0", "{}");
-    let mut rewritten = reindex(&registry).rewritten;
+    let mut rewritten = reindex_with(&registry, json!({ "full": true })).rewritten;
     rewritten.sort();
     assert_eq!(
         rewritten,

@@ -247,6 +247,8 @@ fn a_package_with_more_releases_than_a_page_is_compared_whole() {
     registry
         .get("/v1/modules/acme/vpc/aws/versions")
         .expect(200);
+    // Only publishes and repairs write cards.
+    reindex(&registry);
     memory.lose_index("modules/zzz/vpc/aws/version/1.0.0");
     memory.put_index("modules/zzz/vpc/aws/versions", "{}");
     let told = reindex(&registry);
@@ -254,7 +256,6 @@ fn a_package_with_more_releases_than_a_page_is_compared_whole() {
     let wanted = [
         "releases/modules/zzz/vpc/aws/1.0.0",
         "modules/zzz/vpc/aws/tags",
-        "revocations",
     ];
     assert_eq!(told.rewritten, wanted);
 }
@@ -517,7 +518,7 @@ fn a_complete_walk_rests_before_the_next() {
         memory.forget_operations();
         registry.run_repair_step_if_due();
         let operations = memory.operations();
-        operations.last().unwrap() != "R2 get repair/cursor"
+        operations.iter().any(|it| it == "R2 put repair/cursor")
     };
     assert!(!ran(&memory));
     let due = cursor(&memory).due.unwrap().0;
