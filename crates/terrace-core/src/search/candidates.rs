@@ -1,15 +1,19 @@
 //! The lines that a search parses: those of visible owners that contain a word of the query.
 
+use std::collections::BTreeMap;
+
 use memchr::memchr2_iter;
 
 use super::{Query, SearchKind};
 use crate::model::owner::Owner;
 use terrace_base::sort::sort_by;
 
-/// The owners that the caller may see. Lines of one owner follow each other, so the last answer is kept.
+/// The owners that the caller may see. Packages of one owner follow each other, and symbols are in the order of their names,
+/// so all answers are kept, and the last one at hand.
 pub(super) struct Visible<'v, 't> {
     is_visible: &'v dyn Fn(&Owner) -> bool,
     last: Option<(&'t str, bool)>,
+    known: BTreeMap<&'t str, bool>,
 }
 
 impl<'v, 't> Visible<'v, 't> {
@@ -17,6 +21,7 @@ impl<'v, 't> Visible<'v, 't> {
         Self {
             is_visible,
             last: None,
+            known: BTreeMap::new(),
         }
     }
 
@@ -26,12 +31,19 @@ impl<'v, 't> Visible<'v, 't> {
         match self.last {
             Some((last, is_visible)) if last == owner => is_visible,
             _ => {
-                let parsed = Owner::parse_key(&owner.to_ascii_lowercase());
-                let is_visible = parsed.is_some_and(|owner| (self.is_visible)(&owner));
+                let is_visible = self.known.get(owner).copied();
+                let is_visible = is_visible.unwrap_or_else(|| self.decide(owner));
                 self.last = Some((owner, is_visible));
                 is_visible
             }
         }
+    }
+
+    fn decide(&mut self, owner: &'t str) -> bool {
+        let parsed = Owner::parse_key(&owner.to_ascii_lowercase());
+        let is_visible = parsed.is_some_and(|owner| (self.is_visible)(&owner));
+        self.known.insert(owner, is_visible);
+        is_visible
     }
 }
 
