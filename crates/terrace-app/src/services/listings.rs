@@ -9,6 +9,7 @@ use terrace_core::storage::key::IndexKey;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
+use crate::services::catalog::merged;
 use crate::services::reader;
 use crate::services::reader::IndexText;
 
@@ -64,6 +65,7 @@ pub(crate) async fn merged<P: Host>(
     }
     // A single value is read as bytes; several in one operation would take three times the CPU of a search.
     let first = reader::text(ctx, &IndexKey::MergedCatalog(1)).await?;
+    merged::refresh_if_due(ctx);
     let header = first.as_ref().and_then(|it| CatalogText::of_part(&it.text));
     let count = header.map_or(0, |(MergedHeader { parts, .. }, _)| parts);
     let mut parts = Vec::from_iter(first);

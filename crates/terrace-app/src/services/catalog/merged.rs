@@ -36,7 +36,6 @@ pub(crate) async fn expected<P: Host>(ctx: &Context<'_, P>) -> Result<Indexed, F
 }
 
 /// Rebuilds the merged catalogue after the response, if that is due. An isolate checks this at most once a minute.
-#[expect(dead_code, reason = "searches call it")]
 pub(crate) fn refresh_if_due<P: Host>(ctx: &Context<'_, P>) {
     let now = ctx.host.clock().now();
     if ctx.host.cache().is_catalog_check_due(now) {
