@@ -22,12 +22,12 @@ const OVERVIEW: &str = r#"{"versions":[{"version":"1.1.0","published_at":1700000
 
 const DOCUMENTED: &str = r##"{"published_at":1700000000,"source":{"url":"https://github.com/acme/vpc","claimed":true},
     "documentation":{"archive":"0000000000000000000000000000000000000000000000000000000000000000","head_length":1,
-    "changed_at":1700000000,"schema":1,"kind":"module","root":{"readme":"# VPC\n\nA \"cloud\".\n",
+    "changed_at":1700000000,"head":{"schema":1,"contents":{"module":{"root":{"readme":"# VPC\n\nA \"cloud\".\n",
     "inputs":[{"name":"cidr","type":"string","description":"The range."},{"name":"tags","default":"{\n  a = \"b\"\n}"}],
     "outputs":[{"name":"id"}],"resources":[{"mode":"managed","type":"aws_vpc","name":"this","provider":"aws"}],
     "providers":[{"name":"aws","source":"hashicorp/aws","versions":[">= 5.0"]}],
     "calls":[{"name":"subnets","source":"./modules/subnets"}]},
-    "submodules":[{"name":"subnets","readme":"# Subnets"}],"examples":[{"name":"simple","files":[]}]}}"##;
+    "submodules":[{"name":"subnets","part":{"readme":"# Subnets"}}],"examples":[{"name":"simple","files":[]}]}}}}}"##;
 
 const UNDOCUMENTED: &str = r#"{"published_at":1700000000}"#;
 

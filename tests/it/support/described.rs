@@ -90,15 +90,14 @@ fn about(memory: &Memory, package: &Package) -> About {
     let archive = [head_member.clone(), pages.concat()].concat();
     let digest = Sha256::of(&archive);
     memory.put_object(&format!("archives/{digest}.docs"), &archive);
-    let mut documentation = json!({
+    let documentation = json!({
         "archive": digest.to_string(),
         "head_length": head_member.len(),
         "changed_at": PUBLISHED.0,
         "changes": 1,
         "license": "MPL-2.0",
+        "head": head,
     });
-    let fields = documentation.as_object_mut().unwrap();
-    fields.extend(head.as_object().unwrap().clone());
     let about = json!({
         "published_at": PUBLISHED.0,
         "source": { "url": "https://github.com/acme/code", "claimed": true },
@@ -119,14 +118,15 @@ fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
     let lengths: Vec<usize> = members.iter().map(Vec::len).collect();
     let head = json!({
         "schema": 1,
-        "kind": "provider",
+        "contents": { "provider": {
         "pages": [
             { "kind": "overview", "name": "index", "title": "Acme", "description": "Widgets of Acme.",
-              "offset": 0, "length": lengths[0], "size": texts[0].len() },
+              "member": { "offset": 0, "length": lengths[0], "size": texts[0].len() } },
             { "kind": "resources", "name": "widget", "title": "acme_widget", "subcategory": "Widgets",
-              "offset": lengths[0], "length": lengths[1], "size": texts[1].len() },
+              "member": { "offset": lengths[0], "length": lengths[1], "size": texts[1].len() } },
         ],
         "symbols": [{ "kind": "resources", "name": "acme_widget", "page": "widget" }],
+        } },
         "notes": ["docs/old.md is not UTF-8: skipped"],
     });
     (members, head)
@@ -136,7 +136,7 @@ fn module() -> (Vec<Vec<u8>>, serde_json::Value) {
     let main = member(MAIN);
     let head = json!({
         "schema": 1,
-        "kind": "module",
+        "contents": { "module": {
         "root": {
             "readme": README,
             "inputs": [
@@ -153,12 +153,13 @@ fn module() -> (Vec<Vec<u8>>, serde_json::Value) {
             "required_versions": [">= 1.5"],
             "calls": [{ "name": "subnets", "source": "./modules/subnets" }],
         },
-        "submodules": [{ "name": "subnets", "readme": "# Subnets\n" }],
+        "submodules": [{ "name": "subnets", "part": { "readme": "# Subnets\n" } }],
         "examples": [{
             "name": "simple",
-            "calls": [{ "name": "vpc", "source": "registry.test/acme/vpc/aws", "version": "1.0.0" }],
-            "files": [{ "name": "main.tf", "offset": 0, "length": main.len(), "size": MAIN.len() }],
+            "part": { "calls": [{ "name": "vpc", "source": "registry.test/acme/vpc/aws", "version": "1.0.0" }] },
+            "files": [{ "name": "main.tf", "member": { "offset": 0, "length": main.len(), "size": MAIN.len() } }],
         }],
+        } },
     });
     (vec![main], head)
 }

@@ -47,7 +47,8 @@ impl Documentation {
 
     /// Returns the documentation of a module with this README text.
     pub fn of_module(readme: &str) -> Self {
-        Self::of_head(&json!({ "schema": 1, "kind": "module", "root": { "readme": readme } }))
+        let details = json!({ "root": { "readme": readme } });
+        Self::of_head(&json!({ "schema": 1, "contents": { "module": details } }))
     }
 
     /// Returns the documentation of a provider with one page for each of these resources.
@@ -59,14 +60,12 @@ impl Documentation {
                 "kind": "resources",
                 "name": name,
                 "title": name,
-                "offset": offset,
-                "length": page.len(),
-                "size": text.len(),
+                "member": { "offset": offset, "length": page.len(), "size": text.len() },
             }));
             offset += page.len();
             members.push(page);
         }
-        let head = json!({ "schema": 1, "kind": "provider", "pages": pages });
+        let head = json!({ "schema": 1, "contents": { "provider": { "pages": pages } } });
         Self::of_members(member(head.to_string().as_bytes()), &members)
     }
 

@@ -50,17 +50,16 @@ pub fn document_provider(memory: &Memory, address: &str, version: &str) -> Strin
     };
     let head = json!({
         "schema": 1,
-        "kind": "provider",
+        "contents": { "provider": {
         "pages": [{
             "kind": "overview",
             "name": "index",
             "title": name,
             "description": format!("Manages {name} of version {version}."),
-            "offset": 0,
-            "length": 20,
-            "size": 9,
+            "member": { "offset": 0, "length": 20, "size": 9 },
         }],
         "symbols": [{ "kind": "resources", "name": format!("{name}_thing"), "page": "thing" }],
+        } },
     });
     document(
         memory,
@@ -74,11 +73,10 @@ pub fn document_provider(memory: &Memory, address: &str, version: &str) -> Strin
 pub fn document_module(memory: &Memory, address: &str, version: &str) -> String {
     let head = json!({
         "schema": 1,
-        "kind": "module",
-        "root": {
+        "contents": { "module": { "root": {
             "readme": format!("# A module\n\nCreates things, as of {version}.\n"),
             "inputs": [{ "name": "optional", "default": "1" }, { "name": "required" }],
-        },
+        } } },
     });
     document(memory, &format!("modules/{address}"), version, &head)
 }

@@ -16,7 +16,6 @@ const SCHEMA: u32 = 1;
 pub struct Head {
     schema: u32,
     /// The details of the module or the provider.
-    #[serde(flatten)]
     pub contents: Contents,
     /// Notes for readers: about files that were cut, skipped or unreadable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -25,7 +24,7 @@ pub struct Head {
 
 /// The details of a module or a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Contents {
     /// The details of a module.
     Module(ModuleDetails),
@@ -182,12 +181,12 @@ mod tests {
         let text = serde_json::to_string(&head).unwrap();
         assert_pinned(
             &text,
-            r##"{"schema":1,"kind":"module","root":{"readme":"# VPC\n"},"notes":["a note"]}"##,
+            r##"{"schema":1,"contents":{"module":{"root":{"readme":"# VPC\n"}}},"notes":["a note"]}"##,
         );
         assert_eq!(Head::parse(text.as_bytes(), &module(), 0).unwrap(), head);
         assert_pinned(
             &navigation(vec![page(0, 10)]),
-            r#"{"schema":1,"kind":"provider","pages":[{"kind":"resources","name":"widget","title":"acme_widget","offset":0,"length":10,"size":5}]}"#,
+            r#"{"schema":1,"contents":{"provider":{"pages":[{"kind":"resources","name":"widget","title":"acme_widget","member":{"offset":0,"length":10,"size":5}}]}}}"#,
         );
     }
 
@@ -230,7 +229,7 @@ mod tests {
             is_truncated: false,
         };
         let text = format!(
-            r#"{{"schema":1,"kind":"module","root":{{}},"examples":[{{"name":"simple","files":[{}]}}]}}"#,
+            r#"{{"schema":1,"contents":{{"module":{{"root":{{}},"examples":[{{"name":"simple","files":[{}]}}]}}}}}}"#,
             serde_json::to_string(&file).unwrap()
         );
         assert!(Head::parse(text.as_bytes(), &module(), 15).is_ok());

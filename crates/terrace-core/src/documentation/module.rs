@@ -25,7 +25,7 @@ pub struct NamedPart {
     /// The name of its directory, below `modules/` or `examples/`.
     pub name: PageName,
     /// Its details.
-    #[serde(flatten)]
+    #[serde(default)]
     pub part: ModulePart,
     /// The files of an example that readers can open, ascending by name; empty for a submodule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -37,7 +37,6 @@ pub struct Page {
     /// The name of the file.
     pub name: PageName,
     /// Its place in the archive.
-    #[serde(flatten)]
     pub member: Member,
     /// Whether the file was cut at [`limits::PAGE_BYTES`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -127,12 +127,12 @@ mod tests {
 
     #[test]
     fn a_document_is_found_by_its_path() {
-        let module = r##"{"schema":1,"kind":"module","root":{"readme":"# Root"},
-            "submodules":[{"name":"a","readme":"# A"}],
-            "examples":[{"name":"b","files":[{"name":"main.tf","offset":5,"length":6,"size":7}]}]}"##;
-        let provider = r#"{"schema":1,"kind":"provider","pages":[
-            {"kind":"overview","name":"index","title":"x","offset":1,"length":2,"size":3},
-            {"kind":"resources","name":"x","title":"x","offset":4,"length":5,"size":6}]}"#;
+        let module = r##"{"schema":1,"contents":{"module":{"root":{"readme":"# Root"},
+            "submodules":[{"name":"a","part":{"readme":"# A"}}],
+            "examples":[{"name":"b","files":[{"name":"main.tf","member":{"offset":5,"length":6,"size":7}}]}]}}}"##;
+        let provider = r#"{"schema":1,"contents":{"provider":{"pages":[
+            {"kind":"overview","name":"index","title":"x","member":{"offset":1,"length":2,"size":3}},
+            {"kind":"resources","name":"x","title":"x","member":{"offset":4,"length":5,"size":6}}]}}}"#;
         for (head, package, path, expected) in [
             (module, "acme/vpc/aws", "readme", Some("Here(\"# Root\")")),
             (

@@ -33,7 +33,6 @@ pub struct ProviderPage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its place in the archive.
-    #[serde(flatten)]
     pub member: Member,
     /// Whether the file was cut at [`limits::PAGE_BYTES`](crate::limits::PAGE_BYTES).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -50,7 +50,6 @@ pub struct AboutDocumentation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The details of the module, or the navigation of the provider.
-    #[serde(flatten)]
     pub head: Head,
 }
 
@@ -125,7 +124,7 @@ mod tests {
         let (_, document) = about.index(&release);
         assert_pinned(
             &document.text,
-            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"documentation":{"archive":"0707070707070707070707070707070707070707070707070707070707070707","head_length":60,"changed_at":9,"changes":1,"license":"MPL-2.0","schema":1,"kind":"module","root":{}}}"#,
+            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"documentation":{"archive":"0707070707070707070707070707070707070707070707070707070707070707","head_length":60,"changed_at":9,"changes":1,"license":"MPL-2.0","head":{"schema":1,"contents":{"module":{"root":{}}}}}}"#,
         );
         assert_eq!(
             serde_json::from_str::<About>(&document.text).unwrap(),

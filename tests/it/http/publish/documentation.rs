@@ -175,7 +175,7 @@ fn an_archive_with_another_head_is_refused_with_the_reason() {
     let of = |head: Value| Documentation::of_head(&head);
     let page = json!({
         "kind": "resources", "name": "widget", "title": "widget",
-        "offset": 0, "length": 10, "size": 5,
+        "member": { "offset": 0, "length": 10, "size": 5 },
     });
     let deep = format!("{}{}", "[".repeat(100_000), unique(""));
     for (what, documentation, reason) in [
@@ -201,14 +201,19 @@ fn an_archive_with_another_head_is_refused_with_the_reason() {
         ),
         (
             "a newer schema",
-            of(json!({ "schema": 2, "kind": "module", "root": { "readme": unique("") } })),
+            of(
+                json!({ "schema": 2, "contents": { "module": { "root": { "readme": unique("") } } } }),
+            ),
             "schema 2",
         ),
         (
             "a page outside the archive",
             of(json!({
-                "schema": 1, "kind": "module", "root": { "readme": unique("") },
-                "examples": [{ "name": "simple", "files": [page] }],
+                "schema": 1,
+                "contents": { "module": {
+                    "root": { "readme": unique("") },
+                    "examples": [{ "name": "simple", "files": [page] }],
+                } },
             })),
             "outside the archive",
         ),
@@ -221,7 +226,8 @@ fn an_archive_with_another_head_is_refused_with_the_reason() {
 fn a_head_that_inflates_beyond_the_limit_is_refused() {
     let limit = terrace_core::limits::DOCUMENTATION_HEAD_BYTES;
     let head = |length: usize| {
-        let json = json!({ "schema": 1, "kind": "module", "root": { "readme": unique("") } });
+        let json =
+            json!({ "schema": 1, "contents": { "module": { "root": { "readme": unique("") } } } });
         let json = json.to_string();
         let spaces = " ".repeat(length - json.len());
         Documentation::of_members(member(format!("{json}{spaces}").as_bytes()), &[])
