@@ -419,11 +419,15 @@ fn short(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
+/// The end of the name of an archive with documentation, which is no package.
+const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
+
 /// Returns the contradictions between SHA256SUMS and the packages (clients.md 2.3.1).
 fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
     let mut reasons = disagreements_of(shasums, packages);
     let known = sort::set(packages.iter().map(|p| p.filename.as_str()));
-    for extra in shasums.filenames().filter(|name| name.ends_with(".zip")) {
+    let is_package = |name: &&str| name.ends_with(".zip") && !name.ends_with(DOCUMENTATION_SUFFIX);
+    for extra in shasums.filenames().filter(is_package) {
         if !known.contains(extra) {
             reasons.push(format!(
                 "SHA256SUMS lists {extra}, which is not among the packages"

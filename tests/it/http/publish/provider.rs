@@ -163,12 +163,21 @@ fn an_extra_platform_is_refused_2_3_1() {
 
 #[test]
 fn a_manifest_in_shasums_is_accepted_2_3_1() {
+    publish_with_listed("manifest.json");
+}
+
+#[test]
+fn an_archive_of_documentation_in_shasums_is_accepted_2_3_1() {
+    publish_with_listed("docs.zip");
+}
+
+/// Publishes a provider whose SHA256SUMS also lists a file that is no package.
+#[track_caller]
+fn publish_with_listed(end: &str) {
     let registry = Registry::start();
     let fixture = ProviderFixture::new("1.0.0");
-    let line = format!(
-        "{}  terraform-provider-widget_1.0.0_manifest.json\n",
-        sha256(b"{}")
-    );
+    let digest = sha256(b"{}");
+    let line = format!("{digest}  terraform-provider-widget_1.0.0_{end}\n");
     let text = format!("{}{line}", fixture.shasums);
     fixture.with_shasums(text).publish(&registry);
 }
