@@ -94,6 +94,7 @@ impl ProviderReader {
     /// Returns the files that are pages, at most one of a name.
     fn locate<'a>(&mut self, layout: &Layout<'a>) -> BTreeMap<PageKey, PageFile<'a>> {
         let mut found: BTreeMap<PageKey, PageFile<'a>> = BTreeMap::new();
+        let mut omitted = 0;
         let (files, problems) = layout.pages();
         for (path, message) in problems {
             self.warn(path, None, message);
@@ -106,13 +107,17 @@ impl ProviderReader {
                 );
                 self.warn(file.file.path, None, message);
             } else if found.len() == DOCUMENTATION_PAGES {
-                self.notes.add(format!(
-                    "{} was left out, because documentation has at most {DOCUMENTATION_PAGES} pages",
-                    shown(file.file.path)
-                ));
+                omitted += 1;
             } else {
                 found.insert(key, file);
             }
+        }
+        if omitted > 0 {
+            let message = format!(
+                "{omitted} pages were left out, because documentation has at most {DOCUMENTATION_PAGES} pages"
+            );
+            self.notes.add(&message);
+            self.warn(layout.directory(), None, message);
         }
         let cdktf = layout.cdktf_pages();
         if cdktf > 0 {

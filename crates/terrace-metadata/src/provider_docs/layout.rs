@@ -83,6 +83,14 @@ impl<'a> Layout<'a> {
         self.is_legacy
     }
 
+    /// Returns the directory of the layout in a repository.
+    pub(super) fn directory(&self) -> &'static str {
+        match self.is_legacy {
+            true => "website/docs",
+            false => "docs",
+        }
+    }
+
     /// Returns the pages, and the problems of other files.
     pub(super) fn pages(&self) -> (Vec<(PageKey, PageFile<'a>)>, Vec<Problem<'a>>) {
         let mut pages = Vec::new();
