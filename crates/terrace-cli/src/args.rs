@@ -26,7 +26,9 @@ pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
     MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorPushArguments, MirrorSyncArguments,
 };
-pub(crate) use publish::{ModuleArguments, ProviderArguments, PublishCommand, SourceArguments};
+pub(crate) use publish::{
+    DocumentationArguments, ModuleArguments, ProviderArguments, PublishCommand, SourceArguments,
+};
 pub(crate) use registry::RegistryArguments;
 pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
 pub(crate) use token::TokenCommand;

@@ -3,6 +3,7 @@
 mod admin;
 mod completion;
 mod connection;
+mod documentation;
 mod key;
 mod list;
 mod mirror;

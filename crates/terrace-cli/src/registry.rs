@@ -2,10 +2,6 @@
 
 pub(crate) mod catalog;
 pub(crate) mod client;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the commands that extract documentation call it")
-)]
 pub(crate) mod documentation;
 mod job_identity;
 pub(crate) mod publish;

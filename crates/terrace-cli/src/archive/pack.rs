@@ -12,7 +12,7 @@ mod zip;
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::archive::pack::files::{Packable, find};
 use crate::archive::pack::zip::ZipWriter;
@@ -26,6 +26,15 @@ pub(crate) struct Packed {
     pub(crate) files: usize,
     /// The names of files that are left out although no ignore file excludes them.
     pub(crate) left_out: Vec<String>,
+}
+
+/// Returns the files of a directory that would be packed, by their names in the archive.
+///
+/// # Errors
+/// All files that cannot be packed.
+pub(crate) fn packable_files(directory: &Path) -> Result<Vec<(String, PathBuf)>, Vec<String>> {
+    let files = find(directory)?.files.into_iter();
+    Ok(files.map(|(name, file)| (name, file.path)).collect())
 }
 
 /// Packs a directory without the files that its ignore files exclude.

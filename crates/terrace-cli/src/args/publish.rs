@@ -20,13 +20,13 @@ pub(crate) enum PublishCommand {
     ///
     /// Finds terraform-provider-<type>_<version>_SHA256SUMS, its detached signature (.sig or .asc), the zips that
     /// it lists, and the manifest with the plugin protocols. Checks everything as the registry and the clients
-    /// do, before anything is sent.
+    /// do, before anything is sent. The documentation is sent along.
     Provider(ProviderArguments),
     /// Publish a module from a directory or an archive
     ///
     /// A directory is packed without the files that its .gitignore and .terraformignore files exclude, and always
     /// without .git, .terraform, state files and CLI configuration. The same files always result in the same
-    /// archive.
+    /// archive. The documentation is extracted from the same files.
     Module(ModuleArguments),
 }
 
@@ -42,6 +42,14 @@ pub(crate) struct ProviderArguments {
 
     #[command(flatten)]
     pub(crate) source: SourceArguments,
+
+    #[command(flatten)]
+    pub(crate) documentation: DocumentationArguments,
+
+    /// The output of "terraform providers schema -json" with this provider: for its resources and functions in
+    /// searches, and for those that no page describes
+    #[arg(long, value_name = "FILE", conflicts_with = "no_docs")]
+    pub(crate) schema: Option<PathBuf>,
 
     /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
@@ -69,9 +77,29 @@ pub(crate) struct ModuleArguments {
     #[command(flatten)]
     pub(crate) source: SourceArguments,
 
+    #[command(flatten)]
+    pub(crate) documentation: DocumentationArguments,
+
     /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// The documentation of a release.
+#[derive(Debug, Default, Args)]
+pub(crate) struct DocumentationArguments {
+    /// The directory to extract the documentation from. By default that of a module comes from the files that are
+    /// published, and that of a provider from *_docs.zip beside the zips, or from ../docs or ../website/docs
+    #[arg(long, value_name = "DIR", conflicts_with = "no_docs")]
+    pub(crate) docs: Option<PathBuf>,
+
+    /// Publish without documentation
+    #[arg(long)]
+    pub(crate) no_docs: bool,
+
+    /// Fail if there is no documentation, or if it cannot be stored; without this option, that is a warning
+    #[arg(long, conflicts_with = "no_docs")]
+    pub(crate) require_docs: bool,
 }
 
 /// The repository that a release is built from.

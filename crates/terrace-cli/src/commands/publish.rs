@@ -1,5 +1,6 @@
 //! `terrace publish`.
 
+mod documentation;
 pub(crate) mod module;
 pub(crate) mod provider;
 

@@ -20,6 +20,7 @@ use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 use ureq::http::{Method, Request};
 
 pub(crate) use catalog::{Answer, PageQuery};
+pub(crate) use documentation::Condition;
 
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};

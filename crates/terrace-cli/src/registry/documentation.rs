@@ -3,11 +3,12 @@
 use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody, Documented};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
+use terrace_core::publish::DocumentationPublication;
 
 use crate::archive::Archive;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::registry::client::Client;
+use crate::registry::client::{Client, Condition};
 use crate::registry::rounds::Uploads;
 
 /// Documentation to add to a version, which may be published later.
@@ -26,6 +27,10 @@ pub(crate) struct DocumentationRequest {
 
 /// The result of an addition.
 #[derive(Debug)]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the command that adds documentation later shows all")
+)]
 pub(crate) struct DocumentationReceipt {
     /// `created`, `changed` or `unchanged`.
     pub(crate) status: &'static str,
@@ -46,12 +51,20 @@ impl DocumentationReceipt {
 }
 
 impl DocumentationRequest {
+    /// Returns the reasons for which the registry would reject the documentation of any version.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let (package, version) = (self.package.clone(), self.version.clone());
+        let parsed = DocumentationPublication::parse(package, version, self.body());
+        parsed.err().unwrap_or_default()
+    }
+
     /// Sends the documentation.
     ///
     /// # Errors
     /// The reason of the registry or of its storage. The version is not affected.
     pub(crate) fn send(
         &self,
+        condition: Condition,
         client: &Client<'_>,
         output: &Output,
     ) -> Result<DocumentationReceipt, Failure> {
@@ -59,7 +72,7 @@ impl DocumentationRequest {
         let archives = std::slice::from_ref(&self.archive);
         let mut uploads = Uploads::new(archives, client, output);
         loop {
-            match client.document(&self.package, &self.version, &body)? {
+            match client.document(&self.package, &self.version, condition, &body)? {
                 DocumentationAnswer::Created(it) => {
                     return Ok(DocumentationReceipt::new("created", &it));
                 }
@@ -185,7 +198,7 @@ mod tests {
             license: None,
             origin: None,
         };
-        request.send(&client, &output)
+        request.send(Condition::Always, &client, &output)
     }
 
     #[test]

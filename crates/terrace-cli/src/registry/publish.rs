@@ -56,9 +56,17 @@ impl Receipt {
     }
 }
 
+/// The documentation in the result of a publish.
+pub(crate) struct DocumentationLine {
+    /// The line for people.
+    pub(crate) text: String,
+    /// The member of the JSON document.
+    pub(crate) document: Value,
+}
+
 /// The document that `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+pub(crate) struct Report<'a> {
     status: &'static str,
     kind: &'static str,
     address: &'a str,
@@ -69,6 +77,9 @@ struct Report<'a> {
     /// The job that published the release first.
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
+    /// The documentation, unless it was to be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documentation: Option<Value>,
     /// The request that a dry run would send.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Value>,
@@ -123,6 +134,7 @@ impl PublishRequest {
             archives: self.listed_archives(),
             uploaded: Vec::new(),
             provenance: None,
+            documentation: None,
             request: None,
         }
     }
@@ -141,8 +153,13 @@ impl PublishRequest {
         self.archives.iter().map(line).collect()
     }
 
-    /// Prints the request that would be sent to the registry at `url`.
-    pub(crate) fn show_dry_run(&self, url: Option<&BaseUrl>, output: &Output) {
+    /// Prints the request that would be sent to the registry at `url`, and the documentation.
+    pub(crate) fn show_dry_run(
+        &self,
+        documentation: Option<DocumentationLine>,
+        url: Option<&BaseUrl>,
+        output: &Output,
+    ) {
         let url = url.map(ToString::to_string);
         let place = url.clone().unwrap_or_default();
         let Self {
@@ -157,23 +174,21 @@ impl PublishRequest {
         ];
         lines.extend(self.archive_lines());
         let mut report = self.report("dry_run", url);
+        if let Some(documentation) = documentation {
+            lines.push(documentation.text);
+            report.documentation = Some(documentation.document);
+        }
         report.request = Some(self.as_json());
         output.result(&lines, &report);
     }
 
-    /// Publishes the release, and prints the result. `before_uploads` is a last check before the archives are
-    /// sent.
-    pub(crate) fn publish(
+    /// Returns the result of a publish for people, and for `--json`.
+    pub(crate) fn result(
         &self,
-        client: &Client<'_>,
-        output: &Output,
-        before_uploads: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let receipt = self.send(client, output, before_uploads)?;
-        for warning in &receipt.warnings {
-            output.warning(warning);
-        }
-        let url = client.url();
+        receipt: Receipt,
+        documentation: Option<DocumentationLine>,
+        url: &str,
+    ) -> (Vec<String>, Report<'_>) {
         let Self {
             address, version, ..
         } = self;
@@ -187,14 +202,16 @@ impl PublishRequest {
                 "it was published by",
             ),
         };
-        let job = receipt.provenance.as_ref();
-        let job = job.map(|job| format!("{by} {job}"));
-        let lines: Vec<String> = [text].into_iter().chain(job).collect();
+        let mut lines = vec![text];
         let mut report = self.report(receipt.status, Some(url.to_owned()));
+        lines.extend(receipt.provenance.as_ref().map(|job| format!("{by} {job}")));
         report.uploaded = receipt.uploaded;
         report.provenance = receipt.provenance;
-        output.result(&lines, &report);
-        Ok(())
+        if let Some(documentation) = documentation {
+            lines.push(documentation.text);
+            report.documentation = Some(documentation.document);
+        }
+        (lines, report)
     }
 
     /// Turns a conflict with a published release into one reason, which states what is published and what was to be

@@ -21,6 +21,9 @@ pub(crate) use manifest::Protocols;
 const PROVIDER_PREFIX: &str = "terraform-provider-";
 const SHASUMS_SUFFIX: &str = "_SHA256SUMS";
 
+/// The end of the name of an archive with documentation.
+const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
+
 /// A directory with exactly one release of one provider.
 #[derive(Debug)]
 pub(crate) struct Dist {
@@ -128,6 +131,7 @@ impl Dist {
         let zips: BTreeSet<&str> = listed
             .chain(there)
             .filter(|name| name.starts_with(&prefix) && name.ends_with(".zip"))
+            .filter(|name| !name.ends_with(DOCUMENTATION_SUFFIX))
             .collect();
         let mut packages = Vec::new();
         let mut reasons = Vec::new();
@@ -151,6 +155,13 @@ impl Dist {
             reasons.push(format!("{place} contains no {prefix}<os>_<arch>.zip"));
         }
         (packages, reasons)
+    }
+
+    /// Returns the path of the archive with the documentation of this release, if there is one.
+    pub(crate) fn documentation(&self) -> Option<PathBuf> {
+        let name = format!("{}{DOCUMENTATION_SUFFIX}", self.stem());
+        let is_there = self.names.contains(&name);
+        is_there.then(|| self.directory.join(name))
     }
 
     /// Returns `terraform-provider-<type>_<version>`.

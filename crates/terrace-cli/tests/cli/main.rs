@@ -16,6 +16,7 @@ mod admin;
 mod catalog;
 mod completion;
 mod credentials;
+mod docs;
 mod hostile;
 mod import;
 mod jobs;

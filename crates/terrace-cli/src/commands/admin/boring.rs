@@ -19,7 +19,7 @@ use serde_json::json;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, Namespace};
 
-use crate::args::{ModuleArguments, SourceArguments};
+use crate::args::{DocumentationArguments, ModuleArguments, SourceArguments};
 use crate::commands::publish::module;
 use crate::commands::publish::provider;
 use crate::error::Failure;
@@ -241,6 +241,7 @@ fn import_modules(
                 no_source: true,
                 ..SourceArguments::default()
             },
+            documentation: DocumentationArguments::default(),
             dry_run: false,
         };
         publish(

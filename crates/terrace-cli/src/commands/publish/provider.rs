@@ -5,21 +5,27 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use terrace_core::api::admin::{PackageBody, ProviderBody};
 use terrace_core::model::address::ProviderAddress;
+use terrace_core::model::package::Package;
 use terrace_core::model::shasums::Shasums;
 use terrace_core::publish::ProviderPublication;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::{SigningKey, TooOld};
 
+use super::documentation::ReleaseDocumentation;
 use crate::archive::{Archive, read_file};
 use crate::args::{ProviderArguments, RegistryArguments};
 use crate::clock;
 use crate::commands::connection::{connect, registry_url};
+use crate::commands::documentation::{Extracted, of_provider, read_schema};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest};
-use crate::source::dist::{Dist, Package, Protocols};
+use crate::source::dist::{self, Dist, Protocols};
+use crate::source::documentation::{
+    DocumentationFiles, has_documentation, provider_files, zip_files,
+};
 use crate::source::repository::ReleaseSource;
 
 /// Publishes the provider in a dist directory.
@@ -46,18 +52,64 @@ pub(crate) fn publish(
     if let Some(too_old) = &too_old {
         output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
     }
+    let documentation = documentation(arguments, (&dist, &address), output)?;
     let Some(client) = client else {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
-        request.show_dry_run(registry_url(registry)?.as_ref(), output);
+        let url = registry_url(registry)?;
+        request.show_dry_run(documentation.dry_run(), url.as_ref(), output);
         return Ok(());
     };
-    request.publish(&client, output, || {
+    documentation.publish(&request, &client, output, || {
         let key = check_signature(&client, &address, &body, output)?;
         if let (None, Some(too_old)) = (&too_old, key.too_old()) {
             output.warning(&format!("key {}: {too_old}", key.key_id()));
         }
         Ok(())
     })
+}
+
+/// Extracts the documentation from the directory that the arguments name, or from the places beside the release.
+fn documentation(
+    arguments: &ProviderArguments,
+    (dist, address): (&Dist, &ProviderAddress),
+    output: &Output,
+) -> Result<ReleaseDocumentation, Failure> {
+    let subject = (Package::Provider(address.clone()), dist.version.clone());
+    ReleaseDocumentation::extract(&arguments.documentation, subject, output, || {
+        let provider_type = address.provider_type.as_str();
+        let files = match &arguments.documentation.docs {
+            Some(directory) => provider_files(directory),
+            None => found_files(dist),
+        };
+        let files = files.map_err(Failure::refused)?;
+        let schema = arguments.schema.as_deref();
+        let schema = schema.map(|path| read_schema(path, provider_type));
+        let schema = match schema.transpose() {
+            Ok(schema) => schema,
+            Err(reason) if arguments.documentation.require_docs => {
+                return Err(Failure::refused(reason));
+            }
+            Err(reason) => {
+                output.warning(&format!("documentation without a schema: {reason}"));
+                None
+            }
+        };
+        let extracted = Extracted::new(of_provider(&files, provider_type, schema.as_ref()), &files);
+        Ok(Some(extracted).filter(|extracted| !extracted.is_empty()))
+    })
+}
+
+/// Reads the archive with documentation in the directory of a release, or else `docs` or `website/docs` beside the
+/// directory.
+fn found_files(dist: &Dist) -> Result<DocumentationFiles, String> {
+    if let Some(path) = dist.documentation() {
+        return zip_files(&read_file(&path, path.display().to_string())?);
+    }
+    let directory = std::fs::canonicalize(&dist.directory);
+    match directory.as_ref().ok().and_then(|path| path.parent()) {
+        Some(repository) if has_documentation(repository) => provider_files(repository),
+        _ => Ok(DocumentationFiles::default()),
+    }
 }
 
 /// Returns a release that passes the core's checks, and its description.
@@ -164,7 +216,7 @@ struct Checked {
     remarks: Vec<String>,
 }
 
-fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> Checked {
+fn check_package(package: &dist::Package, dist: &Dist, shasums: Option<&Shasums>) -> Checked {
     let filename = &package.filename;
     let read = match &package.path {
         Some(path) => read_file(path, filename.clone()),
@@ -188,7 +240,7 @@ fn check_package(package: &Package, dist: &Dist, shasums: Option<&Shasums>) -> C
     }
 }
 
-fn check_contents(archive: Archive, package: &Package, dist: &Dist) -> Checked {
+fn check_contents(archive: Archive, package: &dist::Package, dist: &Dist) -> Checked {
     let inspected = archive.inspect_provider(&dist.provider_type, &package.platform);
     Checked {
         body: Some(package.body(archive.sha256, archive.size, inspected.h1)),

@@ -8,21 +8,45 @@ use ureq::http::Method;
 use super::{Call, Client};
 use crate::error::Failure;
 
+/// The condition under which documentation is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// Whether the version is published or not.
+    Always,
+    /// Only if the version is not published: it belongs to the bytes that are about to be published.
+    Unpublished,
+}
+
+const TOO_OLD: &str = "the registry does not store documentation, because it is too old; after its upgrade, run terrace docs add";
+
 impl Client<'_> {
     /// Sends the description of a version's documentation.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] if the version is published and must not be, [`Failure::Missing`] if the registry has no
+    /// route for documentation.
     pub(crate) fn document(
         &self,
         package: &Package,
         version: &Version,
+        condition: Condition,
         body: &DocumentationBody,
     ) -> Result<DocumentationAnswer, Failure> {
         let text = serde_json::to_string(body);
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
-        self.ask(Call {
+        let query = match condition {
+            Condition::Always => "",
+            Condition::Unpublished => "?unpublished=true",
+        };
+        let answer = self.send(&Call {
             method: Method::PUT,
-            path: path(package, version),
+            path: format!("{}{query}", path(package, version)),
             body: Some((&text, "application/json")),
-        })
+        })?;
+        match answer.status {
+            404 | 405 => Err(Failure::Missing(TOO_OLD.to_owned())),
+            _ => self.read(answer),
+        }
     }
 }
 

@@ -10,8 +10,11 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, ExchangeError, ExchangeRequest};
+use terrace_core::documentation;
 use terrace_core::http::reply::{Body, Reply};
+use terrace_core::model::package::Package;
 use terrace_core::storage::release::SigningKeyDocument;
+use terrace_metadata::OpenArchive;
 use terrace_openpgp::parse_signing_keys;
 
 use super::http::{Head, Response, Then, serve};
@@ -40,7 +43,10 @@ struct State {
     pages: BTreeMap<String, Response>,
     archives: BTreeSet<String>,
     last_archive: Vec<u8>,
+    last_documentation: Vec<u8>,
     releases: BTreeMap<String, Value>,
+    /// The documentation by the paths of the releases.
+    documentation: BTreeMap<String, Value>,
     descriptions: Vec<Value>,
     keys: Vec<SigningKeyDocument>,
     /// The tokens of trusted jobs, and the tokens that were issued for them.
@@ -109,7 +115,8 @@ impl Registry {
         self.state().add_keys(&text);
     }
 
-    /// Makes the next matching request fail.
+    /// Makes the next matching request fail. Those about documentation only match parts of their own paths:
+    /// `/documentation` and `/docs-bucket`.
     pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
         let fault = (method.to_owned(), path.to_owned(), fault);
         self.state().faults.push(fault);
@@ -150,12 +157,33 @@ impl Registry {
         self.state().forgets = true;
     }
 
-    /// Returns the requests since the last call, as `METHOD /path`.
+    /// Returns the requests since the last call that are not about documentation, as `METHOD /path`.
     pub(crate) fn requests(&self) -> Vec<String> {
         let seen = std::mem::take(&mut self.state().seen);
         let path = |head: &Head| head.target.split('?').next().unwrap().to_owned();
         let line = |head: &Head| format!("{} {}", head.method, path(head));
+        let seen = seen.iter().filter(|head| !is_about_documentation(head));
+        seen.map(line).collect()
+    }
+
+    /// Returns the requests since the last call, as `METHOD /path?query` without the secrets of uploads.
+    pub(crate) fn all_requests(&self) -> Vec<String> {
+        let seen = std::mem::take(&mut self.state().seen);
+        let target = |head: &Head| {
+            let is_upload = head.target.contains("bucket/");
+            let upload = head.target.split("bucket/").next().unwrap_or_default();
+            match is_upload {
+                true => format!("{upload}bucket"),
+                false => head.target.clone(),
+            }
+        };
+        let line = |head: &Head| format!("{} {}", head.method, target(head));
         seen.iter().map(line).collect()
+    }
+
+    /// Returns the description of the documentation of the release that is published at a path.
+    pub(crate) fn documentation(&self, path: &str) -> Option<Value> {
+        self.state().documentation.get(path).cloned()
     }
 
     /// Returns the `authorization` headers of the requests so far.
@@ -189,6 +217,14 @@ impl Registry {
         self.state().last_archive.clone()
     }
 
+    /// Returns the head of the last documentation of a package.
+    pub(crate) fn documentation_head(&self, address: &str) -> documentation::Head {
+        let package = Package::parse_address(address).unwrap();
+        let state = self.state();
+        let archive = OpenArchive::parse(&state.last_documentation, &package).unwrap();
+        archive.head().clone()
+    }
+
     pub(crate) fn most_uploads_at_once(&self) -> usize {
         self.state().most_uploading
     }
@@ -202,8 +238,13 @@ impl State {
     fn decide(this: &Arc<Mutex<Self>>, head: &Head) -> Then {
         let mut state = this.lock().unwrap();
         state.seen.push(head.clone());
+        let is_about_documentation = is_about_documentation(head);
         let hit = state.faults.iter().position(|(method, path, _)| {
-            *method == head.method && head.target.contains(path.as_str())
+            let is_for_documentation =
+                path.contains("/documentation") || path.contains("/docs-bucket");
+            *method == head.method
+                && head.target.contains(path.as_str())
+                && is_about_documentation == is_for_documentation
         });
         match hit.map(|hit| state.faults.remove(hit).2) {
             Some(Fault::HangUpAfter(bytes)) => Then::HangUpAfter(bytes),
@@ -216,7 +257,8 @@ impl State {
     }
 
     fn answer(this: &Mutex<Self>, head: &Head, body: &[u8]) -> Response {
-        if let Some(rest) = head.target.strip_prefix("/bucket/") {
+        let bucket = ["/bucket/", "/docs-bucket/"];
+        if let Some(rest) = bucket.iter().find_map(|it| head.target.strip_prefix(it)) {
             return Self::store(this, head, rest, body);
         }
         let mut state = this.lock().unwrap();
@@ -233,6 +275,9 @@ impl State {
         }
         let path: Vec<&str> = head.target.split('/').skip(3).collect();
         match (head.method.as_str(), path.as_slice()) {
+            ("PUT", ["mirror" | "modules" | "providers", ..]) if is_about_documentation(head) => {
+                state.document(&head.target, body)
+            }
             ("PUT", ["mirror" | "modules" | "providers", ..]) => state.publish(&head.target, body),
             ("GET", ["mirror", ..]) => state.mirrored(&head.target),
             ("GET", ["namespaces", _, "keys"]) => state.keys(),
@@ -300,6 +345,40 @@ impl State {
         Response::new(202, incomplete.to_string())
     }
 
+    fn document(&mut self, target: &str, body: &[u8]) -> Response {
+        let (release, query) = target.split_once("/documentation").unwrap();
+        let is_published = self.releases.contains_key(release);
+        if is_published && query == "?unpublished=true" {
+            return errors(409, &["the version is published"]);
+        }
+        let description: Value = serde_json::from_slice(body).unwrap();
+        let sha256 = description["sha256"].as_str().unwrap();
+        if !self.archives.contains(sha256) {
+            let mut missing = self.missing(&json!({ "archive": description }));
+            let upload = &mut missing[0]["upload"]["url"];
+            *upload = json!(
+                upload
+                    .as_str()
+                    .unwrap()
+                    .replace("/bucket/", "/docs-bucket/")
+            );
+            let incomplete = json!({ "status": "incomplete", "missing": missing });
+            return Response::new(202, incomplete.to_string());
+        }
+        let earlier = self
+            .documentation
+            .insert(release.to_owned(), description.clone());
+        let (code, status) = match earlier {
+            None => (201, "created"),
+            Some(earlier) if earlier == description => (200, "unchanged"),
+            Some(_) => (200, "changed"),
+        };
+        let answer = json!({
+            "status": status, "address": "a/b", "version": "1.2.3", "sequence": 1, "is_published": is_published,
+        });
+        Response::new(code, answer.to_string())
+    }
+
     /// Returns the stored document of a mirrored version.
     fn mirrored(&self, target: &str) -> Response {
         let Some(release) = self.releases.get(target) else {
@@ -361,10 +440,18 @@ impl State {
         }
         if !state.forgets {
             state.archives.insert(sha256.to_owned());
-            state.last_archive = body.to_vec();
+            match is_about_documentation(head) {
+                true => state.last_documentation = body.to_vec(),
+                false => state.last_archive = body.to_vec(),
+            }
         }
         Response::new(200, "")
     }
+}
+
+fn is_about_documentation(head: &Head) -> bool {
+    let path = head.target.split('?').next().unwrap_or_default();
+    path.ends_with("/documentation") || path.starts_with("/docs-bucket/")
 }
 
 /// Merges a description into a release, of which only a mirrored one may grow. Returns `None` if the two

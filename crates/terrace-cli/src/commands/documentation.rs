@@ -1,0 +1,192 @@
+//! Documentation: extracted from files, described to its publisher, and packed for the registry.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use terrace_core::documentation::{Contents, ModuleDetails};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_metadata::{Draft, ProviderOptions, Schema, limits, module_details, provider_details};
+
+use crate::archive::{Archive, Source};
+use crate::error::Failure;
+use crate::output::{Output, plural};
+use crate::registry::documentation::DocumentationRequest;
+use crate::source::documentation::DocumentationFiles;
+
+/// The number of warnings that are printed about the documentation of a release.
+const SHOWN_WARNINGS: usize = 20;
+
+/// Packed documentation, and what its publisher should know about it.
+pub(crate) struct Extracted {
+    packed: terrace_metadata::Archive,
+    warnings: Vec<String>,
+}
+
+/// The terms under which documentation of another registry's provider may be shown.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) license: Option<String>,
+    pub(crate) origin: Option<String>,
+}
+
+/// Extracts the documentation of a module, without packing it.
+pub(crate) fn of_module(files: &DocumentationFiles) -> Draft {
+    module_details(&files.sources())
+}
+
+/// Extracts the documentation of a provider, without packing it.
+pub(crate) fn of_provider(
+    files: &DocumentationFiles,
+    provider_type: &str,
+    schema: Option<&Schema>,
+) -> Draft {
+    let options = ProviderOptions {
+        provider_type,
+        schema,
+    };
+    provider_details(&files.sources(), options)
+}
+
+/// Reads the schema of a provider.
+///
+/// # Errors
+/// The file cannot be read, or is not a schema of this provider.
+pub(crate) fn read_schema(path: &Path, provider_type: &str) -> Result<Schema, String> {
+    let failed = |error: &dyn ToString| format!("{}: {}", path.display(), error.to_string());
+    // A pipe or a device may be endless.
+    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+        return Err(failed(&"it is not a regular file"));
+    }
+    let mut json = Vec::new();
+    let most = u64::try_from(limits::SCHEMA_BYTES).unwrap_or(u64::MAX);
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut json);
+    read.map_err(|error| failed(&error))?;
+    Schema::parse(&json, provider_type).map_err(|error| failed(&error))
+}
+
+impl Extracted {
+    /// Packs the documentation that was extracted from these files.
+    pub(crate) fn new(draft: Draft, files: &DocumentationFiles) -> Self {
+        let mut warnings = files.problems();
+        warnings.extend(draft.warnings.iter().map(ToString::to_string));
+        if let Contents::Module(details) = &draft.contents {
+            warnings.extend(errors(details).cloned());
+        }
+        Self {
+            packed: draft.pack(),
+            warnings,
+        }
+    }
+
+    /// Returns whether nothing was found that readers could be shown.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.packed.head.contents {
+            Contents::Module(details) => *details == ModuleDetails::default(),
+            Contents::Provider(details) => details.pages.is_empty() && details.symbols.is_empty(),
+        }
+    }
+
+    /// Returns the notes that readers see too, such as those about pages that were cut, unless a warning is the same.
+    pub(crate) fn notes(&self) -> Vec<&String> {
+        let is_new = |note: &&String| {
+            let mut warnings = self.warnings.iter();
+            !warnings.any(|warning| warning.ends_with(note.as_str()))
+        };
+        self.packed.head.notes.iter().filter(is_new).collect()
+    }
+
+    /// Prints the first warnings and notes, and the number of the others.
+    pub(crate) fn warn(&self, output: &Output) {
+        let mut all = self.warnings.iter().chain(self.notes());
+        for warning in all.by_ref().take(SHOWN_WARNINGS) {
+            output.warning(warning);
+        }
+        let others = all.count();
+        if others > 0 {
+            output.warning(&format!(
+                "{} about the documentation: terrace docs check lists all",
+                plural(others, "further warning")
+            ));
+        }
+    }
+
+    /// Returns a line such as `documentation: 12 inputs, 4 outputs, 2 examples`.
+    pub(crate) fn line(&self) -> String {
+        let counts = self.counts().into_iter().filter(|(_, count)| *count > 0);
+        let counts: Vec<String> = counts.map(|(noun, count)| plural(count, noun)).collect();
+        match counts.is_empty() {
+            true => "documentation: README".to_owned(),
+            false => format!("documentation: {}", counts.join(", ")),
+        }
+    }
+
+    /// Returns the counts of the line for `--json`.
+    pub(crate) fn document(&self) -> Map<String, Value> {
+        let counts = self.counts().into_iter();
+        counts
+            .map(|(noun, count)| (format!("{noun}s"), json!(count)))
+            .collect()
+    }
+
+    fn counts(&self) -> Vec<(&'static str, usize)> {
+        match &self.packed.head.contents {
+            Contents::Module(details) => vec![
+                ("input", details.root.inputs.len()),
+                ("output", details.root.outputs.len()),
+                ("submodule", details.submodules.len()),
+                ("example", details.examples.len()),
+            ],
+            Contents::Provider(details) => vec![("page", details.pages.len())],
+        }
+    }
+
+    /// Returns the documentation in the form in which it is sent, checked as the registry will.
+    ///
+    /// # Errors
+    /// The reasons for which the registry would reject it.
+    pub(crate) fn request(
+        &self,
+        package: Package,
+        version: Version,
+        terms: Terms,
+    ) -> Result<DocumentationRequest, Failure> {
+        let archive = temporary(&self.packed.bytes).map_err(|error| {
+            let place = std::env::temp_dir();
+            Failure::Local(format!(
+                "writing the documentation into {}: {error}",
+                place.display()
+            ))
+        })?;
+        let request = DocumentationRequest {
+            package,
+            version,
+            archive,
+            head_length: u64::try_from(self.packed.head_bytes).unwrap_or(u64::MAX),
+            license: terms.license,
+            origin: terms.origin,
+        };
+        match request.reasons() {
+            reasons if reasons.is_empty() => Ok(request),
+            reasons => Err(Failure::Refused(reasons)),
+        }
+    }
+}
+
+fn temporary(bytes: &[u8]) -> std::io::Result<Archive> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    Archive::read("documentation".to_owned(), Source::Temporary(file))
+}
+
+/// Returns the errors of all files of a module.
+fn errors(details: &ModuleDetails) -> impl Iterator<Item = &String> {
+    let parts = details.submodules.iter().chain(&details.examples);
+    let parts = parts.map(|named| &named.part);
+    std::iter::once(&details.root)
+        .chain(parts)
+        .flat_map(|part| &part.errors)
+}

@@ -1,0 +1,162 @@
+//! The documentation of a release. It is sent before the release, so that the registry writes every index once.
+
+use serde_json::{Map, Value, json};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+
+use crate::args::DocumentationArguments;
+use crate::commands::documentation::{Extracted, Terms};
+use crate::error::{Failure, Several};
+use crate::output::Output;
+use crate::registry::client::{Client, Condition};
+use crate::registry::documentation::{DocumentationReceipt, DocumentationRequest};
+use crate::registry::publish::{DocumentationLine, PublishRequest};
+
+/// The documentation of a release that is about to be published, if there is any. Only if it is required does a
+/// failure of it fail the publish.
+pub(super) struct ReleaseDocumentation {
+    is_required: bool,
+    ready: Option<Ready>,
+}
+
+/// Documentation that can be sent.
+struct Ready {
+    request: DocumentationRequest,
+    line: String,
+    counts: Map<String, Value>,
+}
+
+/// The result of sending documentation; `None` if there is none.
+type Sent = Option<Result<DocumentationReceipt, Failure>>;
+
+impl ReleaseDocumentation {
+    /// Extracts the documentation, unless the arguments omit it. `extract` returns `Ok(None)` if there is none.
+    ///
+    /// # Errors
+    /// The documentation is required, and cannot be extracted.
+    pub(super) fn extract(
+        arguments: &DocumentationArguments,
+        (package, version): (Package, Version),
+        output: &Output,
+        extract: impl FnOnce() -> Result<Option<Extracted>, Failure>,
+    ) -> Result<Self, Failure> {
+        let is_required = arguments.require_docs;
+        let extracted = match arguments.no_docs {
+            true => Ok(None),
+            false => extract().and_then(|found| match found {
+                Some(found) => {
+                    found.warn(output);
+                    Ready::new(&found, package, version).map(Some)
+                }
+                None if is_required => Err(Failure::refused(
+                    "no documentation was found: name its directory with --docs, or publish without --require-docs",
+                )),
+                None => {
+                    output.progress("no documentation was found; terrace docs add adds it later");
+                    Ok(None)
+                }
+            }),
+        };
+        let ready = match extracted {
+            Err(failure) if is_required => return Err(failure),
+            Err(failure) => {
+                warn(&failure, output);
+                None
+            }
+            Ok(ready) => ready,
+        };
+        Ok(Self { is_required, ready })
+    }
+
+    /// Returns the result of a dry run.
+    pub(super) fn dry_run(&self) -> Option<DocumentationLine> {
+        self.ready.as_ref().map(|ready| ready.result(None))
+    }
+
+    /// Publishes the documentation and the release, and prints the result. `before_uploads` is a last check before
+    /// the archives of the release are sent.
+    pub(super) fn publish(
+        &self,
+        release: &PublishRequest,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut sent = self.send(Condition::Unpublished, client, output);
+        match &sent {
+            // The version is published, perhaps with these bytes. That shows next.
+            Some(Err(Failure::Conflict(_))) => {}
+            Some(Err(failure)) if self.is_required => return Err(failure.clone()),
+            _ => {}
+        }
+        let receipt = release.send(client, output, before_uploads)?;
+        for warning in &receipt.warnings {
+            output.warning(warning);
+        }
+        if let Some(Err(Failure::Conflict(_))) = &sent {
+            sent = self.send(Condition::Always, client, output);
+        }
+        let failure = match &sent {
+            Some(Err(failure)) => Some(failure),
+            _ => None,
+        };
+        if let Some(failure) = failure.filter(|_| !self.is_required) {
+            warn(failure, output);
+        }
+        let line = self.ready.as_ref().map(|ready| ready.result(sent.as_ref()));
+        let (lines, report) = release.result(receipt, line, client.url());
+        let Some(failure) = failure.filter(|_| self.is_required) else {
+            output.result(&lines, &report);
+            return Ok(());
+        };
+        let document = serde_json::to_value(&report).unwrap_or_default();
+        Err(Failure::Several(Box::new(Several {
+            worst: failure.clone(),
+            reasons: failure.reasons(),
+            lines,
+            document: document.as_object().cloned().unwrap_or_default(),
+        })))
+    }
+
+    fn send(&self, condition: Condition, client: &Client<'_>, output: &Output) -> Sent {
+        let ready = self.ready.as_ref()?;
+        Some(ready.request.send(condition, client, output))
+    }
+}
+
+impl Ready {
+    fn new(extracted: &Extracted, package: Package, version: Version) -> Result<Self, Failure> {
+        Ok(Self {
+            request: extracted.request(package, version, Terms::default())?,
+            line: extracted.line(),
+            counts: extracted.document(),
+        })
+    }
+
+    /// Returns the result; `None` is that of a dry run.
+    fn result(&self, sent: Option<&Result<DocumentationReceipt, Failure>>) -> DocumentationLine {
+        let mut document = self.counts.clone();
+        let status = match sent {
+            Some(Ok(receipt)) => receipt.status,
+            Some(Err(_)) => "failed",
+            None => "dry_run",
+        };
+        document.insert("status".to_owned(), json!(status));
+        DocumentationLine {
+            text: match sent {
+                Some(Err(_)) => "documentation: none".to_owned(),
+                _ => self.line.clone(),
+            },
+            document: Value::Object(document),
+        }
+    }
+}
+
+fn warn(failure: &Failure, output: &Output) {
+    let reasons = failure.reasons().join("; ");
+    let again = match failure {
+        Failure::Unavailable(_) => "; run the same command again to add it",
+        _ => "",
+    };
+    output.warning(&format!("without documentation: {reasons}{again}"));
+}

@@ -1,0 +1,140 @@
+//! The files of an archive, or of a directory that could be packed.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use terrace_archive::ArchiveFormat;
+use terrace_core::model::subdir::Subdir;
+use zip::ZipArchive;
+
+use super::DocumentationFiles;
+use crate::archive::pack::packable_files;
+use crate::archive::{Archive, BUFFER_BYTES};
+
+/// The extensions of configuration files.
+const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
+
+/// Reads the files of a packed module that its documentation can refer to, with paths below its directory.
+///
+/// # Errors
+/// The archive cannot be read.
+pub(crate) fn module_files(
+    archive: &Archive,
+    format: ArchiveFormat,
+    subdir: Option<&Subdir>,
+) -> Result<DocumentationFiles, String> {
+    let prefix = subdir.map(|subdir| format!("{}/", subdir.as_str()));
+    let wanted = |name: &str| {
+        let name = name.strip_prefix("./").unwrap_or(name);
+        let path = name.strip_prefix(prefix.as_deref().unwrap_or_default())?;
+        is_of_module(path).then(|| path.to_owned())
+    };
+    let files = match format {
+        ArchiveFormat::Zip => read_zip(archive, wanted),
+        ArchiveFormat::TarGz => read_tar_gz(archive, wanted),
+    };
+    files.map_err(|error| format!("{}: {error}", archive.filename))
+}
+
+/// Reads the files of a module's directory in the same way, without those that are never packed.
+///
+/// # Errors
+/// All files that prevent packing.
+pub(crate) fn module_directory_files(directory: &Path) -> Result<DocumentationFiles, Vec<String>> {
+    let mut files = DocumentationFiles::default();
+    for (name, path) in packable_files(directory)? {
+        if !is_of_module(&name) {
+            continue;
+        }
+        match File::open(&path) {
+            Ok(file) => files.add(&name, file),
+            Err(error) => files.leave_out(&name, &error),
+        }
+    }
+    Ok(files)
+}
+
+/// Reads all files of a zip.
+///
+/// # Errors
+/// The zip cannot be read.
+pub(crate) fn zip_files(archive: &Archive) -> Result<DocumentationFiles, String> {
+    let all = |name: &str| Some(name.to_owned());
+    read_zip(archive, all).map_err(|error| format!("{}: {error}", archive.filename))
+}
+
+fn read_zip(
+    archive: &Archive,
+    wanted: impl Fn(&str) -> Option<String>,
+) -> io::Result<DocumentationFiles> {
+    let file = BufReader::with_capacity(BUFFER_BYTES, archive.source.open()?);
+    let mut zip = ZipArchive::new(file)?;
+    let mut files = DocumentationFiles::default();
+    for index in 0..zip.len() {
+        let entry = zip.by_index(index)?;
+        let Some(path) = str::from_utf8(entry.name_raw()).ok().and_then(&wanted) else {
+            continue;
+        };
+        if entry.is_file() {
+            files.add(&path, entry);
+        }
+    }
+    Ok(files)
+}
+
+fn read_tar_gz(
+    archive: &Archive,
+    wanted: impl Fn(&str) -> Option<String>,
+) -> io::Result<DocumentationFiles> {
+    let file = BufReader::with_capacity(BUFFER_BYTES, archive.source.open()?);
+    let mut tar = tar::Archive::new(MultiGzDecoder::new(file));
+    let mut files = DocumentationFiles::default();
+    for entry in tar.entries()? {
+        let entry = entry?;
+        let path = str::from_utf8(&entry.path_bytes()).ok().and_then(&wanted);
+        if let Some(path) = path
+            && entry.header().entry_type().is_file()
+        {
+            files.add(&path, entry);
+        }
+    }
+    Ok(files)
+}
+
+/// Returns whether the documentation of a module can refer to a file.
+fn is_of_module(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_readme = name
+        .get(..6)
+        .is_some_and(|start| start.eq_ignore_ascii_case("readme"));
+    is_readme || path.starts_with("examples/") || is_configuration(name)
+}
+
+/// Returns whether a file of this name is part of a configuration.
+fn is_configuration(name: &str) -> bool {
+    CONFIGURATION.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_documentation_can_refer_to_are_read() {
+        for (path, expected) in [
+            ("main.tf", true),
+            ("main.tf.json", true),
+            ("modules/a/x.tofu", true),
+            ("readme", true),
+            ("modules/a/README.md", true),
+            ("examples/a/values.yaml", true),
+            ("files/image.png", false),
+            ("tf", false),
+            ("read", false),
+        ] {
+            assert_eq!(is_of_module(path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The files of a directory with the documentation of a provider.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::{DocumentationFiles, MOST_FILES};
+
+/// The directories of both layouts, below that of the repository.
+const LAYOUTS: [&str; 2] = ["website/docs", "docs"];
+
+/// Reads the documentation in the repository of a provider, or in one of its directories `docs` and `website/docs`.
+/// Hidden files are left out. Symbolic links to files of the same directory are followed.
+///
+/// # Errors
+/// It is not a directory that can be read.
+pub(crate) fn provider_files(directory: &Path) -> Result<DocumentationFiles, String> {
+    let failed = |error: &dyn ToString| format!("{}: {}", directory.display(), error.to_string());
+    let top = fs::canonicalize(directory).map_err(|error| failed(&error))?;
+    if !top.is_dir() {
+        return Err(failed(&"it is not a directory"));
+    }
+    let inside = LAYOUTS.map(|layout| (layout, top.join(layout)));
+    let roots: Vec<(&str, PathBuf)> = match has_documentation(&top) {
+        true => inside
+            .into_iter()
+            .filter(|(_, path)| path.is_dir())
+            .collect(),
+        // The name of the directory tells the layouts apart.
+        false => {
+            let layout = LAYOUTS.into_iter().find(|layout| top.ends_with(layout));
+            vec![(layout.unwrap_or_default(), top.clone())]
+        }
+    };
+    let mut files = DocumentationFiles::default();
+    for (prefix, root) in roots {
+        match fs::canonicalize(&root) {
+            Ok(root) if root.starts_with(&top) => read(&root, &top, prefix, &mut files),
+            Ok(_) => files.leave_out(prefix, &OUTSIDE),
+            Err(error) => files.leave_out(prefix, &error),
+        }
+    }
+    Ok(files)
+}
+
+/// Returns whether a directory is a repository with a directory of documentation.
+pub(crate) fn has_documentation(repository: &Path) -> bool {
+    let mut layouts = LAYOUTS.into_iter();
+    layouts.any(|layout| repository.join(layout).is_dir())
+}
+
+const OUTSIDE: &str = "the link leads outside of the directory; replace it by its target";
+
+fn read(root: &Path, top: &Path, prefix: &str, files: &mut DocumentationFiles) {
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .hidden(true)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    for (count, entry) in walk.skip(1).enumerate() {
+        if count >= MOST_FILES {
+            return files.leave_out(
+                prefix,
+                &format!("the files after the first {MOST_FILES}; remove those that are no pages"),
+            );
+        }
+        match entry {
+            Ok(entry) => add(&entry, (root, top), prefix, files),
+            Err(error) => files.leave_out(prefix, &error),
+        }
+    }
+}
+
+/// Adds an entry of the directory `root`, which is in the directory `top`.
+fn add(
+    entry: &DirEntry,
+    (root, top): (&Path, &Path),
+    prefix: &str,
+    files: &mut DocumentationFiles,
+) {
+    let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    let parts = below.iter().map(|part| part.to_string_lossy());
+    let parts = prefix
+        .split('/')
+        .filter(|it| !it.is_empty())
+        .map(Into::into)
+        .chain(parts);
+    let path = parts.collect::<Vec<_>>().join("/");
+    if below.to_str().is_none() {
+        return files.leave_out(&path, &"its name is not UTF-8");
+    }
+    match target(entry, top) {
+        Ok(Some(file)) => files.add(&path, file),
+        Ok(None) => {}
+        Err(reason) => files.leave_out(&path, &reason),
+    }
+}
+
+/// Opens the file that an entry represents, unless it is a directory.
+fn target(entry: &DirEntry, top: &Path) -> Result<Option<File>, String> {
+    let text = |error: std::io::Error| error.to_string();
+    let real = fs::canonicalize(entry.path()).map_err(text)?;
+    if !real.starts_with(top) {
+        return Err(OUTSIDE.to_owned());
+    }
+    let metadata = fs::metadata(&real).map_err(text)?;
+    if metadata.is_dir() {
+        let is_link = entry.path_is_symlink();
+        return match is_link {
+            true => Err("it is a link to a directory; replace it by its target".to_owned()),
+            false => Ok(None),
+        };
+    }
+    if !metadata.is_file() {
+        return Err("it is neither a file nor a directory".to_owned());
+    }
+    File::open(real).map(Some).map_err(text)
+}
