@@ -3,6 +3,7 @@
 mod admin;
 mod catalog;
 mod completion;
+mod docs;
 mod duration;
 mod help;
 mod key;
@@ -22,6 +23,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
 pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
 pub(crate) use completion::{CompletionArguments, Shell};
+pub(crate) use docs::{DocsAddArguments, DocsCommand, DocsPreviewArguments, DocsSubject};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
     MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorPushArguments, MirrorSyncArguments,
@@ -87,6 +89,9 @@ pub(crate) enum Command {
     /// Publish a version of a provider or a module
     #[command(subcommand)]
     Publish(PublishCommand),
+    /// Add documentation to published versions, check and preview it
+    #[command(subcommand)]
+    Docs(DocsCommand),
     /// Manage the keys that may sign the providers of a namespace
     #[command(subcommand)]
     Key(KeyCommand),

@@ -3,6 +3,7 @@
 mod admin;
 mod completion;
 mod connection;
+mod docs;
 mod documentation;
 mod key;
 mod list;
@@ -25,6 +26,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Show(arguments) => show::run(arguments, registry, output),
         Command::Search(arguments) => search::run(arguments, registry, output),
         Command::Publish(command) => publish::run(command, registry, output),
+        Command::Docs(command) => docs::run(command, registry, output),
         Command::Key(command) => key::run(command, registry, output),
         Command::Release(command) => release::run(command, registry, output),
         Command::Admin(command) => admin::run(command, registry, output),

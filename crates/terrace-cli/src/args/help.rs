@@ -154,7 +154,7 @@ const NO_CATALOGUE: &str =
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 30] = [
+const ENTRIES: [Entry; 33] = [
     Entry::new("list", "terrace list acme", "listed").rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -177,6 +177,23 @@ const ENTRIES: [Entry; 30] = [
     )
     .rejected(INVALID_RELEASE)
     .conflict(OTHER_BYTES),
+    Entry::new(
+        "docs add",
+        "terrace docs add acme/vpc/aws 1.2.3 .",
+        "the registry has the documentation, or already had it",
+    )
+    .rejected("the documentation is invalid, there is none in the directory, or the registry is too old to store it")
+    .conflict("another request changed the documentation at the same time: run the command again"),
+    Entry::new("docs check", "terrace docs check .", "nothing was found")
+        .rejected("something should be corrected; every line names a file")
+        .offline(),
+    Entry::new(
+        "docs preview",
+        "terrace docs preview docs",
+        "the preview was shown",
+    )
+    .rejected("the documentation cannot be read")
+    .offline(),
     Entry::new(
         "key add",
         "terrace key add acme publisher.asc",

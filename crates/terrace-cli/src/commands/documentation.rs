@@ -90,6 +90,21 @@ impl Extracted {
         }
     }
 
+    /// Returns the warnings about the files, such as `docs/index.md:3: …`.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns everything that its author should correct. A provider has a warning for each such thing, and notes about
+    /// files that are left out on purpose.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let notes = match &self.packed.head.contents {
+            Contents::Module(_) => self.notes(),
+            Contents::Provider(_) => Vec::new(),
+        };
+        self.warnings.iter().chain(notes).cloned().collect()
+    }
+
     /// Returns the notes that readers see too, such as those about pages that were cut, unless a warning is the same.
     pub(crate) fn notes(&self) -> Vec<&String> {
         let is_new = |note: &&String| {

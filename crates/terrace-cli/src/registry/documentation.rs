@@ -27,10 +27,6 @@ pub(crate) struct DocumentationRequest {
 
 /// The result of an addition.
 #[derive(Debug)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the command that adds documentation later shows all")
-)]
 pub(crate) struct DocumentationReceipt {
     /// `created`, `changed` or `unchanged`.
     pub(crate) status: &'static str,

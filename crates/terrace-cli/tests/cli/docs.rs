@@ -1,7 +1,10 @@
-//! The documentation of releases.
+//! The documentation of releases, and `terrace docs`.
 
+mod add;
+mod check;
 mod hostile;
 mod module;
+mod preview;
 mod provider;
 
 use terrace_core::documentation::{Contents, Head, ModuleDetails, ProviderDetails};

@@ -113,7 +113,7 @@ fn is_of_module(path: &str) -> bool {
 }
 
 /// Returns whether a file of this name is part of a configuration.
-fn is_configuration(name: &str) -> bool {
+pub(super) fn is_configuration(name: &str) -> bool {
     CONFIGURATION.iter().any(|end| name.ends_with(end))
 }
 

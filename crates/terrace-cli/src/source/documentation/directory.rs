@@ -50,6 +50,13 @@ pub(crate) fn has_documentation(repository: &Path) -> bool {
     layouts.any(|layout| repository.join(layout).is_dir())
 }
 
+/// Returns whether a directory has configuration files, as modules have and repositories of providers do not.
+pub(crate) fn is_module(directory: &Path) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.any(|name| super::archive::is_configuration(&name))
+}
+
 const OUTSIDE: &str = "the link leads outside of the directory; replace it by its target";
 
 fn read(root: &Path, top: &Path, prefix: &str, files: &mut DocumentationFiles) {

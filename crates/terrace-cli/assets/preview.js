@@ -1,0 +1,11 @@
+// Reloads the page when the files have changed.
+const shown = document.documentElement.dataset.revision;
+
+setInterval(async () => {
+  try {
+    const response = await fetch("/revision", { cache: "no-store" });
+    if (response.ok && (await response.text()) !== shown) location.reload();
+  } catch {
+    // The preview has ended. If it starts again, the page reloads.
+  }
+}, 1000);

@@ -1,0 +1,75 @@
+//! `terrace docs`.
+
+mod add;
+mod check;
+mod preview;
+
+use std::path::Path;
+
+use terrace_core::model::name::ProviderType;
+use terrace_metadata::Draft;
+
+use crate::args::{DocsCommand, DocsSubject, RegistryArguments};
+use crate::commands::documentation::{of_module, of_provider, read_schema};
+use crate::commands::publish::module::files_of_module;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::source::documentation::{DocumentationFiles, is_module, provider_files};
+
+/// The prefix of the names of providers' repositories.
+const REPOSITORY_PREFIX: &str = "terraform-provider-";
+
+/// Executes the command.
+pub(crate) fn run(
+    command: &DocsCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    match command {
+        DocsCommand::Add(arguments) => add::run(arguments, registry, output),
+        DocsCommand::Check(arguments) => check::run(arguments, output),
+        DocsCommand::Preview(arguments) => preview::run(arguments, output),
+    }
+}
+
+impl DocsSubject {
+    /// Reads the files in the directory that are documentation, or that it is extracted from.
+    fn files(&self) -> Result<DocumentationFiles, Failure> {
+        match self.is_module() {
+            true => files_of_module(&self.dir),
+            false => provider_files(&self.dir).map_err(Failure::refused),
+        }
+    }
+
+    /// Extracts the documentation from these files.
+    fn draft(&self, files: &DocumentationFiles) -> Result<Draft, Failure> {
+        if self.is_module() {
+            return Ok(of_module(files));
+        }
+        let found = self.provider_type.clone();
+        let found = found.or_else(|| type_of_directory(&self.dir));
+        let provider_type = found.as_ref().map_or("", ProviderType::as_str);
+        let schema = match &self.schema {
+            Some(_) if found.is_none() => {
+                let message = "the type of the provider is not known: give it with --type";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            Some(path) => Some(read_schema(path, provider_type).map_err(Failure::refused)?),
+            None => None,
+        };
+        Ok(of_provider(files, provider_type, schema.as_ref()))
+    }
+
+    fn is_module(&self) -> bool {
+        self.provider_type.is_none() && self.schema.is_none() && is_module(&self.dir)
+    }
+}
+
+/// Returns the type in the name of a directory, or of one that contains it, such as `terraform-provider-widget/docs`.
+fn type_of_directory(directory: &Path) -> Option<ProviderType> {
+    let directory = std::fs::canonicalize(directory).ok()?;
+    directory.ancestors().find_map(|directory| {
+        let name = directory.file_name()?.to_str()?;
+        name.strip_prefix(REPOSITORY_PREFIX)?.parse().ok()
+    })
+}

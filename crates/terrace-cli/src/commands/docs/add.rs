@@ -1,0 +1,82 @@
+//! `terrace docs add`.
+
+use serde_json::json;
+use terrace_core::model::package::Package;
+
+use crate::args::{DocsAddArguments, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::commands::documentation::{Extracted, Terms, of_module, of_provider, read_schema};
+use crate::commands::publish::module::files_of_module;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::registry::client::Condition;
+use crate::source::documentation::provider_files;
+
+/// Adds documentation to a version, or replaces it.
+pub(super) fn run(
+    arguments: &DocsAddArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let DocsAddArguments {
+        address, version, ..
+    } = arguments;
+    // A missing URL or token is reported before the work of extraction.
+    let client = connect(registry, output)?;
+    let extracted = extract(arguments)?;
+    extracted.warn(output);
+    if extracted.is_empty() {
+        let place = arguments.dir.display();
+        return Err(Failure::refused(format!(
+            "{place} contains no documentation: name the directory of the module, or that of the provider's pages"
+        )));
+    }
+    let terms = Terms {
+        license: arguments.license.clone(),
+        origin: arguments.origin.clone(),
+    };
+    let request = extracted.request(address.clone(), version.clone(), terms)?;
+    let receipt = request.send(Condition::Always, &client, output)?;
+    let address = address.address();
+    let text = match receipt.status {
+        "created" => format!("{address} {version} is documented"),
+        "changed" => format!("the documentation of {address} {version} is replaced"),
+        _ => format!("{address} {version} already has this documentation"),
+    };
+    let mut lines = vec![text, extracted.line()];
+    if !receipt.is_published {
+        lines.push(
+            "the version is not published; the registry keeps its documentation for a day"
+                .to_owned(),
+        );
+    }
+    let report = json!({
+        "status": receipt.status,
+        "address": address,
+        "version": version.to_string(),
+        "url": client.url(),
+        "sequence": receipt.sequence,
+        "is_published": receipt.is_published,
+        "documentation": extracted.document(),
+    });
+    output.result(&lines, &report);
+    Ok(())
+}
+
+fn extract(arguments: &DocsAddArguments) -> Result<Extracted, Failure> {
+    let directory = &arguments.dir;
+    let provider_type = match &arguments.address {
+        Package::Module(_) => {
+            let files = files_of_module(directory)?;
+            return Ok(Extracted::new(of_module(&files), &files));
+        }
+        Package::Provider(address) => address.provider_type.as_str(),
+        Package::Mirrored(address) => address.provider.provider_type.as_str(),
+    };
+    let schema = arguments.schema.as_deref();
+    let schema = schema.map(|path| read_schema(path, provider_type));
+    let schema = schema.transpose().map_err(Failure::refused)?;
+    let files = provider_files(directory).map_err(Failure::refused)?;
+    let draft = of_provider(&files, provider_type, schema.as_ref());
+    Ok(Extracted::new(draft, &files))
+}

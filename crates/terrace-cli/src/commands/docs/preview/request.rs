@@ -1,0 +1,138 @@
+//! A request to the preview.
+
+use std::io::Read as _;
+use std::net::TcpStream;
+
+use super::response::Response;
+
+/// Maximum length of the head of a request: that of common servers.
+const HEAD_BYTES: usize = 16 * 1024;
+
+const HEADERS: usize = 64;
+
+/// The names of this machine.
+const HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// A GET request for this machine.
+pub(super) struct Request {
+    /// The path, without the query.
+    pub(super) path: String,
+}
+
+impl Request {
+    /// Reads a request, or the response that refuses it. Returns `None` if the connection ends before.
+    pub(super) fn read(mut stream: &TcpStream) -> Option<Result<Self, Response>> {
+        let mut head = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            let count = stream.read(&mut buffer).ok().filter(|count| *count > 0)?;
+            head.extend_from_slice(buffer.get(..count)?);
+            match Self::parse(&head) {
+                None if head.len() > HEAD_BYTES => {
+                    let status = "431 Request Header Fields Too Large";
+                    let reason = "the head of the request is too long";
+                    return Some(Err(Response::failed(status, reason)));
+                }
+                None => {}
+                parsed => return parsed,
+            }
+        }
+    }
+
+    /// Parses the head of a request. Returns `None` if it is not complete.
+    fn parse(head: &[u8]) -> Option<Result<Self, Response>> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(head) {
+            Ok(status) if status.is_partial() => None,
+            Ok(_) => Some(Self::check(&request)),
+            Err(error) => {
+                let reason = format!("the request is not valid HTTP: {error}");
+                Some(Err(Response::failed("400 Bad Request", &reason)))
+            }
+        }
+    }
+
+    fn check(request: &httparse::Request<'_, '_>) -> Result<Self, Response> {
+        let headers = request.headers.iter();
+        let mut hosts = headers.filter(|header| header.name.eq_ignore_ascii_case("host"));
+        let host = hosts
+            .next()
+            .and_then(|header| str::from_utf8(header.value).ok());
+        if !host.is_some_and(is_this_machine) || hosts.next().is_some() {
+            let reason =
+                "the preview is only for this machine: open it at http://127.0.0.1 and its port";
+            return Err(Response::failed("421 Misdirected Request", reason));
+        }
+        if request.method != Some("GET") {
+            let reason = "the preview only answers GET";
+            return Err(Response::failed("405 Method Not Allowed", reason));
+        }
+        let target = request.path.unwrap_or_default();
+        let path = target.split('?').next().unwrap_or_default();
+        Ok(Self {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// Returns whether a `Host` header names this machine, with any port.
+fn is_this_machine(host: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    HOSTS.into_iter().any(|name| {
+        let split = host.split_at_checked(name.len());
+        split.is_some_and(|(start, rest)| {
+            let is_end = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+            start.eq_ignore_ascii_case(name) && is_end
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_accepted() {
+        for (host, expected) in [
+            ("127.0.0.1:8090", true),
+            ("localhost:8090", true),
+            ("LOCALHOST", true),
+            ("[::1]:1", true),
+            ("127.0.0.1.evil.example:8090", false),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("localhost:80@evil.example", false),
+            ("", false),
+        ] {
+            assert_eq!(is_this_machine(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_refused_without_one_host_or_with_another_method() {
+        let status = |head: &str| match Request::parse(head.as_bytes()) {
+            None => "incomplete",
+            Some(Ok(_)) => "accepted",
+            Some(Err(response)) => response.status,
+        };
+        let misdirected = "421 Misdirected Request";
+        for (head, expected) in [
+            ("GET /a?b HTTP/1.1\r\nHost: localhost\r\n\r\n", "accepted"),
+            ("GET / HTTP/1.1\r\nHost: localhost\r\n", "incomplete"),
+            ("GET / HTTP/1.1\r\n\r\n", misdirected),
+            (
+                "GET / HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n",
+                misdirected,
+            ),
+            ("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n", misdirected),
+            (
+                "POST / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                "405 Method Not Allowed",
+            ),
+            ("\0", "400 Bad Request"),
+        ] {
+            assert_eq!(status(head), expected, "{head}");
+        }
+    }
+}
