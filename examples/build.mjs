@@ -10,6 +10,7 @@ import { openVersionLedger } from "./packaging/version-ledger.mjs";
 
 const NAMESPACE = "acme";
 const PROVIDER_ENTRY = fileURLToPath(new URL("provider/main.mjs", import.meta.url));
+const PROVIDER_DOCS = fileURLToPath(new URL("provider/docs", import.meta.url));
 const MODULE_DIR = fileURLToPath(new URL("module", import.meta.url));
 const DEFAULT_STATE_DIR = fileURLToPath(new URL("../.terrace", import.meta.url));
 
@@ -40,6 +41,7 @@ export async function buildExamples({ stateDir = DEFAULT_STATE_DIR, log = () => 
     namespace: NAMESPACE,
     publicKeyFile: key.publicKeyFile,
     providerDist,
+    providerDocs: PROVIDER_DOCS,
     providerVersion: provider.version,
     moduleDir: MODULE_DIR,
     moduleAddress: `${NAMESPACE}/greeting/hello`,

@@ -113,11 +113,11 @@ async function buildExamples() {
 }
 
 /** Publishes the examples through the command, like any publisher; published packages stay unchanged. */
-async function publish({ namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion }, server) {
+async function publish({ namespace, publicKeyFile, providerDist, providerDocs, moduleDir, moduleAddress, moduleVersion }, server) {
   await step("publishing the examples", async (log) => {
     const options = { log, env: { ...process.env, ...server.env } };
     await run(cli, ["key", "add", namespace, publicKeyFile], options);
-    const provider = run(cli, ["publish", "provider", providerDist, "--namespace", namespace], options);
+    const provider = run(cli, ["publish", "provider", providerDist, "--docs", providerDocs, "--namespace", namespace], options);
     await provider.catch((error) => {
       const hint =
         `If the key or the examples in ${stateDir} were deleted, or a copy of another checkout was imported, others are published: ` +

@@ -37,8 +37,8 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
 
     before(async () => {
       examples = await buildExamples({ stateDir: directory });
-      const { namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion } = examples;
-      publishProvider = ["publish", "provider", providerDist, "--namespace", namespace];
+      const { namespace, publicKeyFile, providerDist, providerDocs, moduleDir, moduleAddress, moduleVersion } = examples;
+      publishProvider = ["publish", "provider", providerDist, "--docs", providerDocs, "--require-docs", "--namespace", namespace];
       publishModule = ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion];
       for (const args of [["key", "add", namespace, publicKeyFile], publishProvider, publishModule]) {
         const { code, output } = await terrace(args);
@@ -69,6 +69,18 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
         const { code, answer, output } = await terrace(args);
         assert.equal(code, 0, output);
         assert.equal(answer.status, "unchanged");
+        assert.equal(answer.documentation.status, "unchanged");
+      }
+    });
+
+    test("the documentation of the examples has nothing to correct", async () => {
+      for (const [directory, expected] of [
+        [examples.providerDocs, { pages: 2 }],
+        [examples.moduleDir, { inputs: 2, outputs: 2, submodules: 1, examples: 0 }],
+      ]) {
+        const { code, answer, output } = await terrace(["docs", "check", directory]);
+        assert.equal(code, 0, output);
+        assert.deepEqual(answer.documentation, expected);
       }
     });
 
