@@ -20,6 +20,7 @@ mod configuration;
 mod draft;
 pub mod limits;
 mod module;
+mod names;
 mod provider_docs;
 mod schema;
 mod source;

@@ -6,8 +6,6 @@ mod layout;
 mod links;
 mod symbols;
 
-pub(crate) use symbols::short_name;
-
 use std::collections::BTreeMap;
 
 use terrace_core::documentation::{

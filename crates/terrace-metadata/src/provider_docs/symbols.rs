@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
 
+use crate::names::short_name;
 use crate::provider_docs::PageKey;
 use crate::schema::Schema;
 
@@ -51,11 +52,4 @@ pub(super) fn full_name(kind: Kind, page: &str, provider_type: &str) -> String {
     } else {
         format!("{provider_type}_{page}")
     }
-}
-
-/// Returns a name without the type of the provider.
-pub(crate) fn short_name<'n>(name: &'n str, provider_type: &str) -> &'n str {
-    let rest = name.strip_prefix(provider_type);
-    let rest = rest.and_then(|rest| rest.strip_prefix('_'));
-    rest.filter(|rest| !rest.is_empty()).unwrap_or(name)
 }

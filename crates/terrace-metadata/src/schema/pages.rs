@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use terrace_core::documentation::DocumentationKind as Kind;
 
-use crate::provider_docs::short_name;
+use crate::names::short_name;
 use crate::schema::document::{
     AttributeSchema, BlockSchema, FunctionParameter, FunctionSignature, NestedBlock,
 };
