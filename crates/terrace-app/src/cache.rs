@@ -173,8 +173,7 @@ impl Cache {
         self.discovery.replace(Some((issuer, discovery, read)));
     }
 
-    /// Returns whether nobody has checked within the last minute whether the catalogue must be rebuilt. The caller must do
-    /// so.
+    /// Returns whether the last check of the merged catalogue is more than a minute ago. The caller must then check it.
     pub fn is_catalog_check_due(&self, now: UnixTime) -> bool {
         let is_due = now.since(self.catalog_checked_at.get()) >= u64::from(limits::CATALOG_SECONDS);
         if is_due {

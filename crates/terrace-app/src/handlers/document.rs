@@ -124,7 +124,7 @@ impl RequestedDocument {
         }
     }
 
-    /// Returns the reply with the text. Nobody has checked the text, so a browser runs nothing in it.
+    /// Returns the reply with the text. The text is unchecked, so a browser runs nothing in it.
     fn reply<S>(&self, text: String, etag: String) -> Reply<S> {
         let content_type = match &self.path {
             DocumentPath::ExampleFile(_, file) if !file.as_str().ends_with(".md") => {

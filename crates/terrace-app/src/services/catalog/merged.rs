@@ -1,8 +1,8 @@
 //! The catalogue of all owners, which a search without a namespace reads.
 //!
 //! It is rebuilt at most once a minute, under a lease, because every publish changes it and the platform's plans allow few
-//! writes. The marker of all cards and the record of the last rebuild say whether a rebuild is due. Whoever finds that it
-//! is due rebuilds it after the response: a publish, a search, or the repair.
+//! writes. A rebuild is due if the marker of all cards differs from the record of the last rebuild. A publish, a search or
+//! the repair that finds it due rebuilds it after the response.
 
 use terrace_core::index::catalog;
 use terrace_core::limits;
