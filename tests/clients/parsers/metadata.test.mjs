@@ -2,13 +2,12 @@
 // errors with those that terraform reports. The modules are in crates/terrace-metadata/tests/fixtures.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { exe, root } from "../../../scripts/lib/paths.mjs";
 import { run as mustRun } from "../../../scripts/lib/run.mjs";
 import { run, runs, unlessOnPath } from "../support/programs.mjs";
+import { scratch } from "../support/scratch.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 
 const FIXTURES = join(root, "crates", "terrace-metadata", "tests", "fixtures");
@@ -87,8 +86,8 @@ describe("the details of modules", () => {
     let parts = 0;
     for (const name of names) {
       const found = await details("modules", name);
-      const all = [["", found.root], ...(found.submodules ?? []).map((it) => [`modules/${it.name}`, it])];
-      for (const [directory, part] of [...all, ...(found.examples ?? []).map((it) => [`examples/${it.name}`, it])]) {
+      const all = [["", found.root], ...(found.submodules ?? []).map((it) => [`modules/${it.name}`, it.part])];
+      for (const [directory, part] of [...all, ...(found.examples ?? []).map((it) => [`examples/${it.name}`, it.part])]) {
         assert.deepEqual(ours(part), theirs(await inspected(join(FIXTURES, "modules", name, directory))), `${name}/${directory}`);
         parts += 1;
       }
@@ -96,8 +95,8 @@ describe("the details of modules", () => {
     t.diagnostic(`${names.length} modules with ${parts} directories`);
   });
 
-  test("errors have the lines that terraform reports", { skip: unlessOnPath("terraform") }, async () => {
-    const home = await mkdtemp(join(tmpdir(), "terrace-metadata-"));
+  test("errors have the lines that terraform reports", { skip: unlessOnPath("terraform") }, async (t) => {
+    const home = scratch(t);
     const env = { ...process.env, TF_CLI_CONFIG_FILE: join(home, "none"), TF_DATA_DIR: home };
     const names = modules("broken");
     assert.ok(names.length >= 15, `only ${names.length} modules were compared`);

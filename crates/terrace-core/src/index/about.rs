@@ -13,7 +13,7 @@ use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
-/// The index [`IndexKey::About`](crate::storage::key::IndexKey::About). The platforms and the signing key of a provider
+/// The index [`IndexKey::About`]. The platforms and the signing key of a provider
 /// are in the index of the version, the status in the overview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {

@@ -15,7 +15,7 @@ use terrace_base::json;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
-/// The index [`IndexKey::Overview`](crate::storage::key::IndexKey::Overview).
+/// The index [`IndexKey::Overview`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
     /// The status of the whole package.
