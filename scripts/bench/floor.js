@@ -45,12 +45,10 @@ async function lookInBucket(asked, look) {
   asked.r2Ms += Date.now() - began;
 }
 
-/** `statuses` are the status documents of a mirrored provider, which are read even when nothing is stored. */
-async function list(asked, key, releases, told, { refuse = missing, statuses } = {}) {
+async function list(asked, key, releases, told, { refuse = missing } = {}) {
   const { value, metadata } = await getIndex(asked, key, "stream", LIST);
   if (value === null) {
     await lookInBucket(asked, (bucket) => bucket.list({ prefix: releases, include: ["customMetadata"] }));
-    if (statuses) await lookInBucket(asked, (bucket) => bucket.get(statuses));
     return refuse(told);
   }
   const { etag } = metadata;
@@ -180,8 +178,7 @@ async function route(asked, path) {
         asked.route = "mirror_versions";
         if (refusal) return refusal;
         const told = `this registry has no provider ${address}`;
-        const statuses = `standings/providers/${address}`;
-        return list(asked, `providers/${address}/mirror`, `releases/providers/${address}/`, told, { statuses });
+        return list(asked, `providers/${address}/mirror`, `releases/providers/${address}/`, told);
       }
       asked.route = "mirror_packages";
       if (refusal) return refusal;

@@ -74,12 +74,15 @@ inBothModes((mode) => {
       module: await operationsOfPublishing(module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more") })),
     };
     // The lists (a provider of this registry is also in the mirror's, and all are in the list of tags), the
-    // version, the manifest of its tag, stored twice, and for each of two platforms the manifest and the zip.
-    const indices = { provider: 3 + 3 + 4, "mirrored provider": 2 + 3 + 4, module: 2 + 3 + 1 };
+    // version, the manifest of its tag, stored twice, and for each of two platforms the manifest and the zip; for people
+    // the overview, the description of the version, and the catalogue of the owner.
+    const people = 3;
+    const indices = { provider: 3 + 3 + 4 + people, "mirrored provider": 2 + 3 + 4 + people, module: 2 + 3 + 1 + people };
     for (const [kind, count] of Object.entries(counts)) {
       t.diagnostic(`publishing a later version of a ${kind}: ${JSON.stringify(count)}`);
-      // One listing of the versions, and one of the garbage marks for each of two requests.
-      assert.equal(count["R2 list"], 3, kind);
+      // One listing of the versions, of the documented ones, and of the owner's cards, and one of the garbage marks for
+      // each of two requests.
+      assert.equal(count["R2 list"], 5, kind);
       assert.equal(count["KV put"], indices[kind], kind);
     }
   });
