@@ -57,9 +57,12 @@ impl Screen {
     /// Adds names with their values, in two columns. Those without a value are left out.
     pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
         let fields = fields.iter().filter(|(_, value)| !value.trim().is_empty());
-        let widths = fields.clone().map(|(name, _)| measure_text_width(name));
+        let fields: Vec<(String, &String)> = fields
+            .map(|(name, value)| (untrusted::line(name).to_string(), value))
+            .collect();
+        let widths = fields.iter().map(|(name, _)| measure_text_width(name));
         let column = widths.max().unwrap_or_default() + 2;
-        for (name, value) in fields {
+        for (name, value) in &fields {
             let words: Vec<&str> = value.split_whitespace().collect();
             let value = untrusted::line(&words.join(" ")).to_string();
             let (first, next) = (format!("{name:column$}"), " ".repeat(column));
@@ -115,7 +118,7 @@ mod tests {
     fn no_text_controls_the_terminal() {
         let mut screen = Screen::with(None, true);
         screen.text("a\x1b[2J");
-        screen.fields(&[("b", "c\u{202e}d".to_owned())]);
-        assert_eq!(screen.into_text(), "a\\u{1b}[2J\nb  c\\u{202e}d");
+        screen.fields(&[("b\x07", "c\u{202e}d".to_owned())]);
+        assert_eq!(screen.into_text(), "a\\u{1b}[2J\nb\\u{7}  c\\u{202e}d");
     }
 }
