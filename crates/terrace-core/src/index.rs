@@ -8,7 +8,7 @@
 //! after the other one has written. Therefore the last list written contains every committed release, and the check costs one
 //! small read instead of a second listing of all versions.
 //!
-//! A package has up to three lists, one for each protocol that lists its versions. They are built from one
+//! A package has up to four lists: one for each protocol that lists its versions, and the overview. They are built from one
 //! listing and written before the check, so the argument holds for all of them.
 //!
 //! A publisher that had to wait for its turn to write the lists records in R2 the revision of the change marker

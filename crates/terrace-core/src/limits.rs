@@ -478,7 +478,7 @@ pub const CATALOG_NEWEST: usize = 200;
 /// Maximum length of a part of the merged catalogue, in bytes. It is held in wasm memory: about 25,000 packages.
 pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
 
-/// Maximum number of parts of the merged catalogue: one operation reads them ([`KEYS_OF_READ`]).
+/// Maximum number of parts of the merged catalogue. A search reads the first one, and the others by one more operation.
 pub const CATALOG_PARTS: usize = KEYS_OF_READ;
 
 /// Maximum number of providers with symbols in one catalogue. The document of each is read when it is built, and a

@@ -14,9 +14,9 @@
 //! ├── changes/providers/hosted/{namespace}/{type}               16 random bytes in hexadecimal, rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
-//! ├── written/{index}                                          the change up to which an index was written, if many publishers wait
+//! ├── written/{index}                                          the change up to which an index was written, if many publishers wait; for the merged catalogue also the number of its parts
 //! ├── origins/{hostname}/{namespace}/{type}                     the versions and keys seen at a pulled provider's origin, by compare-and-swap
-//! ├── leases/…                                                  leases on fetches from an origin, with their expiry
+//! ├── leases/…                                                  leases on fetches from an origin and on the rebuild of the merged catalogue, with their expiry
 //! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap
 //! ├── standings/providers/hosted/{namespace}/{type}             statuses: deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}
@@ -105,7 +105,7 @@ pub enum FactKey {
     SigningKeys(Namespace),
     /// The state of a provider as last seen at its origin.
     Origin(MirroredAddress),
-    /// The lease of a fetch from an origin, so that only one request makes it at a time.
+    /// The lease of a fetch from an origin or of a rebuild, so that only one request makes it at a time.
     Lease(Lease),
     /// The statuses of a package and its versions, set after their publish.
     Status(Package),
@@ -154,7 +154,7 @@ pub enum PushedFact {
     Upload(UploadId),
 }
 
-/// A fetch from an origin that only one request makes at a time.
+/// Work that only one request does at a time: a fetch from an origin, or the rebuild of the merged catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Lease {
     /// The list of versions of a provider.
