@@ -1,5 +1,8 @@
 //! The identity of a CI job, by the token that its CI issues to it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
 use terrace_base::secret::Secret;
 use ureq::http::Request;
 use url::Url;
@@ -42,12 +45,41 @@ impl JobIdentity {
         Some(Self::Actions { url, bearer })
     }
 
+    /// Returns whether the token is for the registry of this origin. GitHub Actions issues it for any; one in the environment
+    /// names its audiences (RFC 7519, section 4.1.3).
+    pub(crate) fn is_for(&self, origin: &str) -> bool {
+        match self {
+            Self::Given(token) => {
+                let audiences = audiences(token.expose());
+                audiences
+                    .iter()
+                    .any(|audience| audience.trim_end_matches('/') == origin)
+            }
+            Self::Actions { .. } => true,
+        }
+    }
+
     /// Returns the token for the registry of this origin as its audience.
     pub(crate) fn token(&self, http: &Http<'_>, origin: &str) -> Result<Secret, Failure> {
         match self {
             Self::Given(token) => Ok(token.clone()),
             Self::Actions { url, bearer } => from_actions(http, url, bearer, origin),
         }
+    }
+}
+
+/// Returns the audiences that a token names; none if it cannot be read.
+fn audiences(token: &str) -> Vec<String> {
+    let claims = token.split('.').nth(1).unwrap_or_default();
+    let claims = URL_SAFE_NO_PAD.decode(claims).unwrap_or_default();
+    let claims: Value = serde_json::from_slice(&claims).unwrap_or_default();
+    match claims.get("aud") {
+        Some(Value::String(audience)) => vec![audience.clone()],
+        Some(Value::Array(audiences)) => {
+            let texts = audiences.iter().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -121,6 +153,28 @@ mod tests {
             panic!("{given:?}")
         };
         assert_eq!(token.expose(), "a.b.c");
+    }
+
+    #[test]
+    fn a_token_in_the_environment_is_for_its_audiences_only() {
+        let is_for = |claims: &str| {
+            let token = format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims));
+            JobIdentity::Given(Secret::new(token)).is_for("https://r.example.com")
+        };
+        assert!(is_for(r#"{"aud":"https://r.example.com"}"#));
+        assert!(is_for(
+            r#"{"aud":["https://a.example","https://r.example.com/"]}"#
+        ));
+        for claims in [
+            "",
+            "{}",
+            r#"{"aud":"https://r.example.com.evil"}"#,
+            r#"{"aud":[]}"#,
+            r#"{"aud":1}"#,
+        ] {
+            assert!(!is_for(claims), "{claims}");
+        }
+        assert!(!JobIdentity::Given(Secret::new("x")).is_for("https://r.example.com"));
     }
 
     #[test]

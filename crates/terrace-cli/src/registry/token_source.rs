@@ -59,7 +59,10 @@ impl TokenSource {
             output.hide(token.secret());
             return Ok(Self::of(token, host, output));
         }
-        if let Some(identity) = JobIdentity::find(|name| std::env::var(name).ok()) {
+        let identity = JobIdentity::find(|name| std::env::var(name).ok());
+        // A registry that needs no token must not receive one that another accepts.
+        let identity = identity.filter(|it| need == Need::Required || it.is_for(&url.origin()));
+        if let Some(identity) = identity {
             output.detail(&format!("the token for {url} is issued to this CI job"));
             let given = Mutex::default();
             return Ok(Self::Job(Job {

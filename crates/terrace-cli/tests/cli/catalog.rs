@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use super::support::http::Response;
@@ -442,7 +444,8 @@ fn a_public_registry_is_read_without_a_token_and_a_private_one_asks_for_it() {
 fn a_job_that_the_registry_does_not_trust_reads_without_a_token() {
     let registry = registry();
     let mut command = anonymous(&registry, &["list", "--verbose"]);
-    let job = format!("eyJ.{JOB_SECRET}.sig");
+    let claims = URL_SAFE_NO_PAD.encode(format!(r#"{{"aud":"{}"}}"#, registry.url()));
+    let job = format!("eyJ.{claims}.{JOB_SECRET}");
     let ended = ended(command.env("TERRACE_ID_TOKEN", job)).expect(0);
     assert!(
         ended
@@ -451,6 +454,20 @@ fn a_job_that_the_registry_does_not_trust_reads_without_a_token() {
         "{ended:?}"
     );
     assert!(registry.authorizations().is_empty());
+}
+
+#[test]
+fn the_token_of_a_job_for_another_registry_is_not_sent() {
+    let registry = registry();
+    let claims = URL_SAFE_NO_PAD.encode(r#"{"aud":"https://registry.example.com"}"#);
+    let mut command = anonymous(&registry, &["list"]);
+    let job = format!("eyJ.{claims}.{JOB_SECRET}");
+    ended(command.env("TERRACE_ID_TOKEN", job)).expect(0);
+    let requests = registry.all_requests();
+    assert!(
+        !requests.iter().any(|it| it.contains("/oauth/")),
+        "{requests:?}"
+    );
 }
 
 #[test]
