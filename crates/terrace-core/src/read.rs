@@ -490,6 +490,7 @@ impl Lookup {
     ) -> Option<Reply<S>> {
         let (address, version) = match &self.key {
             IndexKey::Version(Package::Mirrored(address), version)
+            | IndexKey::About(Package::Mirrored(address), version)
             | IndexKey::Tag(Package::Mirrored(address), version) => (address, version),
             IndexKey::Content(Package::Mirrored(address), _) => {
                 (address, metadata?.content.as_ref()?.version.as_ref()?)

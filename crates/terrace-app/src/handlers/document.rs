@@ -10,6 +10,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::short_etag;
 use terrace_core::storage::key::IndexKey;
+use terrace_core::upstream::pull::blocked;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -47,6 +48,12 @@ where
         Visibility::Hidden => key.hidden(),
         Visibility::Public | Visibility::Private => key,
     };
+    if visibility != Visibility::Hidden
+        && let Package::Mirrored(address) = &requested.package
+        && ctx.config.pull.blocks(address, &requested.version)
+    {
+        return Err(blocked(address, &requested.version).into());
+    }
     let index = reader::text(ctx, &key).await?;
     let index = index.ok_or_else(|| requested.missing_version())?;
     let etag = short_etag(&format!("{} {}", index.etag, requested.path));
@@ -71,9 +78,7 @@ async fn text<P: Host>(
     if let Some(text) = text_by(ctx, requested, &index).await? {
         return Ok(text);
     }
-    let rebuilt = reader::rebuilt(ctx, key).await?;
-    let rebuilt = rebuilt.filter(|rebuilt| rebuilt.text != index.text);
-    let found = match &rebuilt {
+    let found = match &reader::replaced(ctx, key, &index.text).await? {
         Some(rebuilt) => text_by(ctx, requested, rebuilt).await?,
         None => None,
     };

@@ -229,6 +229,30 @@ pub(crate) async fn version_indices_with<P: Host>(
     status: &PackageStatus,
     release: &Release,
 ) -> Result<Indexed, Failure> {
+    let mut indices = protocol_indices_with(ctx, status, release).await?;
+    indices.push(match &status.documented {
+        Some(documented) if !documented.contains(release.version()) => {
+            About::of(release, None).index(release)
+        }
+        _ => about(ctx, release).await?,
+    });
+    Ok(indices)
+}
+
+/// Returns the indices of one version that the protocols read. They do not depend on its documentation.
+pub(crate) async fn protocol_indices<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<Indexed, Failure> {
+    let status = package_status(ctx, &release.package()).await?;
+    protocol_indices_with(ctx, &status, release).await
+}
+
+async fn protocol_indices_with<P: Host>(
+    ctx: &Context<'_, P>,
+    status: &PackageStatus,
+    release: &Release,
+) -> Result<Indexed, Failure> {
     let mut statuses = status.statuses.clone();
     status.apply_key_revocation(release, &mut statuses);
     let mut others = Vec::new();
@@ -238,14 +262,7 @@ pub(crate) async fn version_indices_with<P: Host>(
             status.apply_key_revocation(other, &mut statuses);
         }
     }
-    let mut indices = index::of_version(release, &others, &statuses);
-    indices.push(match &status.documented {
-        Some(documented) if !documented.contains(release.version()) => {
-            About::of(release, None).index(release)
-        }
-        _ => about(ctx, release).await?,
-    });
-    Ok(indices)
+    Ok(index::of_version(release, &others, &statuses))
 }
 
 /// Returns the index that describes one version, whatever its status.
@@ -296,7 +313,7 @@ pub(crate) async fn content<P: Host>(
         return Ok(None);
     };
     let key = IndexKey::Content(package.clone(), digest);
-    Ok(pick(&key, version_indices(ctx, &release).await?))
+    Ok(pick(&key, protocol_indices(ctx, &release).await?))
 }
 
 /// Returns the index of the first of these digests that occur only in revoked versions of a package.
@@ -311,7 +328,7 @@ pub(crate) async fn revoked_content<P: Host>(
             continue;
         };
         let key = IndexKey::Content(package.clone(), digest);
-        let document = pick(&key, version_indices_with(ctx, &status, &release).await?);
+        let document = pick(&key, protocol_indices_with(ctx, &status, &release).await?);
         if document
             .as_ref()
             .is_some_and(|it| it.metadata.revoked.is_some())

@@ -63,7 +63,7 @@ async fn version_indices<P: Host>(
     // there may be nothing to write.
     let seconds = limits::LIST_CACHE_SECONDS;
     let found = ctx.host.indices().get(key, IndexForm::Stream, seconds);
-    let expected = pick(key, expected_indices::version_indices(ctx, release).await?)
+    let expected = pick(key, expected_indices::protocol_indices(ctx, release).await?)
         .map(|expected| expected.metadata);
     if matches!(found.await, Ok(Some(found)) if Some(&found.metadata) == expected.as_ref()) {
         return Ok(());

@@ -110,14 +110,25 @@ pub(crate) async fn texts<P: Host>(
 }
 
 /// Returns the text of an index as it follows from the facts, and writes it after the response.
-pub(crate) async fn rebuilt<P: Host>(
+async fn rebuilt<P: Host>(
     ctx: &Context<'_, P>,
     key: &IndexKey,
+) -> Result<Option<IndexText>, Failure> {
+    replaced(ctx, key, "").await
+}
+
+/// Returns the text of an index as it follows from the facts, and writes it after the response; `None` if it is `stale`, the
+/// text that was read. A read may find the same damage again and again, and must not write each time.
+pub(crate) async fn replaced<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+    stale: &str,
 ) -> Result<Option<IndexText>, Failure> {
     let MadeIndex {
         document,
         is_worth_writing,
     } = make(ctx, key).await?;
+    let document = document.filter(|document| document.text != stale);
     if document.is_some() && is_worth_writing {
         ctx.defer(Task::BackfillIndex(key.clone()));
     }
@@ -206,7 +217,10 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         },
         IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
             match find_or_fetch(ctx, package, version).await? {
-                Some(release) => pick(key, expected_indices::version_indices(ctx, &release).await?),
+                Some(release) => pick(
+                    key,
+                    expected_indices::protocol_indices(ctx, &release).await?,
+                ),
                 None => None,
             }
         }

@@ -2,8 +2,11 @@
 
 use crate::native::api::packages::published;
 use crate::support::described::{MAIN, README, WIDGET_PAGE};
+use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::Break;
+use crate::support::memory::Memory;
 use crate::support::registry::Sent;
+use crate::support::{ProviderFixture, Registry};
 
 const PAGE: &str = "/api/v1/providers/acme/widget/1.0.0/docs/resources/widget";
 
@@ -106,6 +109,26 @@ fn a_page_whose_archive_is_missing_or_damaged_is_never_a_server_error() {
         let response = registry.get(PAGE);
         assert_eq!(response.status, 404, "{damage}: {}", response.text());
     }
+}
+
+#[test]
+fn a_damaged_page_is_read_without_a_write() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+    let documentation = Documentation::of_provider(&[("thing", "# Thing\n")]);
+    let path = path_of("providers", "acme/widget", "1.0.0");
+    documentation.add(&registry, &path).expect(201);
+    let page = "/api/v1/providers/acme/widget/1.0.0/docs/resources/thing";
+    assert_eq!(registry.get(page).expect(200).text(), "# Thing\n");
+    let mut damaged = documentation.archive.clone();
+    damaged[documentation.head_length..].fill(0);
+    memory.put_object(&documentation.key(), &damaged);
+    memory.forget_operations();
+    registry.get(page).expect(404);
+    let operations = memory.operations();
+    let has_written = operations.iter().any(|it| it.starts_with("KV put"));
+    assert!(!has_written, "{operations:?}");
 }
 
 #[test]

@@ -60,7 +60,16 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
     let blocking = super::pulling(&pulling.memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
     let json = blocking.get(&fixture.index()).expect(200).json();
     assert_eq!(json["versions"], serde_json::json!({ "1.0.0": {} }));
-    for path in [&bad.packages(), &mirrored.packages(), &url] {
+    let details = format!("/api/v1/mirror/{address}/1.2.0");
+    pulling.registry.get(&details).expect(200);
+    let documents = [
+        format!("{details}/docs"),
+        format!("{details}/docs/overview"),
+    ];
+    for path in [&bad.packages(), &mirrored.packages(), &url, &details]
+        .into_iter()
+        .chain(&documents)
+    {
         let refused = blocking.get(path).expect(404).errors();
         assert!(refused.contains("blocked"), "{refused}");
     }
