@@ -29,7 +29,7 @@ const sorted = (entries) => entries.toSorted((a, b) => (JSON.stringify(a) < JSON
 /** Returns the details of a module. */
 async function details(folder, name) {
   const { stdout } = await runs(DESCRIBE, [join(FIXTURES, folder, name)]);
-  return JSON.parse(stdout);
+  return JSON.parse(stdout).contents.module;
 }
 
 /** Returns the details by terraform-config-inspect, whose exit code says whether there are errors. */
