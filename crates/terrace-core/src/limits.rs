@@ -330,8 +330,8 @@ pub const GITHUB_PAGES: usize = 5;
 pub const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
 
 /// Default number of storage operations of one repair step. It suffices for the lists of a package. A step a
-/// minute visits 5,000 packages of 100 versions in a day. By the figures of docs/performance.md for listings, it
-/// takes 5 to 8 ms of CPU: the free plan allows 10
+/// minute visits 5,000 packages of 100 versions in 1.0 to 1.2 days. By the figures of docs/performance.md for listings, it
+/// takes an estimated 5 to 8 ms of CPU: the free plan allows 10
 /// (<https://developers.cloudflare.com/workers/platform/limits/#cpu-time>).
 pub const REPAIR_OPERATIONS: u32 = 40;
 
