@@ -83,6 +83,27 @@ impl DocumentationRequest {
         }
     }
 
+    /// Returns whether this is the documentation that the registry has now.
+    ///
+    /// # Errors
+    /// The registry or its storage did not answer.
+    pub(crate) fn is_stored(&self, client: &Client<'_>) -> Result<bool, Failure> {
+        let stored = client.documentation(&self.package, &self.version)?;
+        Ok(stored.is_some_and(|stored| stored.archive.sha256 == self.archive.sha256))
+    }
+
+    /// Removes the documentation of a version whose release the registry has rejected. Documentation that another publisher
+    /// has sent in the meantime is kept.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] if the version is published and has this documentation.
+    pub(crate) fn withdraw(&self, client: &Client<'_>) -> Result<(), Failure> {
+        match self.is_stored(client)? {
+            true => client.remove_unpublished_documentation(&self.package, &self.version),
+            false => Ok(()),
+        }
+    }
+
     fn body(&self) -> DocumentationBody {
         DocumentationBody {
             sha256: self.archive.sha256.to_string(),

@@ -1,4 +1,7 @@
 //! The documentation of a release. It is sent before the release, so that the registry writes every index once.
+//!
+//! Until the release is published, other publishers of the same version may replace the documentation. It is therefore
+//! compared with that of the registry after the release, and removed if the release is rejected.
 
 use serde_json::{Map, Value, json};
 use terrace_core::model::package::Package;
@@ -6,7 +9,7 @@ use terrace_core::model::version::Version;
 
 use crate::args::DocumentationArguments;
 use crate::commands::documentation::{Extracted, Terms};
-use crate::error::{Failure, Several};
+use crate::error::{Exit, Failure, Several};
 use crate::output::Output;
 use crate::registry::client::{Client, Condition};
 use crate::registry::documentation::{DocumentationReceipt, DocumentationRequest};
@@ -89,13 +92,16 @@ impl ReleaseDocumentation {
             Some(Err(failure)) if self.is_required => return Err(failure.clone()),
             _ => {}
         }
-        let receipt = release.send(client, output, before_uploads)?;
+        let receipt = release.send(client, output, before_uploads);
+        let receipt = receipt.inspect_err(|failure| {
+            if matches!(sent, Some(Ok(_))) && is_final(failure) {
+                self.withdraw(client, output);
+            }
+        })?;
         for warning in &receipt.warnings {
             output.warning(warning);
         }
-        if let Some(Err(Failure::Conflict(_))) = &sent {
-            sent = self.send(Condition::Always, client, output);
-        }
+        sent = self.send_again_if_replaced(sent, client, output);
         let failure = match &sent {
             Some(Err(failure)) => Some(failure),
             _ => None,
@@ -122,6 +128,48 @@ impl ReleaseDocumentation {
         let ready = self.ready.as_ref()?;
         Some(ready.request.send(condition, client, output))
     }
+
+    /// Sends the documentation once more, now that the version is published with these bytes, if the registry has rejected
+    /// it before or has that of another publisher. The registry is asked first, because it would write the indices again
+    /// for a request that changes nothing.
+    fn send_again_if_replaced(&self, sent: Sent, client: &Client<'_>, output: &Output) -> Sent {
+        let is_missing = match (&sent, &self.ready) {
+            (Some(Ok(_)), Some(ready)) => !ready.request.is_stored(client).unwrap_or(false),
+            (Some(Err(Failure::Conflict(_))), _) => true,
+            _ => false,
+        };
+        match is_missing {
+            true => self.send(Condition::Always, client, output),
+            false => sent,
+        }
+    }
+
+    /// Removes the documentation of a rejected release: otherwise it would appear on the release of another publisher.
+    fn withdraw(&self, client: &Client<'_>, output: &Output) {
+        let withdrawn = self
+            .ready
+            .as_ref()
+            .map(|ready| ready.request.withdraw(client));
+        match withdrawn {
+            None | Some(Ok(())) => {}
+            Some(Err(Failure::Conflict(_))) => output.warning(
+                "another publisher has published this version in the meantime; unless they send documentation of their own, \
+                 the version shows that of this command until terrace docs add replaces it",
+            ),
+            Some(Err(failure)) => output.warning(&format!(
+                "the documentation of the rejected version was not removed, and the registry keeps it for a day: {}",
+                failure.reasons().join("; ")
+            )),
+        }
+    }
+}
+
+/// Returns whether the same request would fail again, so that it will not be repeated.
+fn is_final(failure: &Failure) -> bool {
+    matches!(
+        failure.exit(),
+        Exit::Rejected | Exit::Conflict | Exit::NotAllowed
+    )
 }
 
 impl Ready {

@@ -1,6 +1,6 @@
 //! The documentation of versions.
 
-use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody};
+use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody, DocumentationState};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use ureq::http::Method;
@@ -16,6 +16,9 @@ pub(crate) enum Condition {
     /// Only if the version is not published: it belongs to the bytes that are about to be published.
     Unpublished,
 }
+
+/// The parameter of a change that the registry answers 409 if the version is published.
+const UNPUBLISHED: &str = "?unpublished=true";
 
 const TOO_OLD: &str = "the registry does not store documentation, because it is too old; after its upgrade, run terrace docs add";
 
@@ -36,7 +39,7 @@ impl Client<'_> {
         let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
         let query = match condition {
             Condition::Always => "",
-            Condition::Unpublished => "?unpublished=true",
+            Condition::Unpublished => UNPUBLISHED,
         };
         let answer = self.send(&Call {
             method: Method::PUT,
@@ -46,6 +49,45 @@ impl Client<'_> {
         match answer.status {
             404 | 405 => Err(Failure::Missing(TOO_OLD.to_owned())),
             _ => self.read(answer),
+        }
+    }
+
+    /// Returns the state of a version's documentation, if it has any.
+    pub(crate) fn documentation(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<Option<DocumentationState>, Failure> {
+        let answer = self.send(&Call {
+            method: Method::GET,
+            path: path(package, version),
+            body: None,
+        })?;
+        match answer.status {
+            404 => Ok(None),
+            _ => self.read(answer).map(Some),
+        }
+    }
+
+    /// Removes the documentation of a version that is not published.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] if the version is published.
+    pub(crate) fn remove_unpublished_documentation(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<(), Failure> {
+        let answer = self.send(&Call {
+            method: Method::DELETE,
+            path: format!("{}{UNPUBLISHED}", path(package, version)),
+            body: None,
+        })?;
+        // An earlier attempt, with a lost response, may have removed it.
+        if answer.is_success() || answer.status == 404 {
+            Ok(())
+        } else {
+            Err(self.failure(answer))
         }
     }
 }

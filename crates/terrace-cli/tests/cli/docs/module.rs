@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use terrace_base::digest::Sha256;
 
 use super::module_details;
 use crate::support::http::Response;
@@ -52,6 +53,20 @@ fn put(rest: &str) -> String {
     format!("PUT {RELEASE}{rest}")
 }
 
+fn get(rest: &str) -> String {
+    format!("GET {RELEASE}{rest}")
+}
+
+fn delete(rest: &str) -> String {
+    format!("DELETE {RELEASE}{rest}")
+}
+
+/// Returns the description of the documentation of another publisher.
+fn other_documentation() -> Value {
+    let sha256 = Sha256::of(b"the documentation of another publisher").to_string();
+    json!({ "sha256": sha256, "size": 38, "head_length": 38 })
+}
+
 #[test]
 fn the_documentation_is_sent_before_the_release() {
     let registry = Registry::start();
@@ -66,7 +81,8 @@ fn the_documentation_is_sent_before_the_release() {
             before,
             put(""),
             uploads[1].clone(),
-            put("")
+            put(""),
+            get("/documentation"),
         ]
     );
     assert_eq!(
@@ -186,6 +202,102 @@ fn a_conflict_leaves_the_documentation_of_the_version_unchanged() {
     publish(&registry, module.path(), &[]).expect(4);
     assert_eq!(registry.documentation(RELEASE), before);
     assert!(before.is_some());
+}
+
+#[test]
+fn documentation_that_another_publisher_has_replaced_is_sent_again_after_the_release() {
+    let registry = Registry::start();
+    registry.interpose_documentation(RELEASE, other_documentation());
+    let report = publish(&registry, module().path(), &[]).expect(0).json();
+    assert_eq!(report["documentation"]["status"], "changed");
+    let requests = registry.all_requests();
+    let last = [put(""), get("/documentation"), put("/documentation")];
+    assert!(requests.ends_with(&last), "{requests:?}");
+    let details = module_details(registry.documentation_head("acme/vpc/aws"));
+    assert_eq!(details.root.readme.as_deref(), Some("# VPC"));
+    assert_ne!(registry.documentation(RELEASE), Some(other_documentation()));
+}
+
+#[test]
+fn documentation_is_sent_again_if_the_registry_does_not_show_its_state() {
+    let registry = Registry::start();
+    let busy = errors(503, &["storage is busy"]);
+    registry.fail("GET", "/documentation", Fault::Answer(busy));
+    let report = publish(&registry, module().path(), &["--retries", "0"])
+        .expect(0)
+        .json();
+    assert_eq!(report["documentation"]["status"], "unchanged");
+    assert_eq!(report["warnings"], json!([]));
+}
+
+#[test]
+fn the_documentation_of_a_rejected_release_is_removed() {
+    for (status, code) in [(422, 3), (403, 5)] {
+        let registry = Registry::start();
+        registry.fail(
+            "PUT",
+            RELEASE,
+            Fault::Answer(errors(status, &["no such release"])),
+        );
+        let ended = publish(&registry, module().path(), &[]).expect(code);
+        assert_eq!(registry.documentation(RELEASE), None, "{ended:?}");
+        let requests = registry.all_requests();
+        let last = [
+            put(""),
+            get("/documentation"),
+            delete("/documentation?unpublished=true"),
+        ];
+        assert!(requests.ends_with(&last), "{requests:?}");
+        assert!(!ended.stderr.contains("warning:"), "{ended:?}");
+    }
+}
+
+#[test]
+fn the_documentation_of_a_release_that_may_be_retried_is_kept() {
+    let registry = Registry::start();
+    let busy = errors(503, &["storage is busy"]);
+    registry.fail("PUT", RELEASE, Fault::Answer(busy));
+    publish(&registry, module().path(), &["--retries", "0"]).expect(6);
+    assert!(registry.documentation(RELEASE).is_some());
+    let requests = registry.all_requests();
+    assert_eq!(requests.last(), Some(&put("")));
+}
+
+#[test]
+fn the_documentation_of_another_publisher_is_kept_after_a_rejected_release() {
+    let registry = Registry::start();
+    registry.interpose_documentation(RELEASE, other_documentation());
+    let invalid = errors(422, &["no such release"]);
+    registry.fail("PUT", RELEASE, Fault::Answer(invalid));
+    publish(&registry, module().path(), &[]).expect(3);
+    assert_eq!(registry.documentation(RELEASE), Some(other_documentation()));
+}
+
+#[test]
+fn a_conflict_with_a_release_that_came_in_between_warns_about_the_documentation() {
+    let registry = Registry::start();
+    let archive = json!({ "format": "zip", "sha256": Sha256::of(b"other").to_string(), "size": 5 });
+    registry.interpose_release(RELEASE, json!({ "archive": archive }));
+    let ended = publish(&registry, module().path(), &[]).expect(4);
+    assert!(
+        ended.stderr.contains("warning: another publisher"),
+        "{ended:?}"
+    );
+    assert!(registry.documentation(RELEASE).is_some());
+}
+
+#[test]
+fn documentation_that_cannot_be_removed_after_a_rejection_is_a_warning() {
+    let registry = Registry::start();
+    let invalid = errors(422, &["no such release"]);
+    registry.fail("PUT", RELEASE, Fault::Answer(invalid));
+    let busy = errors(503, &["storage is busy"]);
+    registry.fail("DELETE", "/documentation", Fault::Answer(busy));
+    let ended = publish(&registry, module().path(), &["--retries", "0"]).expect(3);
+    assert_eq!(ended.errors(), "no such release");
+    let warning = "and the registry keeps it for a day: ";
+    assert!(ended.stderr.contains(warning), "{ended:?}");
+    assert!(ended.stderr.contains("storage is busy"), "{ended:?}");
 }
 
 #[test]

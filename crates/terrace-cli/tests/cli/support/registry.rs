@@ -47,6 +47,9 @@ struct State {
     releases: BTreeMap<String, Value>,
     /// The documentation by the paths of the releases.
     documentation: BTreeMap<String, Value>,
+    /// The documentation and releases that other publishers send before the next request for a release is answered.
+    interposed_documentation: Vec<(String, Value)>,
+    interposed_releases: Vec<(String, Value)>,
     descriptions: Vec<Value>,
     keys: Vec<SigningKeyDocument>,
     /// The tokens of trusted jobs, and the tokens that were issued for them.
@@ -181,6 +184,18 @@ impl Registry {
         seen.iter().map(line).collect()
     }
 
+    /// Stores the documentation of another publisher for a path before the next request for a release is answered.
+    pub(crate) fn interpose_documentation(&self, path: &str, description: Value) {
+        let interposed = (path.to_owned(), description);
+        self.state().interposed_documentation.push(interposed);
+    }
+
+    /// Publishes the release of another publisher at a path before the next request for a release is answered.
+    pub(crate) fn interpose_release(&self, path: &str, description: Value) {
+        let interposed = (path.to_owned(), description);
+        self.state().interposed_releases.push(interposed);
+    }
+
     /// Returns the description of the documentation of the release that is published at a path.
     pub(crate) fn documentation(&self, path: &str) -> Option<Value> {
         self.state().documentation.get(path).cloned()
@@ -239,6 +254,9 @@ impl State {
         let mut state = this.lock().unwrap();
         state.seen.push(head.clone());
         let is_about_documentation = is_about_documentation(head);
+        if head.method == "PUT" && !is_about_documentation {
+            state.interpose();
+        }
         let hit = state.faults.iter().position(|(method, path, _)| {
             let is_for_documentation =
                 path.contains("/documentation") || path.contains("/docs-bucket");
@@ -254,6 +272,13 @@ impl State {
                 Then::Answer(Box::new(move |body| Self::answer(&this, &head, &body)))
             }
         }
+    }
+
+    fn interpose(&mut self) {
+        let documentation = std::mem::take(&mut self.interposed_documentation);
+        self.documentation.extend(documentation);
+        let releases = std::mem::take(&mut self.interposed_releases);
+        self.releases.extend(releases);
     }
 
     fn answer(this: &Mutex<Self>, head: &Head, body: &[u8]) -> Response {
@@ -277,6 +302,14 @@ impl State {
         match (head.method.as_str(), path.as_slice()) {
             ("PUT", ["mirror" | "modules" | "providers", ..]) if is_about_documentation(head) => {
                 state.document(&head.target, body)
+            }
+            ("GET", ["mirror" | "modules" | "providers", ..]) if is_about_documentation(head) => {
+                state.documented(&head.target)
+            }
+            ("DELETE", ["mirror" | "modules" | "providers", ..])
+                if is_about_documentation(head) =>
+            {
+                state.remove_documentation(&head.target)
             }
             ("PUT", ["mirror" | "modules" | "providers", ..]) => state.publish(&head.target, body),
             ("GET", ["mirror", ..]) => state.mirrored(&head.target),
@@ -377,6 +410,36 @@ impl State {
             "status": status, "address": "a/b", "version": "1.2.3", "sequence": 1, "is_published": is_published,
         });
         Response::new(code, answer.to_string())
+    }
+
+    fn documented(&self, target: &str) -> Response {
+        let release = target.split("/documentation").next().unwrap();
+        let Some(mut state) = self.documentation.get(release).cloned() else {
+            return errors(404, &["it has no documentation"]);
+        };
+        for (name, value) in [
+            ("address", json!("a/b")),
+            ("version", json!("1.2.3")),
+            ("sequence", json!(1)),
+            ("history", json!([])),
+        ] {
+            state[name] = value;
+        }
+        Response::new(200, state.to_string())
+    }
+
+    fn remove_documentation(&mut self, target: &str) -> Response {
+        let (release, query) = target.split_once("/documentation").unwrap();
+        if query == "?unpublished=true" && self.releases.contains_key(release) {
+            return errors(409, &["the version is published"]);
+        }
+        match self.documentation.remove(release) {
+            Some(_) => Response::new(
+                200,
+                json!({ "address": "a/b", "version": "1.2.3" }).to_string(),
+            ),
+            None => errors(404, &["it has no documentation"]),
+        }
     }
 
     /// Returns the stored document of a mirrored version.
