@@ -180,6 +180,7 @@ impl ProviderReader {
 
     /// Adds pages for the parts of a schema that no file describes.
     fn generate(&mut self, schema: &Schema, provider_type: &str) {
+        let mut omitted = 0;
         for generated in schema.pages(provider_type) {
             let known = [Some(generated.name.clone()), generated.symbol.parse().ok()];
             let mut known = known.into_iter().flatten();
@@ -187,10 +188,7 @@ impl ProviderReader {
                 continue;
             }
             if self.pages.len() == DOCUMENTATION_PAGES {
-                self.notes.add(format!(
-                    "no page was generated for {}, because documentation has at most {DOCUMENTATION_PAGES} pages",
-                    shown(&generated.symbol)
-                ));
+                omitted += 1;
                 continue;
             }
             let (contents, is_truncated) = limited(&generated.markdown);
@@ -207,6 +205,11 @@ impl ProviderReader {
             };
             let key = (generated.kind, generated.name);
             self.pages.insert(key, (page, contents));
+        }
+        if omitted > 0 {
+            self.notes.add(format!(
+                "the pages generated from the schema after the first {DOCUMENTATION_PAGES} pages were left out: {omitted}"
+            ));
         }
     }
 
@@ -232,6 +235,7 @@ impl ProviderReader {
             Some(schema) => symbols::of_schema(schema, options.provider_type, keys()),
             None => symbols::of_pages(options.provider_type, keys()),
         };
+        let symbols = symbols::limited(symbols, &mut self.notes);
         let (pages, contents) = self.pages.into_values().unzip();
         Draft {
             contents: Contents::Provider(ProviderDetails { pages, symbols }),

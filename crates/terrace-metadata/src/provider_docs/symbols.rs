@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
 
+use crate::limits;
 use crate::names::short_name;
 use crate::provider_docs::PageKey;
 use crate::schema::Schema;
+use crate::text::Messages;
 
 /// Returns the symbols that follow from the names of pages.
 pub(super) fn of_pages<'p>(
@@ -42,6 +44,28 @@ pub(super) fn of_schema<'p>(
         }
     });
     symbols.collect()
+}
+
+/// Returns the symbols within the limits, and adds a note about the others.
+pub(super) fn limited(mut symbols: Vec<Symbol>, notes: &mut Messages) -> Vec<Symbol> {
+    let found = symbols.len();
+    let max = limits::SYMBOL_NAME_BYTES;
+    symbols.retain(|symbol| symbol.name.len() <= max);
+    let long = found - symbols.len();
+    if long > 0 {
+        notes.add(format!(
+            "the names of resources and functions with more than {max} bytes were left out of the search: {long}"
+        ));
+    }
+    let max = limits::SYMBOLS;
+    let omitted = symbols.len().saturating_sub(max);
+    symbols.truncate(max);
+    if omitted > 0 {
+        notes.add(format!(
+            "the names of resources and functions after the first {max} were left out of the search: {omitted}"
+        ));
+    }
+    symbols
 }
 
 /// Returns the whole name that a page describes: files leave out the type of the provider.

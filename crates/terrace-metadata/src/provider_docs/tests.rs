@@ -1,9 +1,12 @@
 //! Tests of whole directory trees.
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use terrace_core::documentation::Head;
+use terrace_core::model::package::Package;
 
 use super::*;
+use crate::OpenArchive;
 use crate::schema::SchemaError;
 
 const PAGE: &str = "---\npage_title: \"A: page\"\nsubcategory: Group\ndescription: |-\n  One\n  two\n---\n\n# Title\n";
@@ -66,6 +69,46 @@ fn pages_beyond_the_limit_are_left_out_with_one_note_and_one_warning() {
     let expected = "3 pages were left out, because documentation has at most 2000 pages";
     assert_eq!(found.notes, [expected]);
     assert_eq!(warnings(&found), [format!("docs: {expected}")]);
+}
+
+/// Returns the schema of a provider with these resources.
+fn schema_of(names: impl Iterator<Item = String>) -> Schema {
+    let resources: serde_json::Map<String, Value> =
+        names.map(|name| (name, json!({ "block": {} }))).collect();
+    let provider = json!({ "resource_schemas": resources });
+    let schema = json!({ "provider_schemas": { "registry.example.com/acme/widget": provider } });
+    Schema::parse(schema.to_string().as_bytes(), "widget").unwrap()
+}
+
+#[test]
+fn symbols_beyond_the_limits_are_left_out_with_notes() {
+    let names = (0..limits::SYMBOLS + 3).map(|number| format!("widget_{number:05}"));
+    let long = ["l".repeat(limits::SYMBOL_NAME_BYTES + 1)];
+    let found = with_schema(&[], Some(&schema_of(names.chain(long))));
+    let symbols = &details(&found).symbols;
+    assert_eq!(symbols.len(), limits::SYMBOLS);
+    assert_eq!(symbols.last().unwrap().name, "widget_04999");
+    assert_eq!(details(&found).pages.len(), DOCUMENTATION_PAGES);
+    assert_eq!(
+        found.notes,
+        [
+            "the pages generated from the schema after the first 2000 pages were left out: 3003",
+            "the names of resources and functions with more than 192 bytes were left out of the search: 1",
+            "the names of resources and functions after the first 5000 were left out of the search: 3",
+        ]
+    );
+}
+
+#[test]
+fn a_registry_accepts_the_longest_list_of_symbols() {
+    let length = limits::SYMBOL_NAME_BYTES;
+    let names = (0..limits::SYMBOLS + 1).map(|number| format!("{number:0>length$}"));
+    let found = with_schema(&[], Some(&schema_of(names)));
+    assert_eq!(details(&found).symbols.len(), limits::SYMBOLS);
+    let packed = found.pack();
+    let package = Package::Provider("acme/widget".parse().unwrap());
+    let archive = OpenArchive::parse(&packed.bytes, &package).unwrap();
+    assert_eq!(archive.head().notes, packed.head.notes);
 }
 
 #[test]
