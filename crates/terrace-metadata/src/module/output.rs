@@ -1,26 +1,21 @@
 //! Output values.
 
+use std::collections::BTreeMap;
+
 use terrace_core::documentation::Output;
 
 use crate::configuration::Block;
-use crate::module::part::{Declarations, FileContext};
+use crate::module::part::FileContext;
 
 /// Adds an `output` block.
 pub(super) fn add(
-    declarations: &mut Declarations,
+    outputs: &mut BTreeMap<String, Output>,
     block: Block<'_>,
     context: &mut FileContext<'_>,
 ) {
-    let Some(name) = context.name(&block) else {
+    let Some(output) = context.declaration(outputs, &block, undescribed) else {
         return;
     };
-    if !context.may_add(&block, &name, declarations.outputs.contains_key(&name)) {
-        return;
-    }
-    let output = declarations
-        .outputs
-        .entry(name.clone())
-        .or_insert_with(|| undescribed(name));
     context.set_text(&mut output.description, &block, "description");
     context.set_text(&mut output.deprecated, &block, "deprecated");
     context.set_flag(&mut output.is_sensitive, &block, "sensitive");

@@ -108,12 +108,12 @@ impl PartReader {
 impl Declarations {
     fn add(&mut self, block: Block<'_>, context: &mut FileContext<'_>) {
         match block.kind.as_str() {
-            "variable" => variable::add(self, block, context),
-            "output" => output::add(self, block, context),
+            "variable" => variable::add(&mut self.inputs, block, context),
+            "output" => output::add(&mut self.outputs, block, context),
             "resource" => resource::add(self, ResourceMode::Managed, block, context),
             "data" => resource::add(self, ResourceMode::Data, block, context),
             "ephemeral" => resource::add(self, ResourceMode::Ephemeral, block, context),
-            "module" => call::add(self, block, context),
+            "module" => call::add(&mut self.calls, block, context),
             "provider" => provider::add_configuration(self, block, context),
             "terraform" => provider::add_settings(self, block, context),
             _ => {}
@@ -161,6 +161,22 @@ impl FileContext<'_> {
         label
     }
 
+    /// Returns the declaration with the name of a block, to add the attributes of the block to. The first block declares it
+    /// as `undescribed`.
+    pub(super) fn declaration<'d, T>(
+        &mut self,
+        declarations: &'d mut BTreeMap<String, T>,
+        block: &Block<'_>,
+        undescribed: impl FnOnce(String) -> T,
+    ) -> Option<&'d mut T> {
+        let name = self.name(block)?;
+        if !self.may_add(block, &name, declarations.contains_key(&name)) {
+            return None;
+        }
+        let entry = declarations.entry(name.clone());
+        Some(entry.or_insert_with(|| undescribed(name)))
+    }
+
     /// Returns whether a declaration may be added: an override changes an existing one, any other file declares it once.
     pub(super) fn may_add(&mut self, block: &Block<'_>, name: &str, exists: bool) -> bool {
         let kind = &block.kind;
@@ -190,8 +206,8 @@ impl FileContext<'_> {
         };
         if attribute.value.is_null() {
             *field = None;
-        } else if let Some(text) = self.literal(attribute, name) {
-            *field = Some(self.limited(attribute, name, text)).filter(|text| !text.is_empty());
+        } else if let Some(text) = self.text(attribute, name) {
+            *field = Some(text).filter(|text| !text.is_empty());
         }
     }
 
@@ -218,12 +234,18 @@ impl FileContext<'_> {
     }
 
     /// Returns a literal, or reports that there is none.
-    pub(super) fn literal(&mut self, attribute: &Attribute<'_>, name: &str) -> Option<String> {
+    fn literal(&mut self, attribute: &Attribute<'_>, name: &str) -> Option<String> {
         let text = attribute.value.literal();
         if text.is_none() {
             self.error(attribute.line, format!("{name} must be a literal value"));
         }
         text
+    }
+
+    /// Returns the text of a literal up to the limit, or reports that the value is none.
+    pub(super) fn text(&mut self, attribute: &Attribute<'_>, name: &str) -> Option<String> {
+        let text = self.literal(attribute, name)?;
+        Some(self.limited(attribute, name, text))
     }
 
     /// Returns a text up to the limit.

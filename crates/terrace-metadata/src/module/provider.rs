@@ -22,12 +22,11 @@ pub(super) fn add_settings(
     context: &mut FileContext<'_>,
 ) {
     if let Some(attribute) = block.attributes.get("required_version")
-        && let Some(version) = context.literal(attribute, "required_version")
+        && let Some(version) = context.text(attribute, "required_version")
     {
         if context.is_override {
             declarations.required_versions.clear();
         }
-        let version = context.limited(attribute, "required_version", version);
         declarations.required_versions.push(version);
     }
     for inner in block.blocks {
@@ -54,9 +53,8 @@ pub(super) fn add_configuration(
         .entry(name.clone())
         .or_insert_with(|| unconstrained(&name));
     if let Some(attribute) = block.attributes.get("version")
-        && let Some(version) = context.literal(attribute, "version")
+        && let Some(version) = context.text(attribute, "version")
     {
-        let version = context.limited(attribute, "version", version);
         requirement.versions.push(version);
     }
 }
@@ -106,14 +104,10 @@ fn read_object(
         match key.as_str() {
             "configuration_aliases" => found.aliases.extend(aliases(attribute, context)),
             "source" if !attribute.value.is_null() => {
-                let source = context.literal(&attribute, "source");
-                found.source = source.map(|source| context.limited(&attribute, "source", source));
+                found.source = context.text(&attribute, "source");
             }
             "version" if !attribute.value.is_null() => {
-                let version = context.literal(&attribute, "version");
-                let version =
-                    version.map(|version| context.limited(&attribute, "version", version));
-                found.versions.extend(version);
+                found.versions.extend(context.text(&attribute, "version"));
             }
             _ => {}
         }

@@ -1,26 +1,21 @@
 //! Input variables.
 
+use std::collections::BTreeMap;
+
 use terrace_core::documentation::Input;
 
 use crate::configuration::Block;
-use crate::module::part::{Declarations, FileContext};
+use crate::module::part::FileContext;
 
 /// Adds a `variable` block.
 pub(super) fn add(
-    declarations: &mut Declarations,
+    inputs: &mut BTreeMap<String, Input>,
     block: Block<'_>,
     context: &mut FileContext<'_>,
 ) {
-    let Some(name) = context.name(&block) else {
+    let Some(input) = context.declaration(inputs, &block, undescribed) else {
         return;
     };
-    if !context.may_add(&block, &name, declarations.inputs.contains_key(&name)) {
-        return;
-    }
-    let input = declarations
-        .inputs
-        .entry(name.clone())
-        .or_insert_with(|| undescribed(name));
     if let Some(attribute) = block.attributes.get("type") {
         // Terraform 0.11 wrote types in quotes.
         let text = attribute.value.literal();
