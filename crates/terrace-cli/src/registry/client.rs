@@ -75,15 +75,7 @@ impl<'a> Client<'a> {
         address: &MirroredAddress,
         version: &Version,
     ) -> Result<Option<MirroredBody>, Failure> {
-        let answer = self.send(&Call {
-            method: Method::GET,
-            path: format!("/admin/v1/mirror/{address}/{version}"),
-            body: None,
-        })?;
-        match answer.status {
-            404 => Ok(None),
-            _ => self.read(answer).map(Some),
-        }
+        self.find(format!("/admin/v1/mirror/{address}/{version}"))
     }
 
     pub(crate) fn keys(&self, namespace: &Namespace) -> Result<SigningKeysDocument, Failure> {
@@ -129,8 +121,7 @@ impl<'a> Client<'a> {
         body: &StatusBody,
         after: Option<&str>,
     ) -> Result<KeyChangeAnswer, Failure> {
-        let text = serde_json::to_string(body);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(body)?;
         let query = after.map(|name| format!("?after={}", encode(name)));
         self.ask_about(Call {
             method: Method::PUT,
@@ -145,17 +136,7 @@ impl<'a> Client<'a> {
 
     /// Removes a key that exists.
     pub(crate) fn remove_key(&self, namespace: &Namespace, key_id: KeyId) -> Result<(), Failure> {
-        let answer = self.send(&Call {
-            method: Method::DELETE,
-            path: format!("{}/{key_id}", keys_path(namespace)),
-            body: None,
-        })?;
-        // An earlier attempt, with a lost response, may have removed the key.
-        if answer.is_success() || answer.status == 404 {
-            Ok(())
-        } else {
-            Err(self.failure(answer))
-        }
+        self.remove(format!("{}/{key_id}", keys_path(namespace)))
     }
 
     /// Sets the status of a package or of a version. Returns all statuses of the package.
@@ -165,8 +146,7 @@ impl<'a> Client<'a> {
         version: Option<&Version>,
         body: &StatusBody,
     ) -> Result<StatusDocument, Failure> {
-        let text = serde_json::to_string(body);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(body)?;
         self.ask_about(Call {
             method: Method::PUT,
             path: standing_path(package, version),
@@ -216,8 +196,7 @@ impl<'a> Client<'a> {
         id: TokenId,
         body: &RotationBody,
     ) -> Result<TokenAnswer, Failure> {
-        let text = serde_json::to_string(body);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(body)?;
         self.ask_about(Call {
             method: Method::POST,
             path: format!("{TOKENS}/{id}/rotation"),
@@ -250,13 +229,40 @@ impl<'a> Client<'a> {
         path: String,
         body: &impl serde::Serialize,
     ) -> Result<T, Failure> {
-        let text = serde_json::to_string(body);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(body)?;
         self.ask(Call {
             method: Method::POST,
             path,
             body: Some((&text, "application/json")),
         })
+    }
+
+    /// Returns the document at a path, if there is one.
+    fn find<T: serde::de::DeserializeOwned>(&self, path: String) -> Result<Option<T>, Failure> {
+        let answer = self.send(&Call {
+            method: Method::GET,
+            path,
+            body: None,
+        })?;
+        match answer.status {
+            404 => Ok(None),
+            _ => self.read(answer).map(Some),
+        }
+    }
+
+    /// Removes something that exists.
+    fn remove(&self, path: String) -> Result<(), Failure> {
+        let answer = self.send(&Call {
+            method: Method::DELETE,
+            path,
+            body: None,
+        })?;
+        // An earlier attempt, with a lost response, may have removed it.
+        if answer.is_success() || answer.status == 404 {
+            Ok(())
+        } else {
+            Err(self.failure(answer))
+        }
     }
 
     /// Sends a request, and parses the JSON of a successful response.
@@ -349,17 +355,26 @@ fn keys_path(namespace: &Namespace) -> String {
 }
 
 fn standing_path(package: &Package, version: Option<&Version>) -> String {
+    let version = version.map(|version| format!("/{version}"));
+    format!(
+        "/admin/v1/{}{}/standing",
+        package_segments(package),
+        version.unwrap_or_default()
+    )
+}
+
+/// Returns the segments that name a package in the paths of the registry's own APIs.
+fn package_segments(package: &Package) -> String {
     let kind = match package {
         Package::Provider(_) => "providers",
         Package::Module(_) => "modules",
         Package::Mirrored(_) => "mirror",
     };
-    let address = package.address();
-    let version = version.map(|version| format!("/{version}"));
-    format!(
-        "/admin/v1/{kind}/{address}{}/standing",
-        version.unwrap_or_default()
-    )
+    format!("{kind}/{}", package.address())
+}
+
+fn json_text(body: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string(body).map_err(|error| Failure::Unexpected(error.to_string()))
 }
 
 /// Returns the path of the list of versions that clients read.

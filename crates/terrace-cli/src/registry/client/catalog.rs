@@ -7,7 +7,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use ureq::http::Method;
 
-use super::{Call, Client};
+use super::{Call, Client, package_segments};
 use crate::error::Failure;
 use crate::http::Response;
 use crate::registry::catalog::{
@@ -152,12 +152,7 @@ impl Client<'_> {
 }
 
 fn package_path(package: &Package) -> String {
-    let kind = match package {
-        Package::Provider(_) => "providers",
-        Package::Module(_) => "modules",
-        Package::Mirrored(_) => "mirror",
-    };
-    format!("{API}/{kind}/{}", package.address())
+    format!("{API}/{}", package_segments(package))
 }
 
 fn with_query(path: String, parameters: &[(&str, String)]) -> String {

@@ -5,7 +5,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use ureq::http::Method;
 
-use super::{Call, Client};
+use super::{Call, Client, json_text, package_segments};
 use crate::error::Failure;
 
 /// The condition under which documentation is accepted.
@@ -35,8 +35,7 @@ impl Client<'_> {
         condition: Condition,
         body: &DocumentationBody,
     ) -> Result<DocumentationAnswer, Failure> {
-        let text = serde_json::to_string(body);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(body)?;
         let query = match condition {
             Condition::Always => "",
             Condition::Unpublished => UNPUBLISHED,
@@ -58,15 +57,7 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<Option<DocumentationState>, Failure> {
-        let answer = self.send(&Call {
-            method: Method::GET,
-            path: path(package, version),
-            body: None,
-        })?;
-        match answer.status {
-            404 => Ok(None),
-            _ => self.read(answer).map(Some),
-        }
+        self.find(path(package, version))
     }
 
     /// Removes the documentation of a version that is not published.
@@ -78,28 +69,13 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<(), Failure> {
-        let answer = self.send(&Call {
-            method: Method::DELETE,
-            path: format!("{}{UNPUBLISHED}", path(package, version)),
-            body: None,
-        })?;
-        // An earlier attempt, with a lost response, may have removed it.
-        if answer.is_success() || answer.status == 404 {
-            Ok(())
-        } else {
-            Err(self.failure(answer))
-        }
+        self.remove(format!("{}{UNPUBLISHED}", path(package, version)))
     }
 }
 
 fn path(package: &Package, version: &Version) -> String {
-    let kind = match package {
-        Package::Provider(_) => "providers",
-        Package::Module(_) => "modules",
-        Package::Mirrored(_) => "mirror",
-    };
-    let address = package.address();
-    format!("/admin/v1/{kind}/{address}/{version}/documentation")
+    let package = package_segments(package);
+    format!("/admin/v1/{package}/{version}/documentation")
 }
 
 #[cfg(test)]

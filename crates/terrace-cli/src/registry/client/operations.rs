@@ -8,7 +8,7 @@ use terrace_core::api::admin::{
 };
 use ureq::http::Method;
 
-use super::{Call, Client};
+use super::{Call, Client, json_text};
 use crate::error::Failure;
 
 const FACTS: &str = "/admin/v1/facts";
@@ -44,8 +44,7 @@ impl Client<'_> {
     }
 
     pub(crate) fn restore(&self, facts: Vec<FactBody>) -> Result<RestoreAnswer, Failure> {
-        let text = serde_json::to_string(&RestoreBody { facts });
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let text = json_text(&RestoreBody { facts })?;
         self.ask(Call {
             method: Method::PUT,
             path: FACTS.to_owned(),
