@@ -1,7 +1,7 @@
 //! The catalogue of a registry, as its API describes it.
 //!
 //! Only what the command shows is read. Unknown fields are ignored, and a field of an unknown form counts as missing, so
-//! that the command also shows the answers of a newer registry.
+//! that the command also shows the answers of a newer registry. The tests compare the fields with those that the core writes.
 
 use std::fmt;
 
@@ -11,6 +11,7 @@ use terrace_core::model::provenance::Provenance;
 
 /// A page of the namespaces.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct NamespacesPage {
     pub(crate) namespaces: Vec<NamespaceLine>,
     #[serde(default, deserialize_with = "lenient")]
@@ -19,6 +20,7 @@ pub(crate) struct NamespacesPage {
 
 /// A namespace, or the hostname and namespace of mirrored providers.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct NamespaceLine {
     pub(crate) namespace: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -29,6 +31,7 @@ pub(crate) struct NamespaceLine {
 
 /// A page of the packages of a namespace.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct PackagesPage {
     pub(crate) packages: Vec<PackageLine>,
     #[serde(default, deserialize_with = "lenient")]
@@ -37,6 +40,7 @@ pub(crate) struct PackagesPage {
 
 /// A package in a list.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct PackageLine {
     pub(crate) kind: String,
     pub(crate) address: String,
@@ -57,6 +61,7 @@ pub(crate) struct PackageLine {
 
 /// A page of the results of a search.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct SearchPage {
     pub(crate) results: Vec<SearchResult>,
     #[serde(default, deserialize_with = "lenient")]
@@ -65,6 +70,7 @@ pub(crate) struct SearchPage {
 
 /// A result of a search.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum SearchResult {
     Package(PackageLine),
@@ -76,6 +82,7 @@ pub(crate) enum SearchResult {
 
 /// A resource, data source, function or the like of a provider.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct SymbolLine {
     /// The name of the kind in paths, such as `resources`.
     pub(crate) kind: String,
@@ -87,12 +94,14 @@ pub(crate) struct SymbolLine {
 
 /// The provider of a symbol.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct ProviderName {
     pub(crate) address: String,
 }
 
 /// A package with its versions, the newest first.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct PackageDetails {
     /// The version that can be installed without naming one.
     #[serde(default, deserialize_with = "lenient")]
@@ -104,6 +113,7 @@ pub(crate) struct PackageDetails {
 
 /// A version in the list of a package.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct VersionLine {
     pub(crate) version: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -118,6 +128,7 @@ pub(crate) struct VersionLine {
 
 /// One version of a package.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct VersionDetails {
     #[serde(flatten)]
     pub(crate) line: VersionLine,
@@ -143,6 +154,7 @@ pub(crate) struct VersionDetails {
 
 /// A time in RFC 3339, of which the date is shown.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(transparent)]
 pub(crate) struct Date(String);
 
@@ -154,6 +166,7 @@ impl fmt::Display for Date {
 
 /// The status of a package or a version.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Status {
     pub(crate) state: String,
     /// The reason, for users.
@@ -173,6 +186,7 @@ impl fmt::Display for Status {
 
 /// The repository that a version was built from.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Source {
     pub(crate) url: String,
     /// Whether it is only the publisher's claim.
@@ -197,6 +211,7 @@ impl fmt::Display for Source {
 
 /// A package of a provider for one platform.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Platform {
     pub(crate) os: String,
     pub(crate) arch: String,
@@ -208,6 +223,7 @@ pub(crate) struct Platform {
 
 /// The key that signed a provider.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct SigningKey {
     pub(crate) key_id: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -216,6 +232,7 @@ pub(crate) struct SigningKey {
 
 /// The origin of the documentation of a version.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Documentation {
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) license: Option<String>,
@@ -233,6 +250,7 @@ pub(crate) struct Documentation {
 
 /// The details of a module.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Module {
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) root: ModulePart,
@@ -244,12 +262,14 @@ pub(crate) struct Module {
 
 /// The documents of a version.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Navigation {
     pub(crate) documents: Vec<Document>,
 }
 
 /// A document of a version.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Document {
     /// The name of the kind in paths, such as `resources`.
     pub(crate) kind: String,
@@ -258,6 +278,7 @@ pub(crate) struct Document {
 
 /// The root of a module.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct ModulePart {
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) inputs: Vec<Input>,
@@ -272,6 +293,7 @@ pub(crate) struct ModulePart {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Input {
     pub(crate) name: String,
     #[serde(default, rename = "type", deserialize_with = "lenient")]
@@ -286,6 +308,7 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct ModuleOutput {
     pub(crate) name: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -293,6 +316,7 @@ pub(crate) struct ModuleOutput {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Resource {
     pub(crate) mode: String,
     #[serde(rename = "type")]
@@ -302,6 +326,7 @@ pub(crate) struct Resource {
 
 /// A requirement on a provider.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Requirement {
     pub(crate) name: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -312,6 +337,7 @@ pub(crate) struct Requirement {
 
 /// A submodule or an example.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Named {
     pub(crate) name: String,
 }
@@ -325,52 +351,4 @@ fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_of_unknown_forms_count_as_missing() {
-        let text = r#"{
-          "status": 7, "new": {},
-          "versions": [
-            { "version": "1.1.0", "published_at": "2026-11-22T18:00:00Z", "status": "deprecated", "source": "x" },
-            { "version": "1.0.0", "published_at": 1700000000, "is_documented": "yes",
-              "status": { "state": "revoked", "reason": "leaks", "at": "2026-11-22T18:00:00Z" },
-              "source": { "url": "https://git.example/x", "claimed": true, "commit": "0f1e" } }
-          ]
-        }"#;
-        let details: PackageDetails = serde_json::from_str(text).unwrap();
-        assert!(details.status.is_none() && details.latest.is_none());
-        let [newer, older] = &details.versions[..] else {
-            panic!("{details:?}")
-        };
-        assert_eq!(
-            newer.published_at.as_ref().unwrap().to_string(),
-            "2026-11-22"
-        );
-        assert!(newer.status.is_none() && newer.source.is_none());
-        assert!(older.published_at.is_none() && !older.is_documented);
-        assert_eq!(older.status.as_ref().unwrap().to_string(), "revoked: leaks");
-        let source = older.source.as_ref().unwrap().to_string();
-        assert_eq!(
-            source,
-            "https://git.example/x at 0f1e (claimed by the publisher)"
-        );
-    }
-
-    #[test]
-    fn a_result_of_an_unknown_kind_is_left_to_a_newer_command() {
-        let text = r#"{ "results": [{ "type": "template", "stars": 3 }] }"#;
-        let page: SearchPage = serde_json::from_str(text).unwrap();
-        assert!(
-            matches!(page.results[..], [SearchResult::Unknown]),
-            "{page:?}"
-        );
-    }
-
-    #[test]
-    fn an_answer_without_its_list_is_malformed() {
-        assert!(serde_json::from_str::<PackageDetails>("{}").is_err());
-        assert!(serde_json::from_str::<SearchPage>("[]").is_err());
-    }
-}
+mod tests;

@@ -4,7 +4,9 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::DeserializeOwned;
 use serde_json::json;
+use terrace_core::api::details;
 
 use super::support::http::Response;
 use super::support::registry::{Registry, errors};
@@ -76,9 +78,12 @@ const PROVIDER: &str = r#"{
 }"#;
 
 const DOCUMENTS: &str = r#"{
-  "version": "1.0.0", "symbols": [],
-  "documents": [{ "kind": "resources", "name": "widget", "size": 10 }, { "kind": "resources", "name": "gadget", "size": 10 },
-                { "kind": "data-sources", "name": "widget", "size": 10 }]
+  "kind": "provider", "address": "acme/widget", "path": "/api/v1/providers/acme/widget", "version": "1.0.0", "symbols": [],
+  "documents": [
+    { "kind": "resources", "name": "widget", "path": "/api/v1/providers/acme/widget/1.0.0/docs/resources/widget", "size": 10 },
+    { "kind": "resources", "name": "gadget", "path": "/api/v1/providers/acme/widget/1.0.0/docs/resources/gadget", "size": 10 },
+    { "kind": "data-sources", "name": "widget", "path": "/api/v1/providers/acme/widget/1.0.0/docs/data-sources/widget", "size": 10 }
+  ]
 }"#;
 
 fn page(json: &str) -> Response {
@@ -121,6 +126,21 @@ fn shown(registry: &Registry, arguments: &[&str]) -> String {
 #[track_caller]
 fn failed(registry: &Registry, arguments: &[&str], code: i32) -> Ended {
     ended(anonymous(registry, arguments).arg("--json")).expect(code)
+}
+
+#[test]
+fn the_answers_of_these_tests_have_the_forms_of_the_registry() {
+    #[track_caller]
+    fn parse<T: DeserializeOwned>(text: &str) {
+        let parsed: Result<T, _> = serde_json::from_str(text);
+        parsed.map(drop).unwrap();
+    }
+    parse::<details::NamespacePage>(NAMESPACES);
+    parse::<details::PackagePage>(PACKAGES);
+    parse::<details::PackageDetails>(VERSIONS);
+    parse::<details::VersionDetails>(MODULE);
+    parse::<details::VersionDetails>(PROVIDER);
+    parse::<details::Navigation>(DOCUMENTS);
 }
 
 #[test]
