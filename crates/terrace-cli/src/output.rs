@@ -265,12 +265,9 @@ impl Output {
 
     fn to_stderr(&self, line: &str) {
         let line = self.shown(line);
-        if self.draws() {
-            // The line goes above the bars. There is no other place to report that this fails.
-            let _ = self.bars.println(line);
-        } else {
-            let _ = writeln!(std::io::stderr(), "{line}");
-        }
+        // The bars make way for the line, which ends with a line feed: `println` of the bars would fill it with spaces
+        // instead, and lines would join where they are copied. There is no other place to report that this fails.
+        let _ = (self.bars).suspend(|| writeln!(std::io::stderr(), "{line}"));
     }
 }
 

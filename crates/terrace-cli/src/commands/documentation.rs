@@ -134,8 +134,17 @@ impl Extracted {
         let counts = self.counts().into_iter().filter(|(_, count)| *count > 0);
         let counts: Vec<String> = counts.map(|(noun, count)| plural(count, noun)).collect();
         match counts.is_empty() {
-            true => "documentation: README".to_owned(),
+            true => format!("documentation: {}", self.without_counts()),
             false => format!("documentation: {}", counts.join(", ")),
+        }
+    }
+
+    /// Returns the words for documentation in which nothing is counted.
+    fn without_counts(&self) -> &'static str {
+        match &self.packed.head.contents {
+            Contents::Module(details) if details.root.readme.is_some() => "README",
+            Contents::Module(_) => "no inputs, no outputs and no README",
+            Contents::Provider(_) => "no pages",
         }
     }
 

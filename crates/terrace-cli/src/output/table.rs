@@ -31,7 +31,7 @@ pub(crate) struct Column {
 /// The handling of a column in a narrow terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// Its texts are always whole, because a user may copy them.
+    /// Its texts are always whole, because a user may copy them. After a very long one the row continues on the next line.
     Whole,
     /// Its texts are cut.
     Cut,
@@ -112,7 +112,7 @@ impl Table {
         let rows = rows.map(|row| shown.iter().map(|column| cell(row, column)).collect());
         std::iter::once(titles)
             .chain(rows)
-            .map(|cells| line(&shown, cells, has_colors))
+            .flat_map(|cells| lines_of_row(&shown, cells, has_colors))
             .collect()
     }
 
@@ -132,10 +132,33 @@ impl Table {
             }
         }
         if let Some(width) = width {
+            self.limit(&mut shown, width);
             leave_out(&mut shown, width);
             cut(&mut shown, width);
         }
         shown
+    }
+
+    /// Limits the columns that are always whole to half of the terminal, if the table is wider than the terminal. So one
+    /// long name does not take the space of all other columns.
+    fn limit(&self, shown: &mut [Shown<'_>], width: usize) {
+        let most = (width / 2).max(READABLE);
+        if total(shown.iter().map(|column| column.width)) <= width {
+            return;
+        }
+        for Shown {
+            index,
+            column,
+            width,
+        } in shown
+        {
+            if column.fit == Fit::Whole && *width > most {
+                let cells = self.rows.iter().filter_map(|row| row.get(*index));
+                let widths = cells.map(|cell| measure_text_width(cell));
+                let short = widths.filter(|width| *width <= most).max();
+                *width = short.unwrap_or(0).max(measure_text_width(column.title));
+            }
+        }
     }
 }
 
@@ -155,7 +178,9 @@ impl Shown<'_> {
     /// Returns the width that the column keeps if columns that are cut keep at most `kept`.
     fn least(&self, kept: usize) -> usize {
         match self.column.fit {
-            Fit::Cut => self.width.min(kept),
+            Fit::Cut => self
+                .width
+                .min(kept.max(measure_text_width(self.column.title))),
             Fit::Whole | Fit::LeftOut(_) => self.width,
         }
     }
@@ -201,20 +226,26 @@ fn cut(shown: &mut [Shown<'_>], width: usize) {
     }
 }
 
-fn line(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bool) -> String {
-    let mut line = String::new();
-    let last = shown.len().saturating_sub(1);
-    for (position, (column, (text, style))) in shown.iter().zip(cells).enumerate() {
-        let text = truncate_str(&text, column.width, "…");
-        let styled = style.apply(&text, has_colors);
-        if position == last {
-            line.push_str(&styled);
-        } else {
-            line.push_str(&pad_str(&styled, column.width, Alignment::Left, None));
-            line.push_str(GAP);
+/// Returns the lines of a row: one, and one more after each text that is wider than its column.
+fn lines_of_row(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut start) = (String::new(), 0);
+    for (column, (text, style)) in shown.iter().zip(cells) {
+        let has_gap = start == 0 || measure_text_width(&line) + GAP.len() <= start;
+        if !has_gap && !text.is_empty() {
+            lines.push(std::mem::take(&mut line));
         }
+        line = pad_str(&line, start, Alignment::Left, None).into_owned();
+        let text = match column.column.fit {
+            Fit::Whole => text.into(),
+            Fit::Cut | Fit::LeftOut(_) => truncate_str(&text, column.width, "…"),
+        };
+        line.push_str(&style.apply(&text, has_colors));
+        start += column.width + GAP.len();
     }
-    line.trim_end().to_owned()
+    lines.push(line);
+    let lines = lines.iter();
+    lines.map(|line| line.trim_end().to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -299,6 +330,37 @@ mod tests {
         for width in [5, 33] {
             assert_eq!(packages().lines(Some(width), false), expected);
         }
+    }
+
+    #[test]
+    fn a_row_continues_on_the_next_line_after_a_very_long_name() {
+        let mut table = packages();
+        let long = "a-namespace-of-a-department/a-module/kubernetes";
+        table.row([long, "module", "1.0.0", "", "", "Short"].map(str::to_owned));
+        table.row([long, "", "", "", "", ""].map(str::to_owned));
+        assert_eq!(
+            table.lines(Some(60), false),
+            [
+                "PACKAGE       LATEST  STATUS      DESCRIPTION",
+                "acme/vpc/aws  1.2.0               A network with subnets in…",
+                "acme/widget   10.0.0  deprecated  Manages 網路 and other wi…",
+                long,
+                "              1.0.0               Short",
+                long,
+            ]
+        );
+        for length in 28..34 {
+            let name = "x".repeat(length);
+            table.row([&name, "", "1.0.0", "", "", ""].map(str::to_owned));
+            let lines = table.lines(Some(60), false);
+            let last = lines.last().unwrap();
+            let joined = format!("{name}  1.0.0");
+            assert!(last.trim() == "1.0.0" || *last == joined, "{lines:?}");
+        }
+        // A table that fits keeps each row on one line.
+        let wide = table.lines(Some(140), false);
+        assert_eq!(wide.len(), table.rows.len() + 1);
+        assert!(wide[3].starts_with(&format!("{long}  module")), "{wide:?}");
     }
 
     #[test]

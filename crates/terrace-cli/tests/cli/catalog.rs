@@ -308,8 +308,8 @@ PLATFORM     SIZE       SHA256
 linux_amd64  10.00 MiB  0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 Documentation
-data-sources  widget
 resources     widget, gadget
+data-sources  widget
 ";
     assert_eq!(
         shown(&registry(), &["show", "acme/widget", "1.0.0"]),

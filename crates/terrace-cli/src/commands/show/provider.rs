@@ -1,7 +1,5 @@
 //! The details of a provider.
 
-use std::collections::BTreeMap;
-
 use crate::output::{Column, Screen, Table, bytes, shown};
 use crate::registry::catalog::{Document, Platform};
 
@@ -34,11 +32,13 @@ pub(super) fn add_platforms(platforms: &[Platform], screen: &mut Screen) {
 
 /// Adds the names of the documents, by kind.
 pub(super) fn add_documents(documents: &[Document], screen: &mut Screen) {
-    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Document { kind, name } in documents {
-        kinds.entry(kind).or_default().push(name);
-    }
-    let fields = kinds.iter().map(|(kind, names)| (*kind, listed(names)));
+    // The registry lists them in the order of their kinds.
+    let kinds = documents.chunk_by(|one, next| one.kind == next.kind);
+    let fields = kinds.filter_map(|documents| {
+        let kind = &documents.first()?.kind;
+        let names: Vec<&str> = documents.iter().map(|it| it.name.as_str()).collect();
+        Some((kind.as_str(), listed(&names)))
+    });
     let fields: Vec<(&str, String)> = fields.collect();
     if !fields.is_empty() {
         screen.title("Documentation");

@@ -98,14 +98,25 @@ fn the_documentation_is_sent_before_the_release() {
 
 #[test]
 fn the_result_has_a_line_about_the_documentation() {
-    let registry = Registry::start();
-    let module = module();
-    let path = module.path().to_str().unwrap();
-    let mut command = terrace(&["publish", "module", path, "--address", "acme/vpc/aws"]);
-    command.args(["--version", "1.0.0", "--url", registry.url()]);
-    let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
-    let line = "\ndocumentation: 1 input, 1 output, 1 example\n";
-    assert!(ended.stdout.ends_with(line), "{ended:?}");
+    for (module, line) in [
+        (module(), "1 input, 1 output, 1 example"),
+        (
+            directory(&[("main.tf", ""), ("README.md", "# VPC")]),
+            "README",
+        ),
+        (
+            directory(&[("main.tf", "resource \"aws_vpc\" \"this\" {}")]),
+            "no inputs, no outputs and no README",
+        ),
+    ] {
+        let registry = Registry::start();
+        let path = module.path().to_str().unwrap();
+        let mut command = terrace(&["publish", "module", path, "--address", "acme/vpc/aws"]);
+        command.args(["--version", "1.0.0", "--url", registry.url()]);
+        let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
+        let line = format!("\ndocumentation: {line}\n");
+        assert!(ended.stdout.ends_with(&line), "{ended:?}");
+    }
 }
 
 #[test]
