@@ -4,6 +4,7 @@ use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use terrace_base::untrusted;
 
 use super::style::Style;
+use super::wrap::wrap_cut;
 
 /// The space between columns.
 const GAP: &str = "  ";
@@ -13,6 +14,9 @@ const READABLE: usize = 16;
 
 /// The width below which a column is left out rather than cut.
 const LEAST: usize = 8;
+
+/// Maximum number of lines of a text that is wrapped.
+const WRAPPED_LINES: usize = 6;
 
 /// A table. Columns without any text are not shown.
 pub(crate) struct Table {
@@ -35,6 +39,8 @@ enum Fit {
     Whole,
     /// Its texts are cut.
     Cut,
+    /// Its texts are wrapped, and cut after [`WRAPPED_LINES`]. Only the last column is.
+    Wrapped,
     /// It is left out, the one with the highest number first.
     LeftOut(u8),
 }
@@ -53,6 +59,14 @@ impl Column {
     pub(crate) const fn cut(title: &'static str) -> Self {
         Self {
             fit: Fit::Cut,
+            ..Self::whole(title)
+        }
+    }
+
+    /// Creates the last column, of texts that are wrapped in a narrow terminal.
+    pub(crate) const fn wrapped(title: &'static str) -> Self {
+        Self {
+            fit: Fit::Wrapped,
             ..Self::whole(title)
         }
     }
@@ -178,7 +192,7 @@ impl Shown<'_> {
     /// Returns the width that the column keeps if columns that are cut keep at most `kept`.
     fn least(&self, kept: usize) -> usize {
         match self.column.fit {
-            Fit::Cut => self
+            Fit::Cut | Fit::Wrapped => self
                 .width
                 .min(kept.max(measure_text_width(self.column.title))),
             Fit::Whole | Fit::LeftOut(_) => self.width,
@@ -198,7 +212,7 @@ fn leave_out(shown: &mut Vec<Shown<'_>>, width: usize) {
         |shown: &[Shown<'_>], kept| total(shown.iter().map(|column| column.least(kept))) <= width;
     let number = |column: &Shown<'_>| match column.column.fit {
         Fit::LeftOut(number) => Some(number),
-        Fit::Whole | Fit::Cut => None,
+        Fit::Whole | Fit::Cut | Fit::Wrapped => None,
     };
     while !fit(shown, READABLE) {
         let Some(last) = shown.iter().filter_map(number).max() else {
@@ -207,7 +221,10 @@ fn leave_out(shown: &mut Vec<Shown<'_>>, width: usize) {
         shown.retain(|column| number(column) != Some(last));
     }
     while !fit(shown, LEAST) {
-        let Some(last) = shown.iter().rposition(|it| it.column.fit == Fit::Cut) else {
+        let Some(last) = shown
+            .iter()
+            .rposition(|it| matches!(it.column.fit, Fit::Cut | Fit::Wrapped))
+        else {
             break;
         };
         shown.remove(last);
@@ -226,7 +243,7 @@ fn cut(shown: &mut [Shown<'_>], width: usize) {
     }
 }
 
-/// Returns the lines of a row: one, and one more after each text that is wider than its column.
+/// Returns the lines of a row: one, one more after each text that is wider than its column, and those of a wrapped text.
 fn lines_of_row(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut start) = (String::new(), 0);
@@ -239,11 +256,15 @@ fn lines_of_row(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bo
         let text = match column.column.fit {
             Fit::Whole => text.into(),
             Fit::Cut | Fit::LeftOut(_) => truncate_str(&text, column.width, "…"),
+            Fit::Wrapped => {
+                let pieces = wrap_cut(&text, column.width, WRAPPED_LINES);
+                pieces.join(&format!("\n{}", " ".repeat(start))).into()
+            }
         };
         line.push_str(&style.apply(&text, has_colors));
         start += column.width + GAP.len();
     }
-    lines.push(line);
+    lines.extend(line.split('\n').map(str::to_owned));
     let lines = lines.iter();
     lines.map(|line| line.trim_end().to_owned()).collect()
 }
@@ -361,6 +382,33 @@ mod tests {
         let wide = table.lines(Some(140), false);
         assert_eq!(wide.len(), table.rows.len() + 1);
         assert!(wide[3].starts_with(&format!("{long}  module")), "{wide:?}");
+    }
+
+    #[test]
+    fn a_wrapped_text_continues_below_itself() {
+        let mut table = Table::new([Column::whole("NAME"), Column::wrapped("DESCRIPTION")]);
+        table.row(["cidr", "The range of addresses of the network"].map(str::to_owned));
+        table.row(["名前", "網路網路網路網路網路網路 網路"].map(str::to_owned));
+        table.row(["x", &"word ".repeat(100)].map(str::to_owned));
+        assert_eq!(
+            table.lines(Some(20), false),
+            [
+                "NAME  DESCRIPTION",
+                "cidr  The range of",
+                "      addresses of",
+                "      the network",
+                "名前  網路網路網路網",
+                "      路網路網路",
+                "      網路",
+                "x     word word word",
+                "      word word word",
+                "      word word word",
+                "      word word word",
+                "      word word word",
+                "      word word wor…",
+            ]
+        );
+        assert_eq!(table.lines(None, false).len(), 4);
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn inputs(root: &ModulePart) -> Table {
         Column::whole("NAME"),
         Column::cut("TYPE"),
         Column::cut("DEFAULT"),
-        Column::cut("DESCRIPTION"),
+        Column::wrapped("DESCRIPTION"),
     ]);
     // Required inputs first: a call does not work without them.
     let is_optional = |input: &&Input| input.default.is_some();
@@ -51,7 +51,7 @@ fn inputs(root: &ModulePart) -> Table {
 }
 
 fn outputs(root: &ModulePart) -> Table {
-    let mut table = Table::new([Column::whole("NAME"), Column::cut("DESCRIPTION")]);
+    let mut table = Table::new([Column::whole("NAME"), Column::wrapped("DESCRIPTION")]);
     for output in &root.outputs {
         table.row([output.name.clone(), shown(output.description.as_ref())]);
     }
