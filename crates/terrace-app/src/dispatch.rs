@@ -154,7 +154,7 @@ fn dispatch_admin<'c, P: Host>(
         AdminRoute::Documentation(package, version) => match method {
             Method::Get => Box::pin(documentation::describe(ctx, package, version)),
             Method::Put => Box::pin(documentation::add(ctx, call, package, version)),
-            Method::Delete => Box::pin(documentation::remove(ctx, package, version)),
+            Method::Delete => Box::pin(documentation::remove(ctx, call, package, version)),
             _ => nowhere(),
         },
         AdminRoute::Documented => Box::pin(documentation::list(ctx, call)),

@@ -14,6 +14,7 @@ use terrace_core::publish::DocumentationPublication;
 use terrace_core::storage::key::DOCUMENTATION;
 
 use crate::context::{Context, Task};
+use crate::failure::Failure;
 use crate::handlers::archive_inventory::no_signer;
 use crate::handlers::body::AFTER;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
@@ -26,7 +27,7 @@ use crate::services::{documentation, documenter, releases, staging, stored_archi
 /// The name of an archive in the list of missing ones.
 const FILENAME: &str = "documentation";
 
-/// The parameter that adds documentation only if the version is not published yet.
+/// The parameter that changes documentation only if the version is not published yet.
 const UNPUBLISHED: &str = "unpublished";
 
 pub(crate) async fn describe<P: Host>(
@@ -54,13 +55,7 @@ pub(crate) async fn add<P: Host>(
     version: Version,
 ) -> Handled<P::Stream> {
     check_may_have_documentation(ctx, &call, &package)?;
-    if is_for_unpublished(&call)? && releases::find(ctx, &package, &version).await?.is_some() {
-        let address = package.address();
-        return Err(Problem::Conflict(vec![format!(
-            "{address} {version} is published already, and {UNPUBLISHED}=true adds documentation only before that: send it without"
-        )])
-        .into());
-    }
+    check_condition(ctx, &call, &package, &version).await?;
     let body: DocumentationBody = json::parse_publication(&call.body)?;
     let publication =
         DocumentationPublication::parse(package, version, body).map_err(Problem::Invalid)?;
@@ -96,9 +91,11 @@ pub(crate) async fn add<P: Host>(
 /// Removes the documentation of a version. The archive becomes garbage if no other version has it.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
+    call: Call,
     package: Package,
     version: Version,
 ) -> Handled<P::Stream> {
+    check_condition(ctx, &call, &package, &version).await?;
     let document = documentation::find(ctx, &package, &version).await?;
     if !documenter::remove(ctx, &package, &version).await? {
         return Err(no_documentation(&package, &version).into());
@@ -168,8 +165,27 @@ fn check_may_have_documentation<P: Host>(
     )]))
 }
 
-/// Returns whether the request is for a version that is not published yet. The command sends documentation before the
-/// release; if another publisher has published the version, it keeps its own documentation.
+/// Checks that the version is not published yet, if the request has that condition. The command sends documentation before
+/// the release, and removes it if the release is rejected; if another publisher has published the version, it keeps its own
+/// documentation.
+async fn check_condition<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    if !is_for_unpublished(call)? || releases::find(ctx, package, version).await?.is_none() {
+        return Ok(());
+    }
+    let address = package.address();
+    Err(Problem::Conflict(vec![format!(
+        "{address} {version} is published already, and {UNPUBLISHED}=true changes documentation only before that: send the \
+         request without it"
+    )])
+    .into())
+}
+
+/// Returns whether the request is for a version that is not published yet.
 fn is_for_unpublished(call: &Call) -> Result<bool, Problem> {
     match call.query().value(UNPUBLISHED).as_deref() {
         None | Some("false") => Ok(false),

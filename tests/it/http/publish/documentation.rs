@@ -95,6 +95,25 @@ fn documentation_for_an_unpublished_version_is_refused_once_it_is_published() {
 }
 
 #[test]
+fn documentation_is_removed_on_condition_until_the_version_is_published() {
+    let (registry, module) = (Registry::start(), ModuleFixture::new("1.0.0"));
+    let path = path_of("modules", &module.address, "1.0.0");
+    let before = format!("{path}?unpublished=true");
+    let documentation = Documentation::of_module(&format!("# {}", module.address));
+    documentation.add(&registry, &path).expect(201);
+    registry.admin("DELETE", &before, None).expect(200);
+    registry.admin("DELETE", &before, None).expect(404);
+    documentation.add(&registry, &path).expect(201);
+    module.publish(&registry);
+    let refused = registry.admin("DELETE", &before, None).expect(409).errors();
+    assert!(refused.contains("is published already"), "{refused}");
+    registry.admin("GET", &path, None).expect(200);
+    let malformed = format!("{path}?unpublished=x");
+    registry.admin("DELETE", &malformed, None).expect(400);
+    registry.admin("DELETE", &path, None).expect(200);
+}
+
+#[test]
 fn a_provider_is_documented_too() {
     let (registry, provider) = (Registry::start(), ProviderFixture::new("1.0.0"));
     let address = format!("{}/{}", provider.namespace, provider.provider_type);
