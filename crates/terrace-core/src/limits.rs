@@ -437,6 +437,13 @@ pub const PAGE_MEMBER_BYTES: u32 = PAGE_BYTES + 16 * 1024;
 /// `RegistryMaximumNumberOfFiles`).
 pub const DOCUMENTATION_PAGES: usize = 2_000;
 
+/// Maximum number of symbols of a provider. The largest public ones, `aws` and `azurerm`, have about 1,600 resources and
+/// 600 data sources; this leaves room for twice as many.
+pub const DOCUMENTATION_SYMBOLS: usize = 5_000;
+
+/// Maximum length of the name of a symbol, in bytes: the type of a provider, an underscore and the name of a page.
+pub const SYMBOL_NAME_BYTES: usize = PROVIDER_PART_BYTES + 1 + PAGE_NAME_BYTES;
+
 /// Maximum size of the head of a documentation archive, inflated. The navigation of 2,000 pages has about 400 KB, the
 /// details of the largest public modules with all their README texts have as much. An index holds it, and it is parsed
 /// in wasm.
@@ -484,6 +491,13 @@ pub const CATALOG_PARTS: usize = KEYS_OF_READ;
 /// Maximum number of providers with symbols in one catalogue. The document of each is read when it is built, and a
 /// request may make 1,000 operations (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const CARDS_WITH_SYMBOLS: usize = 500;
+
+/// Maximum size of the cards whose symbols are in one catalogue, in bytes. Their symbols are held in wasm memory, which
+/// has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), and take about four times this size
+/// while the catalogue is built. The largest public providers have cards of 250 KB, so more than 30 of them fit. The
+/// catalogue is shorter than the cards, and KV takes values of 25 MiB
+/// (<https://developers.cloudflare.com/kv/platform/limits/>).
+pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 
 /// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart. The rest
 /// happens after the response.

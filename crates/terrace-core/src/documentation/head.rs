@@ -7,6 +7,7 @@ use super::page::Member;
 use super::provider::ProviderDetails;
 use crate::limits;
 use crate::model::package::Package;
+use terrace_base::untrusted::quoted;
 
 /// The schema of the heads written here.
 const SCHEMA: u32 = 1;
@@ -59,6 +60,17 @@ pub enum HeadError {
     /// There are too many pages.
     #[error("the documentation has {0} pages, at most {max} are allowed", max = limits::DOCUMENTATION_PAGES)]
     TooManyPages(usize),
+    /// There are too many symbols.
+    #[error("the documentation has {0} symbols, at most {max} are allowed", max = limits::DOCUMENTATION_SYMBOLS)]
+    TooManySymbols(usize),
+    /// The name of a symbol is too long.
+    #[error(
+        "the name of the symbol {} has {} bytes, at most {max} are allowed",
+        quoted(.0),
+        .0.len(),
+        max = limits::SYMBOL_NAME_BYTES
+    )]
+    SymbolName(String),
     /// A page is outside the archive, or too long.
     #[error("the page {0:?} of the documentation is outside the archive, or longer than {max} bytes", max = limits::PAGE_BYTES)]
     Page(String),
@@ -107,12 +119,28 @@ impl Head {
         if members.len() > limits::DOCUMENTATION_PAGES {
             return Err(HeadError::TooManyPages(members.len()));
         }
-        match members
-            .into_iter()
-            .find(|(_, member)| !member.is_within(available))
+        let mut members = members.into_iter();
+        if let Some((name, _)) = members.find(|(_, member)| !member.is_within(available)) {
+            return Err(HeadError::Page(name));
+        }
+        head.check_symbols()?;
+        Ok(head)
+    }
+
+    fn check_symbols(&self) -> Result<(), HeadError> {
+        let Contents::Provider(provider) = &self.contents else {
+            return Ok(());
+        };
+        let symbols = &provider.symbols;
+        if symbols.len() > limits::DOCUMENTATION_SYMBOLS {
+            return Err(HeadError::TooManySymbols(symbols.len()));
+        }
+        match symbols
+            .iter()
+            .find(|symbol| symbol.name.len() > limits::SYMBOL_NAME_BYTES)
         {
-            Some((name, _)) => Err(HeadError::Page(name)),
-            None => Ok(head),
+            Some(symbol) => Err(HeadError::SymbolName(symbol.name.clone())),
+            None => Ok(()),
         }
     }
 
@@ -135,7 +163,7 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documentation::{DocumentationKind, Page, ProviderPage};
+    use crate::documentation::{DocumentationKind, Page, ProviderPage, Symbol};
     use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
@@ -213,6 +241,42 @@ mod tests {
         let pages = vec![page(0, 10); limits::DOCUMENTATION_PAGES + 1];
         let error = Head::parse(navigation(pages).as_bytes(), &provider(), 10).unwrap_err();
         assert!(matches!(error, HeadError::TooManyPages(2_001)), "{error}");
+    }
+
+    fn symbols(count: usize, name: &str) -> String {
+        let symbol = Symbol {
+            kind: DocumentationKind::Resource,
+            name: name.to_owned(),
+            page: None,
+        };
+        let details = ProviderDetails {
+            pages: Vec::new(),
+            symbols: vec![symbol; count],
+        };
+        serde_json::to_string(&Head::new(Contents::Provider(details), Vec::new())).unwrap()
+    }
+
+    #[test]
+    fn too_many_symbols_are_rejected() {
+        let parse = |count| Head::parse(symbols(count, "acme_widget").as_bytes(), &provider(), 0);
+        assert!(parse(limits::DOCUMENTATION_SYMBOLS).is_ok());
+        let error = parse(limits::DOCUMENTATION_SYMBOLS + 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the documentation has 5001 symbols, at most 5000 are allowed"
+        );
+    }
+
+    #[test]
+    fn a_symbol_with_a_long_name_is_rejected() {
+        let parse = |bytes| Head::parse(symbols(1, &"x".repeat(bytes)).as_bytes(), &provider(), 0);
+        assert!(parse(limits::SYMBOL_NAME_BYTES).is_ok());
+        let error = parse(100_000).unwrap_err().to_string();
+        assert!(
+            error.ends_with("has 100000 bytes, at most 192 are allowed"),
+            "{error}"
+        );
+        assert!(error.len() < 300, "{error}");
     }
 
     #[test]

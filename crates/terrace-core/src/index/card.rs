@@ -215,7 +215,8 @@ fn symbols_of(
         page: symbol.page.clone(),
     };
     let symbols = provider.symbols.iter().map(symbol);
-    symbols.filter(|symbol| !symbol.name.is_empty()).collect()
+    let named = symbols.filter(|symbol| !symbol.name.is_empty());
+    named.take(limits::DOCUMENTATION_SYMBOLS).collect()
 }
 
 #[cfg(test)]
@@ -375,6 +376,21 @@ mod tests {
     #[test]
     fn a_package_without_versions_has_no_card() {
         assert_eq!(Card::of(&module(), &Overview::default(), None), None);
+    }
+
+    #[test]
+    fn a_limited_number_of_symbols_is_listed() {
+        let Contents::Provider(mut details) = navigation().contents else {
+            panic!("it is a provider");
+        };
+        let symbol = details.symbols.remove(0);
+        details.symbols = vec![symbol; limits::DOCUMENTATION_SYMBOLS + 1];
+        let head = Head::new(Contents::Provider(details), Vec::new());
+        let provider = Package::Provider("acme/acme".parse().unwrap());
+        let overview = overview(vec![version("1.0.0", true)]);
+        let described = described_version(&overview).unwrap();
+        let card = Card::of(&provider, &overview, Some((described, &head))).unwrap();
+        assert_eq!(card.symbols.len(), limits::DOCUMENTATION_SYMBOLS);
     }
 
     #[test]

@@ -259,6 +259,28 @@ fn a_head_that_inflates_beyond_the_limit_is_refused() {
 }
 
 #[test]
+fn documentation_with_too_many_symbols_or_a_long_one_is_refused() {
+    let head = |symbols: Vec<Value>| {
+        let provider = json!({ "pages": [], "symbols": symbols });
+        json!({ "schema": 1, "contents": { "provider": provider } })
+    };
+    let symbol = |name: &str| json!({ "kind": "resources", "name": name });
+    let (registry, owner) = (Registry::start(), unique("d"));
+    let path = path_of("providers", &format!("{owner}/widget"), "1.0.0");
+    let refused = |symbols| {
+        let documentation = Documentation::of_head(&head(symbols));
+        documentation.add(&registry, &path).expect(422).errors()
+    };
+    let errors = refused(vec![symbol(&owner); 5_001]);
+    assert!(
+        errors.contains("has 5001 symbols, at most 5000 are allowed"),
+        "{errors}"
+    );
+    let errors = refused(vec![symbol(&owner.repeat(100))]);
+    assert!(errors.contains("at most 192 are allowed"), "{errors}");
+}
+
+#[test]
 fn an_archive_is_stored_only_with_its_digest_and_length() {
     let (registry, (address, path)) = (Registry::start(), module());
     let documentation = Documentation::of_module(&address);

@@ -8,7 +8,7 @@ use terrace_core::documentation::DocumentationKind;
 use terrace_core::index::about::About;
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
 use terrace_core::index::overview::Overview;
-use terrace_core::limits::CARDS_WITH_SYMBOLS;
+use terrace_core::limits::{CARDS_WITH_SYMBOLS, CATALOG_SYMBOLS_BYTES};
 
 use crate::support::documented::{document_module, document_provider};
 use crate::support::faults::{Failure, Operations, When, at_each_write, is_of_catalog, is_write};
@@ -303,6 +303,34 @@ fn the_symbols_of_a_limited_number_of_providers_are_listed() {
     let log = memory.log().join("\n");
     assert!(
         log.contains("the symbols of 1 providers are left out"),
+        "{log}"
+    );
+}
+
+/// Symbols of any length would not fit into the memory of a Worker.
+#[test]
+fn symbols_up_to_a_limited_size_are_listed() {
+    let (memory, registry) = published();
+    let card = memory.object_bytes("cards/acme/providers/hosted/acme/widget");
+    let card = String::from_utf8(card).unwrap();
+    let name = "x".repeat(CATALOG_SYMBOLS_BYTES / 4);
+    for copy in 0..6 {
+        let copied = card.replace("acme/widget", &format!("acme/a{copy}"));
+        let long = copied.replace("widget_thing", &name);
+        let key = format!("cards/acme/providers/hosted/acme/a{copy}");
+        memory.put_object(&key, long.as_bytes());
+    }
+    reindex_with(&registry, json!({ "after": "cards/" }));
+    let text = memory.index("symbols/acme").text;
+    assert!(text.len() <= CATALOG_SYMBOLS_BYTES);
+    let found = symbols(&text).into_iter();
+    let packages: Vec<String> = found.map(|it| it.package.to_string()).collect();
+    let first = ["a0", "a1", "a2"].map(|name| format!("providers/hosted/acme/{name}"));
+    assert_eq!(packages, first);
+    assert_eq!(catalog(&memory, "acme").len(), 8);
+    let log = memory.log().join("\n");
+    assert!(
+        log.contains("the symbols of 4 providers are left out"),
         "{log}"
     );
 }

@@ -1,6 +1,7 @@
 //! The cards of packages.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use terrace_core::index::card::{Card, CardChange, ListedCard, described_version};
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
@@ -11,7 +12,7 @@ use terrace_core::model::package::Package;
 use terrace_core::storage::key::{CARDS, FactKey};
 
 use crate::concurrent;
-use crate::concurrent::Boxed;
+use crate::concurrent::{Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host, ListedFact};
@@ -135,46 +136,72 @@ async fn listed<P: Host>(
     };
     let card = match ListedCard::from_metadata(value) {
         Some(card) => Some(card),
-        None => read(ctx, package).await?.map(|card| card.listed()),
+        None => read(ctx, package).await?.map(|(card, _)| card.listed()),
     };
     // Access is decided by the package in the line.
     Ok(card.filter(|card| card.line.package == *package))
 }
 
-async fn read<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<Option<Card>, Failure> {
-    let stored = ctx
-        .host
-        .facts()
-        .get(&FactKey::Card(package.clone()))
-        .await?;
-    Ok(stored.and_then(|fact| Card::from_document(&fact.bytes)))
+/// Returns a stored card, with the size of its document in bytes.
+async fn read<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Option<(Card, usize)>, Failure> {
+    let key = FactKey::Card(package.clone());
+    let stored = ctx.host.facts().get(&key).await?;
+    Ok(stored.and_then(|fact| Some((Card::from_document(&fact.bytes)?, fact.bytes.len()))))
 }
 
 impl Cards {
-    /// Reads the symbols of these cards, of at most [`limits::CARDS_WITH_SYMBOLS`] providers.
+    /// Reads the symbols of these cards, in the order of their keys, of at most [`limits::CARDS_WITH_SYMBOLS`] providers
+    /// and [`limits::CATALOG_SYMBOLS_BYTES`]. The log states how many providers are left out.
     pub(crate) async fn symbols<P: Host>(
         &self,
         ctx: &Context<'_, P>,
     ) -> Result<Vec<CatalogSymbol>, Failure> {
-        let (symbols, packages) = (RefCell::new(Vec::new()), &self.with_symbols);
-        let left_out = packages.len().saturating_sub(limits::CARDS_WITH_SYMBOLS);
+        let packages = &self.with_symbols;
+        let (mut symbols, mut bytes, mut included) = (Vec::new(), 0, 0);
+        let readable = packages.get(..limits::CARDS_WITH_SYMBOLS);
+        let readable = readable.unwrap_or(packages);
+        'cards: for some in readable.chunks(CONCURRENT_ACTIONS) {
+            for (of_card, size) in read_all(ctx, some).await? {
+                bytes += size;
+                if bytes > limits::CATALOG_SYMBOLS_BYTES {
+                    break 'cards;
+                }
+                symbols.extend(of_card);
+                included += 1;
+            }
+        }
+        let left_out = packages.len().saturating_sub(included);
         if left_out > 0 {
             let line = format!("catalogue: the symbols of {left_out} providers are left out");
             ctx.host.log(&line);
         }
-        let of = |package| -> Boxed<'_> {
-            let symbols = &symbols;
-            Box::pin(async move {
-                let card = read(ctx, package).await?;
-                let of_card = card.map(|card| card.symbols).unwrap_or_default();
-                // The card may have changed since it was listed, but never its package.
-                let own = of_card.into_iter().filter(|it| it.package == *package);
-                symbols.borrow_mut().extend(own);
-                Ok(())
-            })
-        };
-        let packages = packages.iter().take(limits::CARDS_WITH_SYMBOLS);
-        concurrent::all(packages.map(of).collect()).await?;
-        Ok(symbols.into_inner())
+        Ok(symbols)
     }
+}
+
+/// Returns the symbols of some packages, each with the size of the card, in the order of the packages. A card that has
+/// been removed since it was listed has none.
+async fn read_all<P: Host>(
+    ctx: &Context<'_, P>,
+    packages: &[Package],
+) -> Result<Vec<(Vec<CatalogSymbol>, usize)>, Failure> {
+    let found = RefCell::new(BTreeMap::new());
+    let of = |(at, package)| -> Boxed<'_> {
+        let found = &found;
+        Box::pin(async move {
+            let (mut symbols, size) = match read(ctx, package).await? {
+                Some((card, size)) => (card.symbols, size),
+                None => Default::default(),
+            };
+            // The card may have changed since it was listed, but never its package.
+            symbols.retain(|symbol| symbol.package == *package);
+            found.borrow_mut().insert(at, (symbols, size));
+            Ok(())
+        })
+    };
+    concurrent::all(packages.iter().enumerate().map(of).collect()).await?;
+    Ok(found.into_inner().into_values().collect())
 }
