@@ -50,7 +50,7 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
                 .await
                 .map(drop)
         }
-        IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await,
+        IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),
     }
 }
 

@@ -14,7 +14,7 @@
 //! ├── changes/providers/hosted/{namespace}/{type}               16 random bytes in hexadecimal, rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
-//! ├── written/{index}                                          the change up to which an index was written, if many publishers wait; for the merged catalogue also the number of its parts
+//! ├── written/{index}                                          the change up to which an index was written, if many publishers wait; always for the merged catalogue
 //! ├── origins/{hostname}/{namespace}/{type}                     the versions and keys seen at a pulled provider's origin, by compare-and-swap
 //! ├── leases/…                                                  leases on fetches from an origin and on the rebuild of the merged catalogue, with their expiry
 //! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap

@@ -269,12 +269,6 @@ fn a_repair_of_one_package_writes_its_card_and_the_catalogue_of_its_owner() {
 #[test]
 fn parts_of_a_larger_catalogue_are_removed_by_the_next_rebuild() {
     let (memory, registry) = published();
-    let record = String::from_utf8(memory.object_bytes("written/merged-catalog/1")).unwrap();
-    let revision = record.strip_prefix("1 ").expect("one part");
-    memory.put_object(
-        "written/merged-catalog/1",
-        format!("3 {revision}").as_bytes(),
-    );
     memory.put_index("merged-catalog/2", "x");
     memory.put_index("merged-catalog/3", "x");
     memory.advance(61);
@@ -443,6 +437,95 @@ fn a_card_written_while_the_merged_catalogue_is_built_is_merged_a_minute_later()
     registry.merge_catalog();
     let operations = memory.operations();
     assert!(!operations.iter().any(|it| is_write(it)), "{operations:?}");
+}
+
+/// Returns the number of packages in the merged catalogue.
+fn merged_packages(memory: &Memory) -> usize {
+    let text = memory.index("merged-catalog/1").text;
+    let (_, text) = CatalogText::of_part(&text).unwrap();
+    text.packages.lines().count()
+}
+
+/// A rebuild outlives its lease: another request has rebuilt the catalogue before the first one writes.
+#[test]
+fn an_older_catalogue_of_all_owners_that_is_written_last_is_rebuilt() {
+    let (memory, registry) = in_memory();
+    let (late, publish) = (memory.clone(), another_publisher(&memory));
+    let write = "KV put merged-catalog/1";
+    let fault = memory.run(write, 0, When::Before, move || {
+        late.advance(61);
+        publish();
+        assert_eq!(merged_packages(&late), 2);
+    });
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    assert!(fault.is_reached());
+    assert_eq!(merged_packages(&memory), 1);
+    registry.merge_catalog();
+    assert_eq!(merged_packages(&memory), 2);
+}
+
+/// The same, but its second look at the marker is followed by the older write, so that only the record tells.
+#[test]
+fn a_catalogue_of_all_owners_that_is_replaced_before_its_record_is_rebuilt() {
+    let (memory, registry) = published();
+    let older = memory.index("merged-catalog/1");
+    let late = memory.clone();
+    let fault = memory.before("R2 put written/merged-catalog/1", move || {
+        late.restore_index("merged-catalog/1", older);
+        late.put_object("written/merged-catalog/1", b"an older change");
+    });
+    memory.advance(61);
+    ModuleFixture::of("acme", "1.1.0").publish(&registry);
+    assert!(fault.is_reached());
+    registry.merge_catalog();
+    let text = memory.index("merged-catalog/1").text;
+    assert!(text.contains("\"1.1.0\""), "{text}");
+}
+
+/// The repair rebuilds the catalogue while another request that has the lease is about to write an older one, and perhaps
+/// to be killed.
+#[test]
+fn a_catalogue_of_all_owners_that_replaces_a_repaired_one_is_rebuilt_when_the_lease_ends() {
+    for kills in [false, true] {
+        let (memory, registry) = in_memory();
+        let (other, publish) = (memory.clone(), another_publisher(&memory));
+        let write = "KV put merged-catalog/1";
+        let fault = memory.run(write, 0, When::Before, move || {
+            publish();
+            let repairer = Registry::in_memory(&other.elsewhere(), &[]);
+            let rewritten = reindex(&repairer).rewritten;
+            assert!(rewritten.contains(&"merged-catalog/1".to_owned()));
+            assert_eq!(merged_packages(&other), 2);
+            if kills {
+                other.fail(
+                    "R2 head changes/merged-catalog",
+                    0,
+                    When::Before,
+                    Failure::Kill,
+                );
+            }
+        });
+        Released::module("1.0.0").publish(&registry).now_or_never();
+        assert!(fault.is_reached());
+        assert_eq!(merged_packages(&memory), 1);
+        registry.merge_catalog();
+        assert_eq!(merged_packages(&memory), 2, "{kills}");
+    }
+}
+
+#[test]
+fn a_repair_rebuilds_the_catalogue_of_all_owners_under_the_lease() {
+    let (memory, registry) = published();
+    memory.put_index("merged-catalog/1", "{}");
+    memory.advance(61);
+    let (late, at) = (memory.clone(), "KV put merged-catalog/1");
+    let fault = memory.before(at, move || {
+        let lease = String::from_utf8(late.object_bytes("leases/catalog")).unwrap();
+        let until: u64 = lease.parse().unwrap();
+        assert!(until > late.now_ms() / 1_000, "{until}");
+    });
+    reindex(&registry);
+    assert!(fault.is_reached());
 }
 
 /// The number of concurrent publishers, each of a package of its own.

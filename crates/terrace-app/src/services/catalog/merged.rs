@@ -6,22 +6,16 @@
 
 use terrace_core::index::catalog;
 use terrace_core::limits;
+use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
+use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _};
 use crate::services::catalog::cards;
 use crate::services::expected_indices::Indexed;
 use crate::services::lease::LeaseState;
 use crate::services::{documents, index_writer, lease};
-
-/// The record of the last rebuild: the state of the marker that it followed, and the number of parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Rebuild {
-    change: String,
-    parts: usize,
-}
 
 /// Returns the parts of the merged catalogue: none without cards.
 pub(crate) async fn expected<P: Host>(ctx: &Context<'_, P>) -> Result<Indexed, Failure> {
@@ -30,9 +24,8 @@ pub(crate) async fn expected<P: Host>(ctx: &Context<'_, P>) -> Result<Indexed, F
         return Ok(Vec::new());
     }
     let symbols = cards.symbols(ctx).await?;
-    let parts = catalog::merged(&cards.lines, &symbols).into_iter();
-    let keys = (1..=u8::MAX).map(IndexKey::MergedCatalog);
-    Ok(keys.zip(parts).collect())
+    let parts = catalog::merged(&cards.lines, &symbols);
+    Ok(keys().zip(parts).collect())
 }
 
 /// Rebuilds the merged catalogue after the response, if that is due. An isolate checks this at most once a minute.
@@ -46,44 +39,71 @@ pub(crate) fn refresh_if_due<P: Host>(ctx: &Context<'_, P>) {
 /// Rebuilds the merged catalogue after a card has changed, unless that has happened within the last minute.
 pub(crate) async fn after_change<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     index_writer::rewrite_change_marker(ctx, &FactKey::CatalogChange).await?;
-    rebuild_in_turn(ctx).await
+    rebuild_in_turn(ctx).await.map(drop)
 }
 
 /// Rebuilds the merged catalogue if a card has changed since the last rebuild.
 pub(crate) async fn if_due<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    let change = ctx.host.facts().revision(&FactKey::CatalogChange).await?;
-    let last = last_rebuild(ctx).await?;
-    match change {
-        Some(change) if last.is_none_or(|last| last.change != change.0) => {
-            rebuild_in_turn(ctx).await
-        }
-        _ => Ok(()),
+    let facts = ctx.host.facts();
+    let Some(change) = facts.revision(&FactKey::CatalogChange).await? else {
+        return Ok(());
+    };
+    let last = facts.get(&record_key()).await?;
+    if last.is_none_or(|last| last.bytes != change.0.as_bytes()) {
+        rebuild_in_turn(ctx).await?;
     }
+    Ok(())
 }
 
-/// Rebuilds the merged catalogue if no other request has done so within the last minute. The lease is not returned, and
-/// outlives its request, so that no two of them write at the same time.
-pub(crate) async fn rebuild_in_turn<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+/// Rebuilds the merged catalogue if no other request has done so within the last minute, and returns whether it did. The
+/// lease is not returned, and outlives its request, so that no two of them write at the same time.
+pub(crate) async fn rebuild_in_turn<P: Host>(ctx: &Context<'_, P>) -> Result<bool, Failure> {
     match lease::acquire(ctx, &Lease::Catalog).await? {
         LeaseState::Acquired => {}
-        LeaseState::HeldByOther | LeaseState::Paused => return Ok(()),
+        LeaseState::HeldByOther | LeaseState::Paused => return Ok(false),
     }
     // Cards that change meanwhile are left to the next minute.
-    let rebuilt = rebuild(ctx, 1).await;
-    lease::pause_after_failure(ctx, &Lease::Catalog, rebuilt).await
+    let rebuilt = rebuild(ctx).await;
+    lease::pause_after_failure(ctx, &Lease::Catalog, rebuilt).await?;
+    Ok(true)
 }
 
-/// Rebuilds the merged catalogue, and again while cards change, at most `rounds` times.
-pub(crate) async fn rebuild<P: Host>(ctx: &Context<'_, P>, rounds: u32) -> Result<(), Failure> {
-    let facts = ctx.host.facts();
-    for _ in 0..rounds {
-        let before = facts.revision(&FactKey::CatalogChange).await?;
-        let parts = expected(ctx).await?;
-        write(ctx, &parts).await?;
-        if facts.revision(&FactKey::CatalogChange).await? == before {
-            return record(ctx, before, parts.len()).await;
-        }
+/// Rebuilds the merged catalogue, which differs from the cards. If another request has the lease, that request may be
+/// about to write older parts: then the catalogue is rebuilt without the lease, and again when the lease ends.
+pub(crate) async fn repair<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    if rebuild_in_turn(ctx).await? {
+        return Ok(());
     }
+    record(ctx, NO_CHANGE, Condition::Any).await?;
+    write(ctx, &expected(ctx).await?).await
+}
+
+/// Rebuilds the merged catalogue, and records the change that it follows.
+///
+/// A request may outlive its lease, and replace the parts of another one by older ones. Then one of the two finds that the
+/// marker has changed, or that the record has, and the record does not name the newest change: a rebuild is due.
+async fn rebuild<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let facts = ctx.host.facts();
+    let last = facts.get(&record_key()).await?;
+    let Some(change) = facts.revision(&FactKey::CatalogChange).await? else {
+        return write(ctx, &expected(ctx).await?).await;
+    };
+    write(ctx, &expected(ctx).await?).await?;
+    let is_newest = facts.revision(&FactKey::CatalogChange).await?.as_ref() == Some(&change);
+    let condition = match last {
+        _ if !is_newest => Condition::Any,
+        Some(last) => Condition::Unchanged(last.etag),
+        None => Condition::Absent,
+    };
+    record(ctx, &change.0, condition).await
+}
+
+async fn record<P: Host>(
+    ctx: &Context<'_, P>,
+    change: &str,
+    condition: Condition,
+) -> Result<(), Failure> {
+    documents::put(ctx, &record_key(), change, &[], condition).await?;
     Ok(())
 }
 
@@ -94,72 +114,27 @@ async fn write<P: Host>(ctx: &Context<'_, P>, parts: &Indexed) -> Result<(), Fai
         let put = async || Ok(indices.put(key, document).await?);
         documents::retry_while_busy(ctx, put).await?;
     }
-    let last = last_rebuild(ctx).await?;
-    for stale in parts.len()..last.map_or(parts.len(), |last| last.parts) {
-        let part = u8::try_from(stale + 1).map_err(Failure::corrupt)?;
-        indices.delete(&IndexKey::MergedCatalog(part)).await?;
+    for key in keys().skip(parts.len()) {
+        let stored = indices.get(&key, IndexForm::Stream, limits::LIST_CACHE_SECONDS);
+        if stored.await?.is_none() {
+            break;
+        }
+        indices.delete(&key).await?;
     }
     Ok(())
 }
 
-/// Returns the number of parts of the last rebuild, if it is known.
-pub(crate) async fn parts<P: Host>(ctx: &Context<'_, P>) -> Result<Option<usize>, Failure> {
-    Ok(last_rebuild(ctx).await?.map(|last| last.parts))
+/// Returns the keys of all parts that a catalogue may have.
+fn keys() -> impl Iterator<Item = IndexKey> {
+    (1..=u8::MAX)
+        .map(IndexKey::MergedCatalog)
+        .take(limits::CATALOG_PARTS)
 }
 
+/// The contents of the record if a rebuild is due whatever the last change is.
+const NO_CHANGE: &str = "";
+
+/// Returns the key of the record of the last rebuild: the change that it followed.
 fn record_key() -> FactKey {
     FactKey::Written(IndexKey::MergedCatalog(1))
-}
-
-async fn last_rebuild<P: Host>(ctx: &Context<'_, P>) -> Result<Option<Rebuild>, StoreError> {
-    let stored = ctx.host.facts().get(&record_key()).await?;
-    Ok(stored.and_then(|fact| Rebuild::parse(&fact.bytes)))
-}
-
-async fn record<P: Host>(
-    ctx: &Context<'_, P>,
-    change: Option<Revision>,
-    parts: usize,
-) -> Result<(), Failure> {
-    let Some(Revision(change)) = change else {
-        return Ok(());
-    };
-    let text = Rebuild { change, parts }.to_text();
-    documents::put(ctx, &record_key(), &text, &[], Condition::Any).await?;
-    Ok(())
-}
-
-impl Rebuild {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let (parts, change) = str::from_utf8(bytes).ok()?.split_once(' ')?;
-        let parts = parts
-            .parse()
-            .ok()
-            .filter(|it| *it <= limits::CATALOG_PARTS)?;
-        let change = change.to_owned();
-        Some(Self { change, parts })
-    }
-
-    fn to_text(&self) -> String {
-        format!("{} {}", self.parts, self.change)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Workers of before and after a deployment must understand each other's records.
-    #[test]
-    fn the_record_of_a_rebuild_is_pinned() {
-        let rebuild = Rebuild {
-            change: "7e3f".to_owned(),
-            parts: 2,
-        };
-        assert_eq!(rebuild.to_text(), "2 7e3f", "this needs a migration");
-        assert_eq!(Rebuild::parse(b"2 7e3f"), Some(rebuild));
-        for text in ["", "2", "x 7e3f", "200 7e3f"] {
-            assert_eq!(Rebuild::parse(text.as_bytes()), None, "{text}");
-        }
-    }
 }

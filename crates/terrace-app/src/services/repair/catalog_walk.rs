@@ -144,7 +144,7 @@ async fn repair_parts<P: Host>(
         return Ok(false);
     }
     step.count_writes(expected.len());
-    counted(ctx, step, merged::rebuild(ctx, limits::CATALOG_ROUNDS)).await?;
+    counted(ctx, step, merged::repair(ctx)).await?;
     Ok(true)
 }
 
@@ -161,36 +161,41 @@ pub(crate) async fn remove_stale<P: Host>(
     let began = ctx.operations();
     step.count_writes(1);
     ctx.host.indices().delete(key).await?;
-    let is_stale = self::is_stale(ctx, key).await?;
-    if let (false, IndexKey::Catalog(owner) | IndexKey::Symbols(owner)) = (is_stale, key) {
-        shards::refresh(ctx, owner, CardChange::Unchanged, limits::REFRESH_ROUNDS).await?;
+    if !is_stale(ctx, key).await? {
+        restore(ctx, key).await?;
     }
     step.spend((ctx.operations() - began) as usize);
     Ok(vec![key.to_string()])
 }
 
+/// Writes an index of the catalogue again that cards lead to after all.
+async fn restore<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
+    match key {
+        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
+            let (unchanged, rounds) = (CardChange::Unchanged, limits::REFRESH_ROUNDS);
+            shards::refresh(ctx, owner, unchanged, rounds)
+                .await
+                .map(drop)
+        }
+        IndexKey::MergedCatalog(_) => merged::repair(ctx).await,
+        _ => Ok(()),
+    }
+}
+
 async fn is_stale<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<bool, Failure> {
     Ok(match key {
-        IndexKey::Catalog(owner) => {
-            let cards = FactKey::cards_of(owner);
-            ctx.host
-                .facts()
-                .list(&cards, None, 1)
-                .await?
-                .facts
-                .is_empty()
-        }
+        IndexKey::Catalog(owner) => has_no_cards(ctx, &FactKey::cards_of(owner)).await?,
         IndexKey::Symbols(owner) => {
             let expected = shards::expected(ctx, owner).await?;
             !expected.iter().any(|(expected, _)| expected == key)
         }
-        IndexKey::MergedCatalog(part) => {
-            let parts = match merged::parts(ctx).await? {
-                Some(parts) => parts,
-                None => merged::expected(ctx).await?.len(),
-            };
-            usize::from(*part) > parts
-        }
+        IndexKey::MergedCatalog(1) => has_no_cards(ctx, CARDS).await?,
+        IndexKey::MergedCatalog(part) => usize::from(*part) > merged::expected(ctx).await?.len(),
         _ => false,
     })
+}
+
+async fn has_no_cards<P: Host>(ctx: &Context<'_, P>, prefix: &str) -> Result<bool, Failure> {
+    let page = ctx.host.facts().list(prefix, None, 1).await?;
+    Ok(page.facts.is_empty())
 }
