@@ -245,7 +245,6 @@ fn catalogues_without_cards_are_removed_by_a_repair() {
         "merged-catalog/2",
         "merged-catalog/3",
         "symbols/nobody",
-        "symbols/other",
     ];
     for key in stale {
         memory.put_index(key, "[]");
@@ -253,6 +252,18 @@ fn catalogues_without_cards_are_removed_by_a_repair() {
     let mut removed = reindex(&registry).removed;
     removed.sort();
     assert_eq!(removed, stale);
+    assert_eq!(memory.indices(), whole);
+}
+
+#[test]
+fn symbols_of_an_owner_without_any_are_removed_by_a_repair_of_the_owner() {
+    let (memory, registry) = published();
+    reindex(&registry);
+    let whole = memory.indices();
+    memory.put_index("symbols/other", "[]");
+    let repaired = reindex(&registry);
+    assert_eq!(repaired.rewritten, ["catalog/other"]);
+    assert_eq!(repaired.removed, [""; 0]);
     assert_eq!(memory.indices(), whole);
 }
 
@@ -414,6 +425,45 @@ fn a_card_written_while_the_catalogue_of_its_owner_is_built_is_listed() {
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     assert!(fault.is_reached());
     assert_eq!(catalog(&memory, "acme").len(), 2);
+}
+
+/// Returns an action that revokes the only provider with symbols.
+fn revocation(memory: &Memory) -> impl FnOnce() + 'static {
+    let other = Registry::in_memory(&memory.elsewhere(), &[]);
+    move || {
+        let path = status_of("providers/acme/widget/1.0.0");
+        set_status(&other, &path, "revoked").expect(200);
+    }
+}
+
+/// The request that revokes the provider waits, and another one writes the catalogue for both. That one knows of no
+/// symbols.
+#[test]
+fn symbols_are_removed_although_another_request_writes_the_catalogue() {
+    let (memory, _) = published();
+    let busy = memory.fail("KV put catalog/acme", 0..2, When::Before, Failure::Busy);
+    let look = "R2 head changes/catalog/acme";
+    let publish = another_publisher(&memory);
+    let fault = memory.run(look, 1, When::Before, publish);
+    revocation(&memory)();
+    assert!(fault.is_reached() && busy.is_reached());
+    assert_eq!(catalog(&memory, "acme").len(), 3);
+    assert!(!memory.indices().contains_key("symbols/acme"));
+}
+
+/// A request that listed the cards earlier writes the symbols after they were removed.
+#[test]
+fn symbols_that_an_older_catalogue_brings_back_are_removed() {
+    for at in ["KV put catalog/acme", "KV put symbols/acme"] {
+        let (memory, registry) = published();
+        let fault = memory.before(at, revocation(&memory));
+        document_module(&memory, "acme/vpc/aws", "1.1.0");
+        ModuleFixture::of("acme", "1.1.0").publish(&registry);
+        assert!(fault.is_reached());
+        assert!(!memory.indices().contains_key("symbols/acme"), "{at}");
+        let acme = &catalog(&memory, "acme")["providers/hosted/acme/widget"];
+        assert_eq!(acme.state.unwrap().to_string(), "revoked");
+    }
 }
 
 /// Its publisher cannot rebuild the catalogue, because the lease is taken.

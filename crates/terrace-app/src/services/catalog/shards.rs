@@ -1,5 +1,7 @@
 //! The catalogue of one owner.
 
+use std::cell::RefCell;
+
 use terrace_core::index::card::CardChange;
 use terrace_core::index::catalog;
 use terrace_core::limits;
@@ -37,15 +39,18 @@ pub(crate) async fn expected<P: Host>(
 /// Writes the catalogue of an owner after a card has changed, or may have. It never fails its request, and waits for other
 /// writers only for some seconds; the rest happens after the response.
 pub(crate) async fn publish<P: Host>(ctx: &Context<'_, P>, owner: Owner, change: CardChange) {
-    let written = match mark_at_once(ctx, &owner).await {
-        Ok(true) => refresh(ctx, &owner, change, limits::CATALOG_ROUNDS).await,
-        marked => marked,
+    let left = match mark_at_once(ctx, &owner).await {
+        Ok(true) => match refresh(ctx, &owner, change, limits::CATALOG_ROUNDS).await {
+            Ok(true) => None,
+            // It may have written indices that have to be removed.
+            unfinished => Some((CardChange::Lessened, unfinished.err())),
+        },
+        unmarked => Some((change, unmarked.err())),
     };
-    let is_done = written.unwrap_or_else(|failure| {
-        ctx.report(failure);
-        false
-    });
-    if !is_done {
+    if let Some((change, failure)) = left {
+        if let Some(failure) = failure {
+            ctx.report(failure);
+        }
         ctx.defer(Task::RefreshCatalog(owner, change));
     }
     ctx.defer(Task::MergeCatalog);
@@ -80,41 +85,58 @@ async fn mark_at_once<P: Host>(ctx: &Context<'_, P>, owner: &Owner) -> Result<bo
 }
 
 /// Writes the catalogue of an owner until it is current. Returns `false` if `rounds` do not suffice.
+///
+/// Indices that do not follow from the cards any more are removed by the requests that may know of them: one whose card
+/// leads to less than before, which therefore relies on no other request, and one that wrote them in an earlier round.
 pub(crate) async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     owner: &Owner,
     change: CardChange,
     rounds: u32,
 ) -> Result<bool, Failure> {
+    let is_less = change == CardChange::Lessened;
+    let known = RefCell::new(match is_less {
+        true => keys(owner).into(),
+        false => Vec::new(),
+    });
     let shared = Coalesced::new(IndexKey::Catalog(owner.clone()));
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let indices = expected(ctx, owner).await?;
+            let stale = stale(&known.borrow(), &indices);
+            known
+                .borrow_mut()
+                .extend(indices.iter().map(|(key, _)| key.clone()));
             index_writer::write(ctx, &indices, &shared).await?;
-            if change == CardChange::Lessened {
-                remove_others(ctx, owner, &indices).await?;
+            for key in stale {
+                ctx.host.indices().delete(&key).await?;
             }
             Ok(())
         })
     };
     let marker = FactKey::OwnerChange(owner.clone());
-    index_writer::coalesced_within(ctx, &marker, Some(&shared), rounds, &write).await
+    let shared = Some(&shared).filter(|_| !is_less);
+    index_writer::coalesced_within(ctx, &marker, shared, rounds, &write).await
 }
 
-/// Removes the indices of an owner that do not follow from the cards any more.
-async fn remove_others<P: Host>(
-    ctx: &Context<'_, P>,
-    owner: &Owner,
-    indices: &Indexed,
-) -> Result<(), StoreError> {
-    let keys = [
+/// Returns the keys of all indices that an owner may have.
+fn keys(owner: &Owner) -> [IndexKey; 2] {
+    [
         IndexKey::Catalog(owner.clone()),
         IndexKey::Symbols(owner.clone()),
-    ];
-    for key in keys {
-        if !indices.iter().any(|(expected, _)| *expected == key) {
-            ctx.host.indices().delete(&key).await?;
-        }
-    }
-    Ok(())
+    ]
+}
+
+/// Returns the keys of an owner that do not follow from the cards, by its expected indices.
+pub(crate) fn unexpected(owner: &Owner, expected: &Indexed) -> Vec<IndexKey> {
+    stale(&keys(owner), expected)
+}
+
+/// Returns the keys that are not expected.
+fn stale(keys: &[IndexKey], expected: &Indexed) -> Vec<IndexKey> {
+    let is_expected = |key: &&IndexKey| expected.iter().any(|(expected, _)| expected == *key);
+    keys.iter()
+        .filter(|key| !is_expected(key))
+        .cloned()
+        .collect()
 }

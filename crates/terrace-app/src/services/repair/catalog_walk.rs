@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _};
 use crate::services::catalog::{cards, merged, shards};
 use crate::services::index_refresh;
-use crate::services::repair::comparison::{all_same, counted};
+use crate::services::repair::comparison::{Difference, all_same, counted, difference};
 use crate::services::repair::step;
 use crate::services::repair::step::{MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 
@@ -113,12 +113,15 @@ async fn repair_catalog<P: Host>(
     owner: &Owner,
 ) -> Result<bool, Failure> {
     let expected = counted(ctx, step, shards::expected(ctx, owner)).await?;
-    if all_same(ctx, step, &expected).await {
-        return Ok(false);
-    }
-    step.count_writes(expected.len());
-    let (unchanged, rounds) = (CardChange::Unchanged, limits::REFRESH_ROUNDS);
-    counted(ctx, step, shards::refresh(ctx, owner, unchanged, rounds)).await
+    let unexpected = shards::unexpected(owner, &expected);
+    let (change, removed) = match difference(ctx, step, &expected, &unexpected).await {
+        Difference::None => return Ok(false),
+        Difference::Contents => (CardChange::Unchanged, 0),
+        Difference::Surplus => (CardChange::Lessened, unexpected.len()),
+    };
+    step.count_writes(expected.len() + removed);
+    let rounds = limits::REFRESH_ROUNDS;
+    counted(ctx, step, shards::refresh(ctx, owner, change, rounds)).await
 }
 
 /// Checks the catalogue of all owners.

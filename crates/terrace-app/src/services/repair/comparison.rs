@@ -23,6 +23,27 @@ pub(crate) enum Compared {
     Different,
 }
 
+/// The difference between KV and a few indices, some of which should be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// There is none.
+    None,
+    /// An expected index is missing, or has other contents.
+    Contents,
+    /// KV has an index that should be missing.
+    Surplus,
+}
+
+impl Difference {
+    fn of(is_same: bool, has_surplus: bool) -> Self {
+        match (is_same, has_surplus) {
+            (_, true) => Self::Surplus,
+            (false, false) => Self::Contents,
+            (true, false) => Self::None,
+        }
+    }
+}
+
 /// Compares indices, up to [`limits::INDICES_AT_ONCE`] of them in one operation.
 pub(crate) async fn compare<P: Host>(
     ctx: &Context<'_, P>,
@@ -81,6 +102,38 @@ pub(crate) async fn all_same_shared<P: Host>(
     let expected: Vec<&(IndexKey, IndexDocument)> = expected.iter().collect();
     let compared = compare_shared(ctx, step, &expected, is_installable).await;
     compared.iter().all(|it| *it == Compared::Same)
+}
+
+/// Compares a few indices in one operation, some of which should be missing. If KV cannot be read, all of them differ.
+pub(crate) async fn difference<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    expected: &[(IndexKey, IndexDocument)],
+    missing: &[IndexKey],
+) -> Difference {
+    let present = expected.iter().map(|(key, document)| (key, Some(document)));
+    let all: Vec<(&IndexKey, Option<&IndexDocument>)> = present
+        .chain(missing.iter().map(|key| (key, None)))
+        .collect();
+    step.spend(1);
+    step.count_reads(all.len());
+    let keys: Vec<&IndexKey> = all.iter().map(|(key, _)| *key).collect();
+    let indices = ctx.host.indices();
+    let found = match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
+        Ok(found) => found,
+        Err(error) => {
+            ctx.host.log(&format!("storage: {error}"));
+            return Difference::of(false, !missing.is_empty());
+        }
+    };
+    let (mut is_same, mut has_surplus) = (true, false);
+    for ((_, expected), found) in all.into_iter().zip(found) {
+        match expected {
+            Some(expected) => is_same &= of(found, expected, &|_| false) == Compared::Same,
+            None => has_surplus |= found.is_some(),
+        }
+    }
+    Difference::of(is_same, has_surplus)
 }
 
 /// Runs an operation, and spends the storage operations that it takes: how many a status requires depends on
