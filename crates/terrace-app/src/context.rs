@@ -10,7 +10,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::index::card::CardChange;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::owner::Owner;
-use terrace_core::model::package::PulledPackage;
+use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::storage::key::{IndexKey, StagedKey};
 use terrace_core::storage::release::OfferedPackage;
 
@@ -47,6 +47,10 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
+    /// Write the version lists of a package, of which the overview could not be written, and its card.
+    RefreshLists(Package),
+    /// Write the card of a package, which could not be written with its lists.
+    RefreshCard(Package),
     /// Write the catalogue of an owner after a card has changed.
     RefreshCatalog(Owner, CardChange),
     /// Rebuild the catalogue of all owners after a card has changed.

@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::services::catalog::{merged, shards};
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
-use crate::services::{auth, format, index_backfill, staging};
+use crate::services::{auth, format, index_backfill, index_refresh, staging};
 
 /// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
@@ -43,6 +43,8 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::DiscardUpload(names) => uploads::discard(ctx, names).await,
         Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
+        Task::RefreshLists(package) => index_refresh::complete_lists(ctx, &package).await,
+        Task::RefreshCard(package) => index_refresh::complete_card(ctx, &package).await,
         Task::RefreshCatalog(owner, change) => shards::publish_later(ctx, &owner, change).await,
         Task::MergeCatalog => merged::after_change(ctx).await,
         Task::MergeCatalogIfDue => merged::if_due(ctx).await,

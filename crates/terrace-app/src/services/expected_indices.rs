@@ -96,27 +96,38 @@ pub(crate) struct PackageIndices {
     pub(crate) revoked: Indexed,
     /// The overview, without versions if there is nothing to list.
     pub(crate) overview: Overview,
+    /// The reason why there is no overview.
+    pub(crate) failure: Option<Failure>,
 }
 
 impl PackageIndices {
-    /// Creates the indices of these releases.
+    /// Creates the indices of these releases; without the overview if it is unknown which of them have documentation.
     fn of(
         package: &Package,
         releases: Vec<ListedRelease>,
         statuses: &StatusDocument,
-        documented: &BTreeSet<Version>,
+        documented: Result<BTreeSet<Version>, Failure>,
     ) -> Self {
-        let overview = Overview::of(&releases, statuses, documented);
         let revoked = index::revoked_versions(package, &releases, statuses);
+        let (overview, failure) = match documented {
+            Ok(documented) => (Overview::of(&releases, statuses, &documented), None),
+            Err(failure) => (Overview::default(), Some(failure)),
+        };
         let mut lists = index::lists(package, releases, statuses);
-        if !lists.is_empty() {
+        if !lists.is_empty() && failure.is_none() {
             lists.push(overview.index(package));
         }
         Self {
             lists,
             revoked,
             overview,
+            failure,
         }
+    }
+
+    /// Returns the indices, or the reason why there is no overview.
+    fn whole(mut self) -> Result<Self, Failure> {
+        self.failure.take().map_or(Ok(self), Err)
     }
 }
 
@@ -133,12 +144,28 @@ pub(crate) async fn package_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageIndices, Failure> {
+    package_lists_for_clients(ctx, package).await?.whole()
+}
+
+/// Returns the version lists of a package, without the overview if that fails.
+pub(crate) async fn package_lists_for_clients<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<PackageIndices, Failure> {
     let releases = releases::list(ctx, package).await?;
-    package_indices(ctx, package, releases).await
+    indices_of_releases(ctx, package, releases).await
 }
 
 /// Returns the indices that follow from these releases, all those of the package.
 pub(crate) async fn package_indices<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    releases: Vec<ListedRelease>,
+) -> Result<PackageIndices, Failure> {
+    indices_of_releases(ctx, package, releases).await?.whole()
+}
+
+async fn indices_of_releases<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     releases: Vec<ListedRelease>,
@@ -151,13 +178,8 @@ pub(crate) async fn package_indices<P: Host>(
         Package::Provider(_) | Package::Module(_) => {
             let mut statuses = status::document(ctx, package).await?;
             status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
-            let documented = documented(ctx, package).await?;
-            Ok(PackageIndices::of(
-                package,
-                releases,
-                &statuses,
-                &documented,
-            ))
+            let documented = documented(ctx, package).await;
+            Ok(PackageIndices::of(package, releases, &statuses, documented))
         }
     }
 }
@@ -202,25 +224,17 @@ async fn mirrored_indices<P: Host>(
             lists,
             revoked: Vec::new(),
             overview,
+            failure: None,
         }
     } else {
         let statuses = status::document(ctx, &package).await?;
-        let documented = documented(ctx, &package).await?;
-        PackageIndices::of(&package, listed, &statuses, &documented)
+        let documented = documented(ctx, &package).await;
+        PackageIndices::of(&package, listed, &statuses, documented)
     };
     for (_, list) in &mut indices.lists {
         list.metadata.pull.clone_from(&metadata);
     }
     Ok(indices)
-}
-
-/// Returns every index of one version.
-pub(crate) async fn version_indices<P: Host>(
-    ctx: &Context<'_, P>,
-    release: &Release,
-) -> Result<Indexed, Failure> {
-    let status = package_status(ctx, &release.package()).await?;
-    version_indices_with(ctx, &status, release).await
 }
 
 /// Returns every index of one version, with a status that was read before.

@@ -13,7 +13,7 @@ use terrace_core::storage::release::Release;
 use terrace_openpgp::KeyId;
 
 use crate::concurrent::Boxed;
-use crate::context::Context;
+use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::catalog::{cards, shards};
@@ -21,57 +21,127 @@ use crate::services::expected_indices::Indexed;
 use crate::services::index_writer::Coalesced;
 use crate::services::{auth, expected_indices, index_writer, releases};
 
+/// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
+/// response writes it, or else the repair does.
+#[derive(Debug)]
+enum Unwritten {
+    /// The card of a package.
+    Card(Failure),
+    /// An index.
+    Index(Failure),
+}
+
 /// Writes the version lists and the card of a package after a commit, and then the catalogue of its owner. The catalogue
 /// is written even if the card is unchanged: an earlier attempt may have been interrupted after it wrote the card.
 ///
 /// # Errors
-/// As [`refresh_lists`]. The catalogue causes none.
+/// If a list of a protocol may not be the newest one. The overview, the card and the catalogue cause no error.
 pub(crate) async fn publish_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    let change = refresh_lists(ctx, package).await?;
-    shards::publish(ctx, Owner::of(package), change).await;
+    match write_lists(ctx, package).await? {
+        Ok(change) => shards::publish(ctx, Owner::of(package), change).await,
+        Err(unwritten) => complete_later(ctx, package, unwritten),
+    }
     Ok(())
 }
 
 /// Writes the version lists and the card of a package, and the catalogue of its owner if the card has changed.
 ///
 /// # Errors
-/// As [`refresh_lists`]. The catalogue causes none.
+/// As [`publish_lists`].
 pub(crate) async fn relist<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    let change = refresh_lists(ctx, package).await?;
-    if change != CardChange::Unchanged {
-        shards::publish(ctx, Owner::of(package), change).await;
+    match write_lists(ctx, package).await? {
+        Ok(CardChange::Unchanged) => {}
+        Ok(change) => shards::publish(ctx, Owner::of(package), change).await,
+        Err(unwritten) => complete_later(ctx, package, unwritten),
     }
     Ok(())
 }
 
-/// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime.
-/// [`terrace_core::index`] explains why this ends with the newest ones.
+fn complete_later<P: Host>(ctx: &Context<'_, P>, package: &Package, unwritten: Unwritten) {
+    let (task, failure) = match unwritten {
+        Unwritten::Card(failure) => (Task::RefreshCard(package.clone()), failure),
+        Unwritten::Index(failure) => (Task::RefreshLists(package.clone()), failure),
+    };
+    ctx.report(failure);
+    ctx.defer(task);
+}
+
+/// Writes the version lists and the card of a package, after a response that could not wait for all of them.
+pub(crate) async fn complete_lists<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    refresh_lists(ctx, package).await?;
+    publish_unknown(ctx, package).await
+}
+
+/// Writes the card of a package, after a response that could not wait for it.
+pub(crate) async fn complete_card<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    refresh_card(ctx, package).await?;
+    publish_unknown(ctx, package).await
+}
+
+/// Writes the catalogue of an owner. The failed attempt may have changed the card in any way.
+async fn publish_unknown<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
+    shards::publish(ctx, Owner::of(package), CardChange::Lessened).await;
+    Ok(())
+}
+
+/// Writes the version lists and the card of a package, like [`publish_lists`], but not the catalogue of its owner.
 ///
 /// # Errors
-/// If a list may not be the newest one. A retry of the same request fixes that.
+/// If a list or the card may not be the newest one. A retry of the same request fixes that.
 pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<CardChange, Failure> {
+    match write_lists(ctx, package).await? {
+        Err(Unwritten::Card(Failure::Store(StoreError::Busy(_)))) => {
+            refresh_card(ctx, package).await
+        }
+        written => Ok(written?),
+    }
+}
+
+/// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime.
+/// [`terrace_core::index`] explains why this ends with the newest ones.
+async fn write_lists<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<Result<CardChange, Unwritten>, Failure> {
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     let change = Cell::new(CardChange::Unchanged);
+    let unwritten = RefCell::new(None);
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let lists = expected_indices::package_lists(ctx, package).await?;
-            index_writer::write(ctx, &lists.lists, &shared).await?;
-            let written = cards::write(ctx, package, &lists.overview).await?;
-            change.set(change.get().and(written));
+            let lists = expected_indices::package_lists_for_clients(ctx, package).await?;
+            let failed = index_writer::write_for_clients(ctx, &lists.lists, &shared).await?;
+            let failed = lists.failure.or(failed.map(Failure::from));
+            let left = match failed {
+                Some(failure) => Some(Unwritten::Index(failure)),
+                None => match cards::write(ctx, package, &lists.overview).await {
+                    Ok(written) => {
+                        change.set(change.get().and(written));
+                        None
+                    }
+                    Err(failure) => Some(Unwritten::Card(failure)),
+                },
+            };
+            unwritten.replace(left);
             Ok(())
         })
     };
     catch_up(ctx, package, &shared, &write).await?;
-    Ok(change.get())
+    Ok(unwritten.into_inner().map_or(Ok(change.get()), Err))
 }
 
 /// Writes the card of a package whose lists are correct.
@@ -118,36 +188,71 @@ pub(crate) async fn refresh_about<P: Host>(
     catch_up(ctx, &package, &shared, &write).await
 }
 
-/// Writes the indices of a version: its release may gain platforms, and its status may change.
+/// Writes the indices of a version after a commit: its release may gain platforms, and its status may change.
 ///
 /// # Errors
-/// As [`refresh_lists`].
+/// If an index of a protocol may not be the newest one. The one that describes the version causes no error.
+pub(crate) async fn publish_version<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<(), Failure> {
+    if let Err(failure) = write_version(ctx, release).await? {
+        ctx.report(failure);
+        let about = IndexKey::About(release.package(), release.version().clone());
+        ctx.defer(Task::BackfillIndex(about));
+    }
+    Ok(())
+}
+
+/// Writes the indices of a version.
+///
+/// # Errors
+/// If an index may not be the newest one. A retry of the same request fixes that.
 pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
+    write_version(ctx, release).await?
+}
+
+/// Writes the indices of a version. The inner error is that of the one that describes the version.
+async fn write_version<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<Result<(), Failure>, Failure> {
     let (package, version) = (release.package(), release.version());
     let shared = Coalesced::new(IndexKey::Version(package.clone(), version.clone()));
     let written: RefCell<Option<Indexed>> = RefCell::default();
+    let unwritten: RefCell<Option<Failure>> = RefCell::default();
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let grown = match release.may_grow() {
                 true => releases::find(ctx, &package, version).await?,
                 false => None,
             };
-            let indices =
-                expected_indices::version_indices(ctx, grown.as_ref().unwrap_or(release)).await?;
+            let release = grown.as_ref().unwrap_or(release);
+            let mut indices = expected_indices::protocol_indices(ctx, release).await?;
+            let mut left = None;
+            match expected_indices::about(ctx, release).await {
+                Ok(about) => indices.push(about),
+                Err(failure) => left = Some(failure),
+            }
             // Others may have changed the package without changing the status of this version.
-            if written.borrow().as_ref() == Some(&indices) {
+            if left.is_none() && written.borrow().as_ref() == Some(&indices) {
                 return Ok(());
             }
             written.take();
-            index_writer::write(ctx, &indices, &shared).await?;
-            written.replace(Some(indices));
+            let failed = index_writer::write_for_clients(ctx, &indices, &shared).await?;
+            left = left.or(failed.map(Failure::from));
+            if left.is_none() {
+                written.replace(Some(indices));
+            }
+            unwritten.replace(left);
             Ok(())
         })
     };
-    catch_up(ctx, &package, &shared, &write).await
+    catch_up(ctx, &package, &shared, &write).await?;
+    Ok(unwritten.into_inner().map_or(Ok(()), Err))
 }
 
 async fn catch_up<'w, P: Host>(
@@ -202,11 +307,14 @@ pub(crate) async fn refresh_signed_by<P: Host>(
             index_writer::rewrite_change_marker(ctx, &change).await?;
             packages.push(package);
         }
-        refresh_version(ctx, &release).await?;
+        publish_version(ctx, &release).await?;
     }
     let mut change = CardChange::Unchanged;
     for package in &packages {
-        change = change.and(refresh_lists(ctx, package).await?);
+        match write_lists(ctx, package).await? {
+            Ok(written) => change = change.and(written),
+            Err(unwritten) => complete_later(ctx, package, unwritten),
+        }
     }
     if !packages.is_empty() {
         shards::publish(ctx, Owner::of_namespace(namespace.as_str()), change).await;
@@ -227,5 +335,13 @@ pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result
     match index_writer::until_current(ctx, &FactKey::RevocationChange, &write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(IndexKey::Revocations.to_string()).into()),
+    }
+}
+
+impl From<Unwritten> for Failure {
+    fn from(unwritten: Unwritten) -> Self {
+        match unwritten {
+            Unwritten::Card(failure) | Unwritten::Index(failure) => failure,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The loop that writes the indices of one fact until they are known to be the newest, and that writes once for
 //! many requests that wait for the same indices.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
 use terrace_core::limits;
@@ -134,19 +134,39 @@ pub(crate) async fn write<P: Host>(
     indices: &Indexed,
     shared: &Coalesced,
 ) -> Result<(), StoreError> {
+    write_for_clients(ctx, indices, shared)
+        .await?
+        .map_or(Ok(()), Err)
+}
+
+/// Does the same as [`write`]. The error of an index that only people read is returned apart, unless it is that of too
+/// many writes to one key: then the caller has to write again in any case.
+pub(crate) async fn write_for_clients<P: Host>(
+    ctx: &Context<'_, P>,
+    indices: &Indexed,
+    shared: &Coalesced,
+) -> Result<Option<StoreError>, StoreError> {
+    let for_people = RefCell::new(None);
     let put = async |(key, document): &(IndexKey, IndexDocument)| {
         let written = ctx.host.indices().put(key, document).await;
         // A failed write may have taken effect.
         if !matches!(written, Err(StoreError::Busy(_))) {
             shared.has_written.set(true);
         }
-        written
+        match written {
+            Err(error @ StoreError::Failed { .. }) if key.is_for_people() => {
+                for_people.replace(Some(error));
+                Ok(())
+            }
+            written => written,
+        }
     };
     let mut indices = indices.iter();
     if let Some(first) = indices.next() {
         put(first).await?;
     }
-    outcome(join_all(indices.map(put)).await)
+    outcome(join_all(indices.map(put)).await)?;
+    Ok(for_people.into_inner())
 }
 
 /// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if

@@ -223,7 +223,7 @@ async fn execute_step<P: Host>(
         PublishStep::MarkChanged(package) => {
             index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
         }
-        PublishStep::IndexVersion(release) => index_refresh::refresh_version(ctx, release).await?,
+        PublishStep::IndexVersion(release) => index_refresh::publish_version(ctx, release).await?,
         PublishStep::IndexLists(package) => index_refresh::publish_lists(ctx, package).await?,
     }
     Ok(Executed::All)

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::faults::{Failure, Operations, at_each_write, is_of_catalog, is_write};
+use crate::support::faults::{Failure, Operations, at_each_write, is_for_people, is_write};
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -65,7 +65,7 @@ fn a_status_that_fails_at_any_write_is_completed_by_a_retry() {
             let operations = memory.operations();
             let mut writes = operations.iter().filter(|it| is_write(it));
             let hit = writes.nth(at).filter(|_| was_hit);
-            let fails = hit.is_some_and(|write| !is_of_catalog(write));
+            let fails = hit.is_some_and(|write| !is_for_people(write));
             assert_eq!(
                 first,
                 if fails { 503 } else { 200 },

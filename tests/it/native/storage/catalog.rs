@@ -1,6 +1,8 @@
 //! Cards, and the catalogues that are built from them.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -11,7 +13,7 @@ use terrace_core::index::overview::Overview;
 use terrace_core::limits::{CARDS_WITH_SYMBOLS, CATALOG_SYMBOLS_BYTES};
 
 use crate::support::documented::{document_module, document_provider};
-use crate::support::faults::{Failure, Operations, When, at_each_write, is_of_catalog, is_write};
+use crate::support::faults::{Failure, Operations, When, at_each_write, is_for_people, is_write};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::Registry;
@@ -360,32 +362,72 @@ fn a_publish_killed_before_its_catalogue_is_listed_by_the_next_publish_of_its_ow
     }
 }
 
-/// A failure of the catalogue never fails a publish, and a failed write is repeated after the response.
+/// A failure of the documentation or of the catalogue never fails a publish, and a failed operation is repeated after
+/// the response.
 #[test]
-fn a_publish_succeeds_whatever_happens_to_the_catalogue() {
-    let operations = {
+fn a_publish_succeeds_whatever_happens_to_its_documentation_and_the_catalogue() {
+    // Their signatures contain the time.
+    let [earlier, released] = ["1.0.0", "1.1.0"].map(Released::provider);
+    let prepared = || {
         let (memory, registry) = in_memory();
-        ModuleFixture::of("acme", "1.0.0").publish(&registry);
-        memory.operations()
+        add_key(&registry, "acme", Signer::usual());
+        earlier.store_archives(&memory);
+        assert_eq!(earlier.publish(&registry).now_or_never(), Some(201));
+        document_provider(&memory, "acme/widget", "1.1.0");
+        released.store_archives(&memory);
+        memory.advance(61);
+        memory.forget_operations();
+        (memory, registry)
     };
-    let kinds = operations.into_iter().filter(|it| is_of_catalog(it));
-    let mut tried = 0;
-    for operation in kinds {
+    let publish = |registry: &Registry| released.publish(registry).now_or_never();
+    let (memory, registry) = prepared();
+    assert_eq!(publish(&registry), Some(201));
+    let (whole, began) = (stored(&memory), memory.now_ms());
+    let kinds: BTreeSet<String> = memory.operations().into_iter().collect();
+    let kinds: Vec<String> = kinds.into_iter().filter(|it| is_for_people(it)).collect();
+    for needed in ["R2 put cards/", "R2 list docs/", "R2 inflate ", "KV put "] {
+        assert!(kinds.iter().any(|it| it.starts_with(needed)), "{kinds:?}");
+    }
+    for operation in &kinds {
         for (when, failure) in [
             (When::Before, Failure::Error),
             (When::After, Failure::Error),
             (When::Before, Failure::Busy),
         ] {
-            let (memory, registry) = in_memory();
-            let module = Released::module("1.0.0");
-            let fault = memory.fail(operation.as_str(), 0.., when, failure);
-            let status = module.publish(&registry).now_or_never();
-            assert_eq!(status, Some(201), "{operation} {when:?} {failure:?}");
+            let what = format!("{operation} {when:?} {failure:?}");
+            // Once, so that the task after the response completes the publish.
+            let (memory, registry) = prepared();
+            let fault = memory.fail(operation.as_str(), 0, when, failure);
+            assert_eq!(publish(&registry), Some(201), "{what}");
             assert!(fault.lift());
-            tried += 1;
+            registry.merge_catalog();
+            assert_eq!(stored(&memory), whole, "{what}");
+            if failure == Failure::Busy {
+                continue;
+            }
+            // Always, so that only the repair completes it.
+            let (memory, registry) = prepared();
+            let fault = memory.fail(operation.as_str(), 0.., when, failure);
+            let at_ms = audited_at(&memory);
+            assert_eq!(publish(&registry), Some(201), "{what}");
+            assert!(fault.lift());
+            assert!(at_ms.get() <= began + 3_000, "{what}");
+            reindex_with(&registry, json!({ "full": true }));
+            registry.merge_catalog();
+            let (indices, cards) = stored(&memory);
+            let indices = indices.into_iter().filter(|(key, _)| key != "revocations");
+            assert_eq!((indices.collect(), cards), whole, "{what}");
         }
     }
-    assert!(tried > 20, "only {tried} faults were tried");
+    assert!(kinds.len() > 15, "only {} kinds were tried", kinds.len());
+}
+
+/// Returns the time at which the next change is entered in the audit log, which is just before its response.
+fn audited_at(memory: &Memory) -> Rc<Cell<u64>> {
+    let at_ms = Rc::new(Cell::new(0));
+    let (noted, clock) = (at_ms.clone(), memory.clone());
+    memory.before("R2 put audit/", move || noted.set(clock.now_ms()));
+    at_ms
 }
 
 /// Other publishers of the owner may write the catalogue all the time.
@@ -394,18 +436,22 @@ fn a_publish_waits_for_the_catalogue_for_at_most_three_seconds() {
     let (memory, registry) = in_memory();
     memory.fail("KV put catalog/", 0..10, When::Before, Failure::Busy);
     let began = memory.now_ms();
-    let audited = {
-        let memory = memory.clone();
-        let at_ms = std::rc::Rc::new(std::cell::Cell::new(0));
-        let noted = at_ms.clone();
-        memory
-            .clone()
-            .before("R2 put audit/", move || noted.set(memory.now_ms()));
-        at_ms
-    };
+    let audited = audited_at(&memory);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     let waited = audited.get() - began;
     assert!((1..=3_000).contains(&waited), "{waited}");
+    // The rest happened after the response.
+    assert_eq!(catalog(&memory, "acme").len(), 1);
+}
+
+/// Other publishers of the package may write its card all the time.
+#[test]
+fn a_publish_does_not_wait_for_the_card_of_its_package() {
+    let (memory, registry) = in_memory();
+    memory.fail("R2 put cards/", 0..5, When::Before, Failure::Busy);
+    let (began, audited) = (memory.now_ms(), audited_at(&memory));
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    assert_eq!(audited.get(), began);
     // The rest happened after the response.
     assert_eq!(catalog(&memory, "acme").len(), 1);
 }

@@ -8,7 +8,7 @@ use terrace_app::host::Clock as _;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;
-use crate::support::faults::{Break, is_of_catalog};
+use crate::support::faults::{Break, is_for_people, is_of_description};
 use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -160,10 +160,18 @@ impl Whole {
                     "{what}: the facts are used instead"
                 );
             }
-            Break::Before | Break::After if is_of_catalog(&self.operations[at]) => {
+            // Some of these operations make the change, and others follow from it.
+            Break::Before | Break::After
+                if scene.sent.target.ends_with("/documentation")
+                    && is_of_description(&self.operations[at]) =>
+            {
+                let is_either = status == Some(self.status) || status == Some(503);
+                assert!(is_either, "{what}: {status:?}");
+            }
+            Break::Before | Break::After if is_for_people(&self.operations[at]) => {
                 assert_eq!(status, Some(self.status), "{what}: it is written later");
             }
-            Break::Outage if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
+            Break::Outage if is_for_people(&self.operations[at]) && self.is_answered(at) => {
                 assert_eq!(status, Some(self.status), "{what}");
             }
             Break::Busy if is("R2 delete garbage/") || is("R2 delete docs/") => {

@@ -25,7 +25,7 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use crate::support::chain;
-use crate::support::faults::is_of_catalog;
+use crate::support::faults::is_for_people;
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::ARRIVAL_MS;
 use crate::support::memory::Memory;
@@ -317,8 +317,8 @@ impl Crowd {
     /// Asserts that KV contains exactly the indices that follow from the facts.
     fn assert_indexed(&self) {
         let (made, may_be) = indices_of_facts(&self.memory);
-        // A broken task after a response leaves the catalogue to the repair.
-        let is_left = |key: &str| self.frailty > 0 && is_of_catalog(&format!("KV put {key}"));
+        // A broken task after a response leaves the indices for people to the repair.
+        let is_left = |key: &str| self.frailty > 0 && is_for_people(&format!("KV put {key}"));
         let assert_stored = |is_left: &dyn Fn(&str) -> bool| {
             let stored = self.memory.documents();
             for (key, document) in made.iter().filter(|(key, _)| !is_left(key)) {

@@ -11,7 +11,7 @@ use terrace_app::host::Clock as _;
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::chain;
-use crate::support::faults::{Break, Failure, Operations, When, is_of_catalog};
+use crate::support::faults::{Break, Failure, Operations, When, is_for_people, is_of_catalog};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent};
@@ -244,11 +244,11 @@ impl Publish {
             {
                 assert_eq!(status, Some(201), "{what}: the facts are used instead");
             }
-            Break::Before | Break::After if is_of_catalog(&self.operations[at]) => {
+            Break::Before | Break::After if is_for_people(&self.operations[at]) => {
                 assert_eq!(status, Some(201), "{what}: it is written later");
             }
             // The last part of a publish happens after its response.
-            Break::Outage if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
+            Break::Outage if is_for_people(&self.operations[at]) && self.is_answered(at) => {
                 assert_eq!(status, Some(201), "{what}");
             }
             _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),

@@ -48,8 +48,9 @@ pub(crate) async fn is_current<P: Host>(
     Ok(stored.map(|fact| fact.bytes) == expected)
 }
 
-/// Writes the card of a package, unless it is stored already. It must be called within the loop that writes the version
-/// lists: a card may be overwritten by an older one until that loop ends.
+/// Writes the card of a package, unless it is stored already. It must be called within a loop that ends when the package
+/// does not change any more: until then, a card may be overwritten by an older one. It does not wait while the key is
+/// rate limited, because a publish may call it.
 pub(crate) async fn write<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -69,7 +70,9 @@ pub(crate) async fn write<P: Host>(
     if stored.as_deref() == Some(document.as_bytes()) {
         return Ok(CardChange::Unchanged);
     }
-    documents::put(ctx, &key, &document, &card.metadata(), Condition::Any).await?;
+    facts
+        .put(&key, &document, &card.metadata(), Condition::Any)
+        .await?;
     let before = stored.and_then(|bytes| Card::from_document(&bytes));
     let had_symbols = before.is_some_and(|card| !card.symbols.is_empty());
     match had_symbols && card.symbols.is_empty() {

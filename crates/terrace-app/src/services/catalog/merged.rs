@@ -38,8 +38,12 @@ pub(crate) fn refresh_if_due<P: Host>(ctx: &Context<'_, P>) {
 
 /// Rebuilds the merged catalogue after a card has changed, unless that has happened within the last minute.
 pub(crate) async fn after_change<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    index_writer::rewrite_change_marker(ctx, &FactKey::CatalogChange).await?;
-    rebuild_in_turn(ctx).await.map(drop)
+    let marked = index_writer::rewrite_change_marker(ctx, &FactKey::CatalogChange).await;
+    if marked.is_err() {
+        record(ctx, NO_CHANGE, Condition::Any).await?;
+    }
+    rebuild_in_turn(ctx).await?;
+    Ok(marked?)
 }
 
 /// Rebuilds the merged catalogue if a card has changed since the last rebuild.
