@@ -58,6 +58,7 @@ pub(crate) async fn add<P: Host>(
     loop {
         let fence = garbage::fence(ctx).await?;
         let (stored, unchanged) = documentation::find_for_change(ctx, &key).await?;
+        ensure_kept(ctx, stored.as_ref())?;
         let same = stored.as_ref().filter(|stored| stored.archive == *archive);
         if let Some(same) = same
             && stored_archives::is_stored(ctx, object, Some(archive.size), &fence).await?
@@ -85,6 +86,22 @@ pub(crate) async fn add<P: Host>(
     }
 }
 
+/// Ensures that no repair is about to remove the documentation, which would also remove a newer state.
+fn ensure_kept<P: Host>(
+    ctx: &Context<'_, P>,
+    stored: Option<&DocumentationDocument>,
+) -> Result<(), Problem> {
+    let now = ctx.host.clock().now();
+    match stored.is_some_and(|stored| stored.is_being_removed(now)) {
+        false => Ok(()),
+        true => Err(Problem::Unavailable(format!(
+            "the earlier documentation of this version is being removed, because the version was not published: send \
+             the same request again in {} s",
+            limits::DOCUMENTATION_REMOVAL_SECONDS
+        ))),
+    }
+}
+
 /// Returns whether documentation that waits for its release is stored again, so that it does not count as abandoned while
 /// the publish goes on.
 async fn is_renewed<P: Host>(
@@ -92,6 +109,9 @@ async fn is_renewed<P: Host>(
     publication: &DocumentationPublication,
     stored: &DocumentationDocument,
 ) -> Result<bool, Failure> {
+    if stored.is_in_removal() {
+        return Ok(true);
+    }
     let age = ctx.host.clock().now().since(stored.changed_at());
     if age < limits::DOCUMENTATION_ABANDONED_SECONDS / 2 {
         return Ok(false);

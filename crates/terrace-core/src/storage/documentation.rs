@@ -29,6 +29,9 @@ pub struct DocumentationDocument {
     pub archive: DocumentationArchive,
     /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`].
     pub history: Vec<DocumentationChange>,
+    /// The time at which a repair began to remove it, because its version was not published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    removal: Option<UnixTime>,
 }
 
 /// A documentation archive, as its publisher describes it.
@@ -108,7 +111,28 @@ impl DocumentationDocument {
             sequence: sequence + 1,
             archive,
             history,
+            removal: None,
         }
+    }
+
+    /// Returns the state in which a repair removes it.
+    #[must_use]
+    pub fn in_removal(self, now: UnixTime) -> Self {
+        Self {
+            removal: Some(now),
+            ..self
+        }
+    }
+
+    /// Returns whether a repair has begun to remove it, and perhaps was interrupted.
+    pub fn is_in_removal(&self) -> bool {
+        self.removal.is_some()
+    }
+
+    /// Returns whether a repair may still remove it at any moment.
+    pub fn is_being_removed(&self, now: UnixTime) -> bool {
+        let is_recent = |since: UnixTime| now.since(since) <= limits::DOCUMENTATION_REMOVAL_SECONDS;
+        self.removal.is_some_and(is_recent)
     }
 
     /// Parses a stored document.
@@ -201,6 +225,19 @@ mod tests {
         );
         let read = DocumentationDocument::from_document(document.to_document().as_bytes());
         assert_eq!(read.unwrap(), document);
+    }
+
+    #[test]
+    fn a_document_in_removal_is_pinned_and_ends_with_the_next_state() {
+        let document = changed(None, 0).in_removal(UnixTime(9));
+        let text = document.to_document();
+        assert!(text.ends_with(r#""by":"root"}],"removal":9}"#), "{text}");
+        let read = DocumentationDocument::from_document(text.as_bytes());
+        assert_eq!(read.unwrap(), document);
+        let last = 9 + limits::DOCUMENTATION_REMOVAL_SECONDS;
+        assert!(document.is_being_removed(UnixTime(last)));
+        assert!(!document.is_being_removed(UnixTime(last + 1)));
+        assert!(!changed(Some(document), 0).is_in_removal());
     }
 
     #[test]

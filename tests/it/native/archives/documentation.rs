@@ -1,7 +1,9 @@
 //! Documentation archives: who may refer to them, and what happens to them when requests meet or storage loses something.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{DOCUMENTATION_ABANDONED_SECONDS, FENCE_SECONDS, GARBAGE_SECONDS};
+use terrace_core::limits::{
+    DOCUMENTATION_ABANDONED_SECONDS, DOCUMENTATION_REMOVAL_SECONDS, FENCE_SECONDS, GARBAGE_SECONDS,
+};
 
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
@@ -425,6 +427,101 @@ fn documentation_that_is_sent_again_waits_for_another_day() {
     assert_eq!(repair(&registry), [""; 0]);
     memory.advance(1);
     assert_eq!(repair(&registry), [FACT]);
+}
+
+/// Returns a registry with documentation that has waited for its release for more than a day.
+fn abandoned() -> (Memory, Registry, Documentation) {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    memory.advance(DOCUMENTATION_ABANDONED_SECONDS + 1);
+    (memory, registry, documentation)
+}
+
+#[test]
+fn abandoned_documentation_that_is_sent_again_during_its_removal_is_not_lost() {
+    let (memory, registry, documentation) = abandoned();
+    let (other, again) = (Registry::in_memory(&memory, &[]), documentation.clone());
+    let fault = memory.before("R2 put docs/", move || {
+        again.put(&other, PATH).expect(200);
+    });
+    assert_eq!(repair(&registry), [""; 0]);
+    assert!(fault.is_reached());
+    assert_eq!(state(&registry)["sequence"], 2);
+    let (memory, registry, documentation) = abandoned();
+    let (other, again) = (Registry::in_memory(&memory, &[]), documentation.clone());
+    let fault = memory.before("R2 delete docs/", move || {
+        let told = again.put(&other, PATH).expect(503).text();
+        assert!(told.contains("is being removed"), "{told}");
+    });
+    assert_eq!(repair(&registry), [FACT]);
+    assert!(fault.is_reached());
+    documentation.put(&registry, PATH).expect(201);
+}
+
+#[test]
+fn documentation_is_sent_again_a_minute_after_an_interrupted_removal() {
+    let (memory, registry, documentation) = abandoned();
+    memory.fail("R2 delete docs/", 0, When::Before, Failure::Error);
+    assert_eq!(repair(&registry), [""; 0]);
+    documentation.put(&registry, PATH).expect(503);
+    memory.advance(DOCUMENTATION_REMOVAL_SECONDS + 1);
+    let again = documentation.put(&registry, PATH).expect(200).json();
+    assert_eq!(again["sequence"], 2);
+    assert_eq!(repair(&registry), [""; 0]);
+    state(&registry);
+}
+
+#[test]
+fn documentation_is_not_removed_long_after_its_mark() {
+    let (memory, registry, _) = abandoned();
+    let late = memory.clone();
+    let mark = memory.run("R2 put docs/", 0, When::After, move || {
+        late.advance(DOCUMENTATION_REMOVAL_SECONDS);
+    });
+    assert_eq!(repair(&registry), [""; 0]);
+    assert!(mark.is_reached());
+    state(&registry);
+}
+
+#[test]
+fn a_version_that_is_published_during_the_removal_of_its_documentation_is_listed_without() {
+    let (memory, registry, _) = abandoned();
+    let other = Registry::in_memory(&memory, &[]);
+    let fault = memory.before("R2 delete docs/", move || {
+        ModuleFixture::of("acme", "1.0.0").publish(&other);
+    });
+    assert_eq!(repair(&registry), [FACT]);
+    assert!(fault.is_reached());
+    for index in ["overview", "about/1.0.0"] {
+        let text = memory.index(&format!("modules/acme/vpc/aws/{index}")).text;
+        let is_undocumented = !text.contains("documented") && !text.contains("documentation");
+        assert!(is_undocumented, "{index}: {text}");
+    }
+}
+
+/// Sends documentation again and repairs concurrently, in many interleavings.
+#[test]
+fn accepted_documentation_is_never_removed_as_abandoned() {
+    let mut outcomes = (0, 0);
+    for delay in 0..40 {
+        let (memory, registry, documentation) = abandoned();
+        memory.interleave();
+        let add = sent(&registry, "PUT", PATH, &documentation.description());
+        let repair = sent(&registry, "POST", "/admin/v1/reindex", &json!({}));
+        let requests = match delay % 2 {
+            0 => vec![add, repair],
+            _ => vec![repair, add],
+        };
+        let answers = registry.send_after(&requests, &[delay / 2, 0]);
+        let status = answers[usize::from(delay % 2 == 1)].status;
+        let is_stored = memory.keys().contains(&FACT.to_owned());
+        assert_eq!(is_stored, status != 503, "{delay}: {status}");
+        match is_stored {
+            true => outcomes.0 += 1,
+            false => outcomes.1 += 1,
+        }
+    }
+    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
 }
 
 #[test]

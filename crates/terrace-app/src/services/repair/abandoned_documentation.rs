@@ -4,6 +4,7 @@ use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
+use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{DOCUMENTATION, FactKey};
 
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
-use crate::services::{documentation, documents};
+use crate::services::{documentation, documenter, documents};
 
 /// The page size of a listing.
 const FACTS_PER_LISTING: u32 = 1_000;
@@ -99,19 +100,46 @@ async fn remove_if_abandoned<P: Host>(
 }
 
 /// Removes a document if it is old enough, and if the version was not published since the listing.
+///
+/// Storage has no conditional removal. So the document is marked first, by compare-and-swap: that fails if it was stored
+/// again. A publisher does not replace a document with a recent mark, and is told to repeat the request.
 async fn try_remove<P: Host>(ctx: &Context<'_, P>, key: &FactKey) -> Result<bool, Failure> {
-    let (document, _) = documentation::find_for_change(ctx, key).await?;
-    let now = ctx.host.clock().now();
-    let is_abandoned = document
-        .is_some_and(|it| now.since(it.changed_at()) > limits::DOCUMENTATION_ABANDONED_SECONDS);
     let FactKey::Documentation(package, version) = key else {
         return Ok(false);
     };
-    let facts = ctx.host.facts();
-    let release = FactKey::Release(package.clone(), version.clone());
-    if !is_abandoned || facts.revision(&release).await?.is_some() {
+    let (document, unchanged) = documentation::find_for_change(ctx, key).await?;
+    let now = ctx.host.clock().now();
+    let is_abandoned = |it: &DocumentationDocument| {
+        now.since(it.changed_at()) > limits::DOCUMENTATION_ABANDONED_SECONDS
+    };
+    let Some(document) = document.filter(is_abandoned) else {
+        return Ok(false);
+    };
+    if is_published(ctx, package, version).await? {
         return Ok(false);
     }
-    facts.delete(key).await?;
+    let document = document.in_removal(now);
+    let (text, metadata) = (document.to_document(), document.metadata());
+    let marked = documents::put(ctx, key, &text, &metadata, unchanged).await?;
+    if marked.is_none() || is_published(ctx, package, version).await? {
+        return Ok(false);
+    }
+    if ctx.host.clock().now().since(now) > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+        return Ok(false);
+    }
+    ctx.host.facts().delete(key).await?;
+    if is_published(ctx, package, version).await? {
+        // The publish may have found the documentation.
+        documenter::refresh(ctx, package, version).await?;
+    }
     Ok(true)
+}
+
+async fn is_published<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<bool, Failure> {
+    let release = FactKey::Release(package.clone(), version.clone());
+    Ok(ctx.host.facts().revision(&release).await?.is_some())
 }
