@@ -456,10 +456,12 @@ pub const DOCUMENTATION_HEAD_MEMBER_BYTES: u64 = DOCUMENTATION_HEAD_BYTES as u64
 /// compression.
 pub const DOCUMENTATION_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Number of changes of a version's documentation that its document remembers.
+/// Number of changes of a version's documentation that its document remembers: every reader of the documentation reads
+/// them, and older ones stay in the audit log.
 pub const DOCUMENTATION_HISTORY: usize = 10;
 
-/// Maximum length of a licence identifier (SPDX).
+/// Maximum length of a licence, an SPDX expression
+/// (<https://spdx.github.io/spdx-spec/v3.0.1/annexes/spdx-license-expressions/>). The longest identifiers have about 40 characters; this leaves room for two with an operator.
 pub const LICENSE_BYTES: usize = 100;
 
 /// Time after which documentation without a release is removed, in seconds: the publish that it was stored for has been
@@ -477,16 +479,29 @@ pub const DOCUMENTED_AT_ONCE: u32 = 1_000;
 /// 8,192 bytes (<https://developers.cloudflare.com/r2/platform/limits/>), and a page of a listing holds 1,000 of them.
 pub const CARD_BYTES: usize = 2_048;
 
-/// Maximum length of a description in the catalogue.
+/// Maximum length of a description in the catalogue, in bytes: two or three lines of a list. With every character escaped
+/// as ASCII it still fits into [`CARD_BYTES`] with the names of the inputs.
 pub const CATALOG_DESCRIPTION_BYTES: usize = 300;
 
-/// Maximum number of inputs of a module in the catalogue.
+/// Maximum length of the beginning of a paragraph in which a README's description is sought, in bytes: badges before the
+/// prose may be long. It also bounds the time that unclosed brackets take.
+pub const README_PARAGRAPH_BYTES: usize = 4 * 1024;
+
+/// Maximum length of the label of a link in such a paragraph, with an image in it, in bytes. A badge has two URLs, of 100
+/// to 200 bytes each.
+pub const README_LABEL_BYTES: usize = 1_000;
+
+/// Maximum number of inputs of a module in the catalogue: the required ones, of which few modules have more, and some
+/// others. With usual names they take a fifth of [`CARD_BYTES`].
 pub const CATALOG_INPUTS: usize = 20;
 
-/// Number of packages that the catalogue lists as the newest.
+/// Number of packages that the catalogue lists as the newest: two lists of [`MAX_LISTED_AT_ONCE`], about 40 KB of the
+/// 2 MB that 5,000 packages take.
 pub const CATALOG_NEWEST: usize = 200;
 
-/// Maximum length of a part of the merged catalogue, in bytes. It is held in wasm memory: about 25,000 packages.
+/// Maximum length of a part of the merged catalogue, in bytes: about 25,000 packages. All parts together are held in wasm
+/// memory, which has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), while they are built and
+/// while they are searched. KV takes values of 25 MiB (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum number of parts of the merged catalogue. A search reads the first one, and the others by one more operation.
@@ -503,23 +518,25 @@ pub const CARDS_WITH_SYMBOLS: usize = 500;
 /// (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 
-/// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart. The rest
-/// happens after the response.
+/// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart, because KV
+/// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.
 pub const CATALOG_ROUNDS: u32 = 3;
 
 /// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
 pub const CATALOG_SECONDS: u32 = 60;
 
-/// Maximum length of the words of a search, in bytes.
+/// Maximum length of the words of a search, in bytes: [`SEARCH_WORDS`] of 20 letters.
 pub const SEARCH_BYTES: usize = 200;
 
-/// Maximum number of words of a search.
+/// Maximum number of words of a search. Each is looked up in every line that the earlier ones match, so the number bounds
+/// the CPU.
 pub const SEARCH_WORDS: usize = 10;
 
-/// Default number of results of a search, and of entries in a list of packages or namespaces.
+/// Default number of results of a search, and of entries in a list of packages or namespaces: a page for people.
 pub const LISTED_AT_ONCE: usize = 20;
 
-/// Maximum number of such results and entries.
+/// Maximum number of such results and entries. Each has at most about a kilobyte, and the response is composed in wasm
+/// memory.
 pub const MAX_LISTED_AT_ONCE: usize = 100;
 
 /// Maximum length of the cursor of a list: a rank, the longest key of a package, and the name of a symbol.
@@ -530,5 +547,6 @@ pub const CURSOR_BYTES: usize = 1_024;
 /// (<https://developers.cloudflare.com/kv/platform/limits/>), and takes milliseconds of CPU.
 pub const SEARCHES_A_MINUTE: u32 = 60;
 
-/// Maximum position in a list that is paged by position, as the public registry's API does it.
+/// Maximum position in a list that is paged by position, as the public registry's API does it. All entries up to the
+/// position are sorted, so it bounds the CPU; cursors lead further.
 pub const MAX_OFFSET: usize = 10_000;

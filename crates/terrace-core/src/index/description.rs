@@ -6,10 +6,6 @@
 use crate::limits;
 use terrace_base::untrusted::is_unprintable;
 
-/// Maximum length of the beginning of a paragraph that is looked at, in bytes: badges before the prose may be long. It
-/// also bounds the time that unclosed brackets take.
-const PARAGRAPH_BYTES: usize = 4 * 1024;
-
 /// Returns a text on one line, without unprintable characters, of at most
 /// [`limits::CATALOG_DESCRIPTION_BYTES`]. A longer one is cut between words.
 pub(super) fn one_line(text: &str) -> String {
@@ -105,7 +101,7 @@ impl<'t> Blocks<'t> {
         if text.is_empty() || text.starts_with('#') {
             return self.end();
         }
-        let left = PARAGRAPH_BYTES.saturating_sub(self.bytes);
+        let left = limits::README_PARAGRAPH_BYTES.saturating_sub(self.bytes);
         let end = text.floor_char_boundary(left);
         self.paragraph.extend(text.get(..end));
         self.bytes += end;
@@ -201,9 +197,6 @@ fn after_link(text: &str) -> Option<(&str, &str)> {
     Some((label, after_target?))
 }
 
-/// Maximum length of the label of a link, with an image in it, in bytes.
-const LABEL_BYTES: usize = 1_000;
-
 /// Returns the position of the bracket that closes a label.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
@@ -212,7 +205,7 @@ fn closing(text: &str) -> Option<usize> {
             '[' => depth += 1,
             ']' if depth == 0 => return Some(at),
             ']' => depth -= 1,
-            _ if at > LABEL_BYTES => return None,
+            _ if at > limits::README_LABEL_BYTES => return None,
             _ => {}
         }
     }
