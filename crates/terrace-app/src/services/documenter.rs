@@ -27,7 +27,7 @@ pub(crate) enum Addition {
     /// The version has this documentation now.
     Stored(Change, DocumentationDocument),
     /// The archive is missing.
-    Lacks,
+    ArchiveMissing,
 }
 
 /// The difference that an addition made.
@@ -67,7 +67,7 @@ pub(crate) async fn add<P: Host>(
             return Ok(Addition::Stored(Change::Unchanged, same.clone()));
         }
         if !is_available(ctx, publication, requires_possession, &fence).await? {
-            return Ok(Addition::Lacks);
+            return Ok(Addition::ArchiveMissing);
         }
         check_head(ctx, publication).await?;
         garbage::ensure_fresh(ctx, &fence)?;

@@ -91,5 +91,5 @@ async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Resu
     if releases::change_revision(ctx, package).await? == before {
         return Ok(());
     }
-    index_refresh::relist(ctx, package).await
+    index_refresh::refresh_package(ctx, package).await
 }

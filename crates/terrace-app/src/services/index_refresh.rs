@@ -51,7 +51,7 @@ pub(crate) async fn publish_lists<P: Host>(
 ///
 /// # Errors
 /// As [`publish_lists`].
-pub(crate) async fn relist<P: Host>(
+pub(crate) async fn refresh_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
@@ -92,7 +92,7 @@ pub(crate) async fn complete_card<P: Host>(
 
 /// Writes the catalogue of an owner. The failed attempt may have changed the card in any way.
 async fn publish_unknown<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
-    shards::publish(ctx, Owner::of(package), CardChange::Lessened).await;
+    shards::publish(ctx, Owner::of(package), CardChange::Shrunk).await;
     Ok(())
 }
 

@@ -9,4 +9,5 @@ pub(crate) mod index_walk;
 pub(crate) mod package_walk;
 pub(crate) mod schedule;
 pub(crate) mod step;
+mod version_walk;
 pub(crate) mod walk;

@@ -44,14 +44,14 @@ pub enum CardChange {
     /// The card was written.
     Written,
     /// The card was removed, or lost its symbols: indices that were built from it may have to be removed.
-    Lessened,
+    Shrunk,
 }
 
 impl CardChange {
     /// Returns the effect of this change and a later one.
     pub fn and(self, later: Self) -> Self {
         match (self, later) {
-            (Self::Lessened, _) | (_, Self::Lessened) => Self::Lessened,
+            (Self::Shrunk, _) | (_, Self::Shrunk) => Self::Shrunk,
             (Self::Written, _) | (_, Self::Written) => Self::Written,
             (Self::Unchanged, Self::Unchanged) => Self::Unchanged,
         }

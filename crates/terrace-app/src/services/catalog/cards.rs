@@ -64,7 +64,7 @@ pub(crate) async fn write<P: Host>(
             return Ok(CardChange::Unchanged);
         }
         facts.delete(&key).await?;
-        return Ok(CardChange::Lessened);
+        return Ok(CardChange::Shrunk);
     };
     let document = card.to_document();
     if stored.as_deref() == Some(document.as_bytes()) {
@@ -76,7 +76,7 @@ pub(crate) async fn write<P: Host>(
     let before = stored.and_then(|bytes| Card::from_document(&bytes));
     let had_symbols = before.is_some_and(|card| !card.symbols.is_empty());
     match had_symbols && card.symbols.is_empty() {
-        true => Ok(CardChange::Lessened),
+        true => Ok(CardChange::Shrunk),
         false => Ok(CardChange::Written),
     }
 }

@@ -43,7 +43,7 @@ pub(crate) async fn publish<P: Host>(ctx: &Context<'_, P>, owner: Owner, change:
         Ok(true) => match refresh(ctx, &owner, change, limits::CATALOG_ROUNDS).await {
             Ok(true) => None,
             // It may have written indices that have to be removed.
-            unfinished => Some((CardChange::Lessened, unfinished.err())),
+            unfinished => Some((CardChange::Shrunk, unfinished.err())),
         },
         unmarked => Some((change, unmarked.err())),
     };
@@ -94,8 +94,8 @@ pub(crate) async fn refresh<P: Host>(
     change: CardChange,
     rounds: u32,
 ) -> Result<bool, Failure> {
-    let is_less = change == CardChange::Lessened;
-    let known = RefCell::new(match is_less {
+    let has_shrunk = change == CardChange::Shrunk;
+    let known = RefCell::new(match has_shrunk {
         true => keys(owner).into(),
         false => Vec::new(),
     });
@@ -115,7 +115,7 @@ pub(crate) async fn refresh<P: Host>(
         })
     };
     let marker = FactKey::OwnerChange(owner.clone());
-    let shared = Some(&shared).filter(|_| !is_less);
+    let shared = Some(&shared).filter(|_| !has_shrunk);
     index_writer::coalesced_within(ctx, &marker, shared, rounds, &write).await
 }
 

@@ -72,7 +72,7 @@ pub(crate) async fn refresh_list<P: Host>(
             Err(failure) => return stale(ctx, &address, failure).await.map(drop),
         },
     }
-    index_refresh::relist(ctx, &Package::Mirrored(address)).await
+    index_refresh::refresh_package(ctx, &Package::Mirrored(address)).await
 }
 
 /// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not

@@ -10,6 +10,7 @@ use terrace_core::storage::key::{DOCUMENTATION, FactKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Facts as _, Host};
+use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
@@ -74,10 +75,9 @@ async fn published<P: Host>(
     step: &mut RepairStep,
     package: Package,
 ) -> Result<Published, Failure> {
-    let began = ctx.operations();
-    let listed = documents::list(ctx, &FactKey::releases_of(&package)).await;
-    step.spend((ctx.operations() - began) as usize);
-    let versions = listed?.into_iter().map(|fact| fact.name).collect();
+    let prefix = FactKey::releases_of(&package);
+    let listed = counted(ctx, step, documents::list(ctx, &prefix)).await?;
+    let versions = listed.into_iter().map(|fact| fact.name).collect();
     Ok(Published { package, versions })
 }
 
@@ -87,10 +87,8 @@ async fn remove_if_abandoned<P: Host>(
     package: Package,
     version: Version,
 ) {
-    let began = ctx.operations();
     let key = FactKey::Documentation(package, version);
-    let removed = try_remove(ctx, &key).await;
-    step.spend((ctx.operations() - began) as usize);
+    let removed = counted(ctx, step, try_remove(ctx, &key)).await;
     step.report.looked_at += 1;
     match removed {
         Ok(true) => step.report.removed.push(key.to_string()),

@@ -25,21 +25,16 @@ pub(crate) async fn repair_card<P: Host>(
     package: &Package,
     overview: &Overview,
 ) -> Result<bool, Failure> {
-    let began = ctx.operations();
     let is_current = match step.is_full || step.only.is_some() {
-        true => cards::is_current(ctx, package, overview).await,
-        false => is_listed(ctx, step, package, overview).await,
+        true => counted(ctx, step, cards::is_current(ctx, package, overview)).await?,
+        false => is_listed(ctx, step, package, overview).await?,
     };
-    let change = match is_current {
-        Ok(false) => index_refresh::refresh_card(ctx, package).await,
-        Ok(true) => Ok(CardChange::Unchanged),
-        Err(failure) => Err(failure),
-    };
-    if let Ok(change) = change {
-        after_card(ctx, step, package, change).await;
+    if is_current {
+        return Ok(false);
     }
-    step.spend((ctx.operations() - began) as usize);
-    Ok(change? != CardChange::Unchanged)
+    let change = counted(ctx, step, index_refresh::refresh_card(ctx, package)).await?;
+    after_card(ctx, step, package, change).await;
+    Ok(change != CardChange::Unchanged)
 }
 
 /// Returns whether the card of a package is listed with the line of this overview. One listing serves all packages of an
@@ -55,8 +50,8 @@ async fn is_listed<P: Host>(
     let (_, lines) = match known {
         Some(known) => step.owner_cards.insert(known),
         None => {
-            let listed = cards::of_owner(ctx, &owner).await?.lines;
-            step.owner_cards.insert((owner, listed))
+            let listed = counted(ctx, step, cards::of_owner(ctx, &owner)).await?;
+            step.owner_cards.insert((owner, listed.lines))
         }
     };
     let line = lines.iter().find(|line| line.package == *package);
@@ -69,12 +64,14 @@ async fn is_listed<P: Host>(
 /// Writes the catalogue of an owner whose card was repaired, if the walk does not come to it.
 pub(crate) async fn after_card<P: Host>(
     ctx: &Context<'_, P>,
-    step: &RepairStep,
+    step: &mut RepairStep,
     package: &Package,
     change: CardChange,
 ) {
     if step.only.is_some() && change != CardChange::Unchanged {
+        let began = ctx.operations();
         shards::publish(ctx, Owner::of(package), change).await;
+        step.spend((ctx.operations() - began) as usize);
     }
 }
 
@@ -117,7 +114,7 @@ async fn repair_catalog<P: Host>(
     let (change, removed) = match difference(ctx, step, &expected, &unexpected).await {
         Difference::None => return Ok(false),
         Difference::Contents => (CardChange::Unchanged, 0),
-        Difference::Surplus => (CardChange::Lessened, unexpected.len()),
+        Difference::Surplus => (CardChange::Shrunk, unexpected.len()),
     };
     step.count_writes(expected.len() + removed);
     let rounds = limits::REFRESH_ROUNDS;
@@ -161,14 +158,17 @@ pub(crate) async fn remove_stale<P: Host>(
     if !counted(ctx, step, is_stale(ctx, key)).await? {
         return Ok(Vec::new());
     }
-    let began = ctx.operations();
     step.count_writes(1);
-    ctx.host.indices().delete(key).await?;
-    if !is_stale(ctx, key).await? {
-        restore(ctx, key).await?;
-    }
-    step.spend((ctx.operations() - began) as usize);
+    counted(ctx, step, remove(ctx, key)).await?;
     Ok(vec![key.to_string()])
+}
+
+async fn remove<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
+    ctx.host.indices().delete(key).await?;
+    match is_stale(ctx, key).await? {
+        true => Ok(()),
+        false => restore(ctx, key).await,
+    }
 }
 
 /// Writes an index of the catalogue again that cards lead to after all.

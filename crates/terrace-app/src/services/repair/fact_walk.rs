@@ -12,7 +12,7 @@ use crate::services::oci::{pushed_contents, pushed_index_refresh};
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
-use crate::services::repair::{comparison, package_walk, step};
+use crate::services::repair::{comparison, step, version_walk};
 use crate::services::{auth, index_refresh};
 
 /// The page size of a listing. The next step lists the rest of a page again.
@@ -78,7 +78,7 @@ async fn repair_fact<P: Host>(
     let repaired = match &fact {
         FactKey::Origin(address) => {
             let package = Package::Mirrored(address.clone());
-            package_walk::repair_lists(ctx, step, &package).await
+            version_walk::repair_lists(ctx, step, &package).await
         }
         FactKey::Pushed(pushed) => match index_of(pushed) {
             Some(index) => repair_pushed(ctx, step, &index).await,

@@ -122,7 +122,7 @@ pub(crate) enum Scope {
     Facts,
 }
 
-/// Whether a step continues.
+/// The continuation of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepFlow {
     /// It continues with the next item.
