@@ -93,7 +93,7 @@ impl Cache {
         self.revocations_read_at.set(began);
     }
 
-    /// Whether this version is remembered to be allowed to change the stored documents.
+    /// Returns whether this version is remembered to be allowed to change the stored documents.
     pub fn may_write(&self, now: UnixTime) -> bool {
         let known = self.allowed_to_write.get();
         known.is_some_and(|since| now.since(since) < limits::FORMAT_SECONDS)

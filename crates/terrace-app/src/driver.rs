@@ -206,7 +206,7 @@ impl PendingRead {
         self.lookup.cache_seconds
     }
 
-    /// Whether the header `Range` is honoured.
+    /// Returns whether the header `Range` is honoured.
     pub fn takes_range(&self) -> bool {
         self.lookup.leads_to_bytes()
     }

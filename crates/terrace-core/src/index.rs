@@ -132,7 +132,7 @@ impl ListedRelease {
         }
     }
 
-    /// Whether its artifact may contain content with this digest.
+    /// Returns whether its artifact may contain content with this digest.
     pub fn may_contain(&self, digest: Sha256) -> bool {
         self.contents.contains(&beginning(digest))
     }

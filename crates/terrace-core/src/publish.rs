@@ -352,7 +352,7 @@ impl Publication {
         digests
     }
 
-    /// Whether `existing` alone decides the plan, so that there is no need to look up archives.
+    /// Returns whether `existing` alone decides the plan, so that there is no need to look up archives.
     pub fn is_settled_by(&self, existing: &Release) -> bool {
         self.onto(existing).map_or(true, |after| after == *existing)
     }

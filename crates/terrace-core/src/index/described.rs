@@ -47,7 +47,7 @@ impl DescribedVersion {
         }
     }
 
-    /// Whether only the index of a revoked version exists, which contains no digests.
+    /// Returns whether only the index of a revoked version exists, which contains no digests.
     pub fn is_of_unknown_bytes(&self) -> bool {
         self.digests.is_empty()
     }

@@ -29,12 +29,12 @@ impl ExpectedIndices {
         made
     }
 
-    /// Whether there are no releases.
+    /// Returns whether there are no releases.
     pub fn is_empty(&self) -> bool {
         self.versions.is_empty()
     }
 
-    /// Whether one of the releases has this index. For a digest there may be false positives, since only
+    /// Returns whether one of the releases has this index. For a digest there may be false positives, since only
     /// prefixes are compared.
     pub fn includes(&self, key: &IndexKey) -> bool {
         match key {

@@ -97,7 +97,7 @@ impl GarbageDocument {
         Self { state, since: now }
     }
 
-    /// Whether the mark has been in its state long enough that every request that read an earlier state has
+    /// Returns whether the mark has been in its state long enough that every request that read an earlier state has
     /// ended.
     pub fn is_settled(&self, now: UnixTime) -> bool {
         now.since(self.since) >= limits::GARBAGE_SECONDS

@@ -250,7 +250,7 @@ impl FromStr for Position {
 }
 
 impl CursorDocument {
-    /// Whether another step is running.
+    /// Returns whether another step is running.
     pub fn is_taken(&self, now: UnixTime) -> bool {
         self.begun
             .is_some_and(|begun| now.since(begun) < limits::REPAIR_SECONDS)
@@ -265,7 +265,7 @@ impl CursorDocument {
         }
     }
 
-    /// Whether one of the walks may continue.
+    /// Returns whether one of the walks may continue.
     pub fn is_due(&self, now: UnixTime) -> bool {
         self.due.min(self.keys.due) <= Some(now)
     }

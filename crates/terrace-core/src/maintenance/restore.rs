@@ -289,7 +289,7 @@ fn check_statuses(statuses: &StatusDocument) -> Result<(), String> {
     }
 }
 
-/// Whether a text is in canonical form.
+/// Returns whether a text is in canonical form.
 fn is_spelled<T: FromStr + ToString>(text: &str) -> bool {
     text.parse::<T>().is_ok_and(|it| it.to_string() == text)
 }

@@ -88,7 +88,7 @@ impl DocumentationPublication {
     }
 }
 
-/// Whether a text has the characters and the length of an SPDX licence expression
+/// Returns whether a text has the characters and the length of an SPDX licence expression
 /// (<https://spdx.github.io/spdx-spec/v3.0.1/annexes/spdx-license-expressions/>).
 fn is_license(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b".-+:() ".contains(&byte);

@@ -35,7 +35,7 @@ pub struct IndexMetadata {
 }
 
 impl IndexMetadata {
-    /// Whether its texts are valid in HTTP headers. Those that the registry writes are.
+    /// Returns whether its texts are valid in HTTP headers. Those that the registry writes are.
     pub fn is_sendable(&self) -> bool {
         let media_type = self
             .content

@@ -348,7 +348,7 @@ impl Release {
         }
     }
 
-    /// Whether the stored release may have gained contents since it was read.
+    /// Returns whether the stored release may have gained contents since it was read.
     pub fn may_grow(&self) -> bool {
         matches!(self, Self::Mirrored(_))
     }

@@ -71,29 +71,29 @@ impl From<PullRules> for PullPolicy {
 }
 
 impl PullPolicy {
-    /// Whether there are no rules at all.
+    /// Returns whether there are no rules at all.
     pub fn is_empty(&self) -> bool {
         self.rules.allowed.is_empty() && self.rules.blocked.is_empty()
     }
 
-    /// Whether any provider is looked up at its origin.
+    /// Returns whether any provider is looked up at its origin.
     pub fn pulls_any(&self) -> bool {
         !self.rules.allowed.is_empty()
     }
 
-    /// Whether this provider is looked up at its origin.
+    /// Returns whether this provider is looked up at its origin.
     pub fn pulls(&self, address: &MirroredAddress) -> bool {
         let mut allowed = self.rules.allowed.iter();
         allowed.any(|pattern| pattern.matches(address))
     }
 
-    /// Whether this version is hidden from clients.
+    /// Returns whether this version is hidden from clients.
     pub fn blocks(&self, address: &MirroredAddress, version: &Version) -> bool {
         let mut blocked = self.rules.blocked.iter();
         blocked.any(|pattern| pattern.matches(address, version))
     }
 
-    /// Whether a version that its origin lists, and that is not stored here, is shown now.
+    /// Returns whether a version that its origin lists, and that is not stored here, is shown now.
     pub fn admits(&self, address: &MirroredAddress, seen: &KnownVersion, now: UnixTime) -> bool {
         let age = now.since(seen.first_seen);
         age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
@@ -162,7 +162,7 @@ impl PullPolicy {
         })
     }
 
-    /// Whether a list was made by these rules.
+    /// Returns whether a list was made by these rules.
     pub fn has_made(&self, list: Option<&PullMetadata>) -> bool {
         match list {
             Some(made_by) => made_by.rules == self.fingerprint,

@@ -151,7 +151,7 @@ pub fn referrer_metadata(manifest: &PushedManifest) -> Vec<(&'static str, String
     artifact_type.into_iter().collect()
 }
 
-/// Whether a referrer may be of this type, by its metadata.
+/// Returns whether a referrer may be of this type, by its metadata.
 pub fn may_be_of_type(metadata: &[(String, String)], artifact_type: &str) -> bool {
     let stored = metadata.iter().find(|(name, _)| name == ARTIFACT_TYPE);
     stored.is_none_or(|(_, value)| value == artifact_type)

@@ -250,7 +250,7 @@ impl Descriptor {
         })
     }
 
-    /// Whether the content is deliberately stored elsewhere.
+    /// Returns whether the content is deliberately stored elsewhere.
     fn is_elsewhere(&self) -> bool {
         self.urls.as_ref().is_some_and(|urls| !urls.is_empty())
             || self.media_type.contains(".nondistributable.")
@@ -322,7 +322,7 @@ fn short(error: &serde_json::Error) -> String {
     text.chars().take(limits::QUOTED_CHARS).collect()
 }
 
-/// Whether the text is valid where media types appear: in a header and in a query.
+/// Returns whether the text is valid where media types appear: in a header and in a query.
 pub(super) fn is_media_type(text: &str) -> bool {
     text.len() <= limits::MEDIA_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

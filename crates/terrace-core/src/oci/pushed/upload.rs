@@ -37,7 +37,7 @@ impl UploadSession {
         }
     }
 
-    /// Whether the upload belongs to this repository.
+    /// Returns whether the upload belongs to this repository.
     pub fn is_of(&self, repository: &RepositoryName) -> bool {
         self.repository == repository.as_str()
     }
@@ -48,7 +48,7 @@ impl UploadSession {
         lengths.fold(0, u64::saturating_add)
     }
 
-    /// Whether no bytes have been received.
+    /// Returns whether no bytes have been received.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }

@@ -79,7 +79,7 @@ impl FactKey {
         Some(Self::Release(package, version.parse().ok()?))
     }
 
-    /// Whether the registry never removes it, so that its absence is a loss. A client can delete its pushed
+    /// Returns whether the registry never removes it, so that its absence is a loss. A client can delete its pushed
     /// content; tokens and documents about an origin are recreated if lost.
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -106,7 +106,7 @@ impl FactKey {
         }
     }
 
-    /// Whether it is written once and never changes.
+    /// Returns whether it is written once and never changes.
     pub fn is_immutable(&self) -> bool {
         match self {
             // A mirrored provider's release gains platforms.
@@ -116,7 +116,7 @@ impl FactKey {
         }
     }
 
-    /// Whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
+    /// Returns whether it belongs in a copy of the registry. The decision for a new kind of fact is made here:
     /// [`FactKey::parse`] reads the exported ones; the keys of the others are below one of [`NOT_EXPORTED`].
     pub fn is_exported(&self) -> bool {
         match self {

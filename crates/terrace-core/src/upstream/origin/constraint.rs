@@ -72,7 +72,7 @@ impl Constraints {
         self
     }
 
-    /// Whether a version is admitted. A prerelease is admitted only if it is named exactly (clients.md
+    /// Returns whether a version is admitted. A prerelease is admitted only if it is named exactly (clients.md
     /// 2.1.4).
     pub fn admit(&self, version: &Version) -> bool {
         let version = version.as_semver();

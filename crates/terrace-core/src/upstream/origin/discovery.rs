@@ -93,7 +93,7 @@ fn directory(reference: &str) -> Result<String, OriginError> {
     Ok(origin + &upper.unwrap_or_default())
 }
 
-/// Whether every program parses a URL in the same way: some treat `\` as `/`, and drop tabs and line breaks.
+/// Returns whether every program parses a URL in the same way: some treat `\` as `/`, and drop tabs and line breaks.
 pub(super) fn is_clean(reference: &str) -> bool {
     !reference.is_empty()
         && reference

@@ -381,7 +381,7 @@ fn first_block(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Whether clients can parse this key, although they accept no signature by it.
+/// Returns whether clients can parse this key, although they accept no signature by it.
 fn is_passed_over(error: &OpenPgpError) -> bool {
     matches!(
         error,

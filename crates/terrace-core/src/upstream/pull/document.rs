@@ -58,7 +58,7 @@ pub enum OriginDocumentError {
 }
 
 impl KnownVersion {
-    /// Whether it has been missing for so long that it counts as new if it returns.
+    /// Returns whether it has been missing for so long that it counts as new if it returns.
     fn is_delisted(&self, now: UnixTime) -> bool {
         self.missing_since
             .is_some_and(|since| now.since(since) >= limits::PULL_MISSING_SECONDS)
@@ -147,7 +147,7 @@ impl OriginDocument {
         self.versions.get(place.ok()?)
     }
 
-    /// Whether its origin has ever responded.
+    /// Returns whether its origin has ever responded.
     pub fn was_asked(&self) -> bool {
         self.checked_at > UnixTime(0)
     }
@@ -180,7 +180,7 @@ impl OriginDocument {
         self
     }
 
-    /// Whether its origin should be asked again. The absence of a provider is cached for a shorter time,
+    /// Returns whether its origin should be asked again. The absence of a provider is cached for a shorter time,
     /// because it may be about to be published.
     pub fn is_due(&self, now: UnixTime) -> bool {
         let is_listed = |seen: &KnownVersion| seen.missing_since.is_none();

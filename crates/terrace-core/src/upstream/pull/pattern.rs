@@ -39,7 +39,7 @@ pub enum ProviderPatternError {
 }
 
 impl ProviderPattern {
-    /// Whether the pattern matches a provider.
+    /// Returns whether the pattern matches a provider.
     pub fn matches(&self, address: &MirroredAddress) -> bool {
         let MirroredAddress { hostname, provider } = address;
         let any_or = |matches: Option<bool>| matches.unwrap_or(true);
@@ -54,7 +54,7 @@ impl ProviderPattern {
 }
 
 impl VersionPattern {
-    /// Whether the pattern matches a version.
+    /// Returns whether the pattern matches a version.
     pub fn matches(&self, address: &MirroredAddress, version: &Version) -> bool {
         let is_it = self.version.as_ref().is_none_or(|named| named == version);
         is_it && self.providers.matches(address)
