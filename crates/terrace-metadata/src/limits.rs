@@ -17,15 +17,6 @@ pub const NESTING_LEVELS: usize = 100;
 /// Maximum number of items in one pair of brackets: the parser compares each key of an object with all earlier ones.
 pub const BRACKET_ITEMS: usize = 5_000;
 
-/// Maximum number of symbols of a provider. The largest public ones, `aws` and `azurerm`, have about 1,600 resources and
-/// 600 data sources. A registry rejects documentation with more.
-pub const SYMBOLS: usize = 5_000;
-
-/// Maximum length of the name of a symbol, in bytes: the type of a provider, an underscore and the name of a page. A
-/// registry rejects documentation with a longer one.
-pub const SYMBOL_NAME_BYTES: usize =
-    terrace_core::limits::PROVIDER_PART_BYTES + 1 + terrace_core::limits::PAGE_NAME_BYTES;
-
 /// Maximum number of submodules, and of examples. The largest public modules have about 60.
 pub const MODULE_PARTS: usize = 500;
 

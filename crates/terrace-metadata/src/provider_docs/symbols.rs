@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
+use terrace_core::limits::{DOCUMENTATION_SYMBOLS, SYMBOL_NAME_BYTES};
 
-use crate::limits;
 use crate::names::short_name;
 use crate::provider_docs::PageKey;
 use crate::schema::Schema;
@@ -49,7 +49,7 @@ pub(super) fn of_schema<'p>(
 /// Returns the symbols within the limits, and adds a note about the others.
 pub(super) fn limited(mut symbols: Vec<Symbol>, notes: &mut Messages) -> Vec<Symbol> {
     let found = symbols.len();
-    let max = limits::SYMBOL_NAME_BYTES;
+    let max = SYMBOL_NAME_BYTES;
     symbols.retain(|symbol| symbol.name.len() <= max);
     let long = found - symbols.len();
     if long > 0 {
@@ -57,7 +57,7 @@ pub(super) fn limited(mut symbols: Vec<Symbol>, notes: &mut Messages) -> Vec<Sym
             "the names of resources and functions with more than {max} bytes were left out of the search: {long}"
         ));
     }
-    let max = limits::SYMBOLS;
+    let max = DOCUMENTATION_SYMBOLS;
     let omitted = symbols.len().saturating_sub(max);
     symbols.truncate(max);
     if omitted > 0 {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use terrace_core::documentation::Head;
+use terrace_core::limits::{DOCUMENTATION_SYMBOLS, SYMBOL_NAME_BYTES};
 use terrace_core::model::package::Package;
 
 use super::*;
@@ -82,11 +83,11 @@ fn schema_of(names: impl Iterator<Item = String>) -> Schema {
 
 #[test]
 fn symbols_beyond_the_limits_are_left_out_with_notes() {
-    let names = (0..limits::SYMBOLS + 3).map(|number| format!("widget_{number:05}"));
-    let long = ["l".repeat(limits::SYMBOL_NAME_BYTES + 1)];
+    let names = (0..DOCUMENTATION_SYMBOLS + 3).map(|number| format!("widget_{number:05}"));
+    let long = ["l".repeat(SYMBOL_NAME_BYTES + 1)];
     let found = with_schema(&[], Some(&schema_of(names.chain(long))));
     let symbols = &details(&found).symbols;
-    assert_eq!(symbols.len(), limits::SYMBOLS);
+    assert_eq!(symbols.len(), DOCUMENTATION_SYMBOLS);
     assert_eq!(symbols.last().unwrap().name, "widget_04999");
     assert_eq!(details(&found).pages.len(), DOCUMENTATION_PAGES);
     assert_eq!(
@@ -101,10 +102,10 @@ fn symbols_beyond_the_limits_are_left_out_with_notes() {
 
 #[test]
 fn a_registry_accepts_the_longest_list_of_symbols() {
-    let length = limits::SYMBOL_NAME_BYTES;
-    let names = (0..limits::SYMBOLS + 1).map(|number| format!("{number:0>length$}"));
+    let length = SYMBOL_NAME_BYTES;
+    let names = (0..DOCUMENTATION_SYMBOLS + 1).map(|number| format!("{number:0>length$}"));
     let found = with_schema(&[], Some(&schema_of(names)));
-    assert_eq!(details(&found).symbols.len(), limits::SYMBOLS);
+    assert_eq!(details(&found).symbols.len(), DOCUMENTATION_SYMBOLS);
     let packed = found.pack();
     let package = Package::Provider("acme/widget".parse().unwrap());
     let archive = OpenArchive::parse(&packed.bytes, &package).unwrap();
