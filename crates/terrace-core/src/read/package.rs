@@ -1,31 +1,24 @@
 //! Details of packages and versions, for people and the tools that show them.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{FinishError, StoredIndex, parse};
 use crate::api::details::{
     DocumentView, DocumentationSummary, ModuleView, Navigation, PackageDetails, PackageName,
     PlatformView, SigningKeyView, StatusView, SymbolView, VersionDetails, VersionSummary,
     document_path,
 };
-use crate::api::public::{PublicModuleDetails, PublicProviderDetails};
 use crate::api::route::{ApiRoute, RequestedVersion};
 use crate::documentation::{Contents, DocumentPath, ModuleDetails, ProviderDetails};
-use crate::http::problem::Problem;
-use crate::http::reply::{CachePolicy, Reply};
 use crate::index::about::{About, AboutDocumentation};
-use crate::index::overview::{Overview, OverviewVersion};
-use crate::model::address::{ModuleAddress, ProviderAddress};
+use crate::index::overview::Overview;
 use crate::model::package::Package;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::status::ReleaseState;
 use crate::model::version::Version;
 use crate::storage::release::{OfferedPackage, PackageDocument, SigningKeyDocument};
-use terrace_base::json;
 
 /// The fields of a provider's version index that its details show.
 #[derive(Default, Deserialize)]
-struct BuiltVersion {
+pub(crate) struct BuiltVersion {
     #[serde(default)]
     protocols: Vec<ProtocolVersion>,
     #[serde(default)]
@@ -36,78 +29,27 @@ struct BuiltVersion {
     offered: Vec<OfferedPackage>,
 }
 
-/// The field of a provider's version index that names its repository.
-#[derive(Default, Deserialize)]
-struct BuiltFrom {
-    #[serde(default)]
-    source: Option<String>,
-}
-
-type Other<S> = Option<StoredIndex<S>>;
-
-/// Describes a package.
-pub(super) fn package<S>(
-    package: &Package,
-    overview: &StoredIndex<S>,
-) -> Result<Reply<S>, FinishError> {
-    let overview: Overview = parse(overview)?;
-    let details = PackageDetails {
+/// Returns the details of a package.
+pub(crate) fn package_details(package: &Package, overview: &Overview) -> PackageDetails {
+    PackageDetails {
         package: PackageName::from(package),
         latest: overview.newest().map(|newest| newest.version.clone()),
         status: overview.status.as_ref().map(StatusView::from),
         versions: overview.versions.iter().map(VersionSummary::from).collect(),
-    };
-    Ok(reply(&details))
+    }
 }
 
-/// Redirects to the newest version that can be installed; `None` if there is none.
-pub(super) fn latest<S>(
-    route: &ApiRoute,
-    overview: &StoredIndex<S>,
-) -> Result<Option<Reply<S>>, FinishError> {
-    let overview: Overview = parse(overview)?;
-    let newest = overview.newest();
-    Ok(newest.map(|newest| {
-        let version = RequestedVersion::Exact(newest.version.clone());
-        redirect(match route.clone() {
-            ApiRoute::Version(package, _) => ApiRoute::Version(package, version).to_string(),
-            ApiRoute::Navigation(package, _) => ApiRoute::Navigation(package, version).to_string(),
-            ApiRoute::Document(package, _, document) => {
-                ApiRoute::Document(package, version, document).to_string()
-            }
-            other => other.to_string(),
-        })
-    }))
-}
-
-/// Redirects to the details of the newest version in the shape of the public registry; `None` if there is none.
-pub(super) fn newest<S>(
-    path: &str,
-    overview: &StoredIndex<S>,
-) -> Result<Option<Reply<S>>, FinishError> {
-    let overview: Overview = parse(overview)?;
-    let newest = overview.newest();
-    Ok(newest.map(|newest| redirect(format!("{path}/{}", newest.version))))
-}
-
-fn redirect<S>(location: String) -> Reply<S> {
-    Reply::new(302, CachePolicy::NoStore).with("location", location)
-}
-
-/// Describes a version. `overview` and `built` are `None` if the facts hold nothing for them.
-pub(super) fn version<S>(
+/// Returns the details of a version. Without facts for them, `overview` and `built` are their defaults.
+pub(crate) fn version_details(
     package: &Package,
     version: &Version,
-    about: &StoredIndex<S>,
-    [overview, built]: [&Other<S>; 2],
-) -> Result<Reply<S>, FinishError> {
-    let about: About = parse(about)?;
-    let overview: Overview = optional(overview)?;
-    let built: BuiltVersion = optional(built)?;
+    about: About,
+    overview: &Overview,
+    built: BuiltVersion,
+) -> VersionDetails {
     let listed = overview.version(version);
     let documentation = about.documentation.as_ref();
-    let summary = documentation.map(|it| documentation_summary(package, version, it));
-    let details = VersionDetails {
+    VersionDetails {
         package: PackageName::from(package),
         version: VersionSummary {
             version: version.clone(),
@@ -119,7 +61,7 @@ pub(super) fn version<S>(
         latest: overview.newest().map(|newest| newest.version.clone()),
         package_status: overview.status.as_ref().map(StatusView::from),
         provenance: about.provenance.clone(),
-        documentation: summary,
+        documentation: documentation.map(|it| documentation_summary(package, version, it)),
         platforms: platforms(&built),
         protocols: built.protocols,
         signing_key: built.signing_key.map(|key| SigningKeyView {
@@ -128,8 +70,29 @@ pub(super) fn version<S>(
             ascii_armor: key.ascii_armor,
         }),
         module: module(about).map(|details| ModuleView::new(details, package, version)),
+    }
+}
+
+/// Returns the documents and symbols of a version.
+pub(crate) fn navigation(package: &Package, version: &Version, about: &About) -> Navigation {
+    let documentation = about.documentation.as_ref();
+    let (documents, symbols) = match documentation.map(|it| &it.head.contents) {
+        None => (Vec::new(), Vec::new()),
+        Some(Contents::Module(details)) => {
+            (documents_of_module(package, version, details), Vec::new())
+        }
+        Some(Contents::Provider(details)) => (
+            documents_of_provider(package, version, details),
+            symbols(package, version, details),
+        ),
     };
-    Ok(reply(&details))
+    Navigation {
+        package: PackageName::from(package),
+        version: version.clone(),
+        documentation: documentation.map(|it| documentation_summary(package, version, it)),
+        documents,
+        symbols,
+    }
 }
 
 fn platforms(built: &BuiltVersion) -> Vec<PlatformView> {
@@ -150,35 +113,6 @@ fn platforms(built: &BuiltVersion) -> Vec<PlatformView> {
         h1: None,
     });
     stored.chain(offered).collect()
-}
-
-/// Lists the documents and symbols of a version.
-pub(super) fn navigation<S>(
-    package: &Package,
-    version: &Version,
-    about: &StoredIndex<S>,
-) -> Result<Reply<S>, FinishError> {
-    let about: About = parse(about)?;
-    let documentation = about.documentation.as_ref();
-    let summary = documentation.map(|it| documentation_summary(package, version, it));
-    let contents = documentation.map(|it| &it.head.contents);
-    let (documents, symbols) = match contents {
-        None => (Vec::new(), Vec::new()),
-        Some(Contents::Module(details)) => {
-            (documents_of_module(package, version, details), Vec::new())
-        }
-        Some(Contents::Provider(details)) => (
-            documents_of_provider(package, version, details),
-            symbols(package, version, details),
-        ),
-    };
-    Ok(reply(&Navigation {
-        package: PackageName::from(package),
-        version: version.clone(),
-        documentation: summary,
-        documents,
-        symbols,
-    }))
 }
 
 fn documents_of_provider(
@@ -266,101 +200,9 @@ fn documentation_summary(
     }
 }
 
-/// Describes a version of a module in the shape of the public registry.
-pub(super) fn public_module<S>(
-    address: &ModuleAddress,
-    version: &Version,
-    about: &StoredIndex<S>,
-    overview: &Other<S>,
-) -> Result<Reply<S>, FinishError> {
-    let about: About = parse(about)?;
-    let overview: Overview = optional(overview)?;
-    check_not_revoked(&Package::Module(address.clone()), version, &overview)?;
-    let details = match about.documentation.clone() {
-        Some(documentation) => match documentation.head.contents {
-            Contents::Module(details) => details,
-            Contents::Provider(_) => return Err(FinishError::Corrupt),
-        },
-        None => ModuleDetails::default(),
-    };
-    let versions = installable(&overview);
-    Ok(reply(&PublicModuleDetails::new(
-        address, version, &about, details, versions,
-    )))
-}
-
-/// Describes a version of a provider in the shape of the public registry. `about` and `overview` are `None` if the facts
-/// hold nothing for them.
-pub(super) fn public_provider<S>(
-    address: &ProviderAddress,
-    version: &Version,
-    built: &StoredIndex<S>,
-    [about, overview]: [&Other<S>; 2],
-) -> Result<Reply<S>, FinishError> {
-    let BuiltFrom { source } = parse(built)?;
-    let about: Option<About> = about.as_ref().map(parse).transpose()?;
-    let overview: Overview = optional(overview)?;
-    let published_at = about.as_ref().map(|about| about.published_at);
-    let details = PublicProviderDetails::new(
-        address,
-        version,
-        source.as_deref(),
-        published_at,
-        installable(&overview),
-    );
-    let contents = about.and_then(|about| about.documentation.map(|it| it.head.contents));
-    Ok(reply(&match contents {
-        Some(Contents::Provider(pages)) => details.with_pages(pages),
-        Some(Contents::Module(_)) => return Err(FinishError::Corrupt),
-        None => details,
-    }))
-}
-
-/// Returns the versions that can be installed, ascending.
-fn installable(overview: &Overview) -> Vec<String> {
-    let versions = overview.versions.iter().rev();
-    let installable = versions.filter(|listed| revocation(listed).is_none());
-    installable.map(|it| it.version.to_string()).collect()
-}
-
-fn revocation(listed: &OverviewVersion) -> Option<String> {
-    let status = listed.status.as_ref();
-    let status = status.filter(|status| status.state == ReleaseState::Revoked);
-    status.map(|status| status.reason.to_string())
-}
-
-fn check_not_revoked(
-    package: &Package,
-    version: &Version,
-    overview: &Overview,
-) -> Result<(), FinishError> {
-    match overview.version(version).and_then(revocation) {
-        None => Ok(()),
-        Some(reason) => Err(FinishError::Problem(Problem::Gone(format!(
-            "{} {version} is revoked: {reason}",
-            package.address()
-        )))),
-    }
-}
-
 fn module(about: About) -> Option<ModuleDetails> {
     match about.documentation?.head.contents {
         Contents::Module(details) => Some(details),
         Contents::Provider(_) => None,
     }
-}
-
-/// Parses an index; the default if it is absent, or that of a revoked version, which holds no data.
-fn optional<'f, S, T>(found: &'f Other<S>) -> Result<T, FinishError>
-where
-    T: Default + Deserialize<'f>,
-{
-    match found {
-        Some(found) if found.metadata.revoked.is_none() => parse(found),
-        _ => Ok(T::default()),
-    }
-}
-
-fn reply<S>(document: &impl Serialize) -> Reply<S> {
-    Reply::json(200, CachePolicy::Revalidate, json::to_string(document))
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::oci::{no_catalog, plan_generated, plan_pushed};
-use super::{Checksum, IndexForm, Projection, RequestHead};
+use super::{Checksum, Composed, IndexForm, Projection, RequestHead};
 use crate::api::route::{
     ApiRoute, HandledRoute, MirrorRoute, OciRoute, RequestedVersion, Route, TerraformRoute,
 };
@@ -102,11 +102,11 @@ fn plan_terraform<S>(
         TerraformRoute::ModuleVersion(address, version) => plan_public_module(address, version),
         TerraformRoute::Provider(address) => {
             let path = format!("/v1/providers/{address}");
-            overview(Package::Provider(address), Projection::Newest(path))
+            overview(Package::Provider(address), Composed::Newest(path))
         }
         TerraformRoute::Module(address) => {
             let path = format!("/v1/modules/{address}");
-            overview(Package::Module(address), Projection::Newest(path))
+            overview(Package::Module(address), Composed::Newest(path))
         }
         TerraformRoute::List(route) => ReadPlan::Handle(HandledRoute::List(route)),
     }
@@ -120,7 +120,7 @@ fn plan_public_provider<S>(address: ProviderAddress, version: Version) -> ReadPl
             IndexKey::About(package.clone(), version.clone()),
             IndexKey::Overview(package),
         ],
-        Projection::PublicProvider(address, version),
+        Composed::PublicProvider(address, version),
     )
 }
 
@@ -129,7 +129,7 @@ fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S
     composed(
         IndexKey::About(package.clone(), version.clone()),
         vec![IndexKey::Overview(package)],
-        Projection::PublicModule(address, version),
+        Composed::PublicModule(address, version),
     )
 }
 
@@ -152,12 +152,12 @@ fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
 
 fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
     match route {
-        ApiRoute::Package(package) => overview(package.clone(), Projection::Package(package)),
+        ApiRoute::Package(package) => overview(package.clone(), Composed::Package(package)),
         ApiRoute::Version(ref package, RequestedVersion::Latest)
         | ApiRoute::Navigation(ref package, RequestedVersion::Latest)
         | ApiRoute::Document(ref package, RequestedVersion::Latest, _) => {
             let package = package.clone();
-            overview(package, Projection::Latest(route))
+            overview(package, Composed::Latest(route))
         }
         ApiRoute::Version(package, RequestedVersion::Exact(version)) => {
             let overview = IndexKey::Overview(package.clone());
@@ -169,13 +169,13 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
             composed(
                 IndexKey::About(package.clone(), version.clone()),
                 others,
-                Projection::Version(package, version),
+                Composed::Version(package, version),
             )
         }
         ApiRoute::Navigation(package, RequestedVersion::Exact(version)) => composed(
             IndexKey::About(package.clone(), version.clone()),
             Vec::new(),
-            Projection::Navigation(package, version),
+            Composed::Navigation(package, version),
         ),
         route @ (ApiRoute::Search
         | ApiRoute::Namespaces
@@ -185,18 +185,18 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
 }
 
 /// The versions of a package, for an answer of this form.
-fn overview<S>(package: Package, projection: Projection) -> ReadPlan<S> {
-    composed(IndexKey::Overview(package), Vec::new(), projection)
+fn overview<S>(package: Package, answer: Composed) -> ReadPlan<S> {
+    composed(IndexKey::Overview(package), Vec::new(), answer)
 }
 
 /// An answer for people. All its indices may change, at least with the status of a version.
-fn composed<S>(key: IndexKey, others: Vec<IndexKey>, projection: Projection) -> ReadPlan<S> {
+fn composed<S>(key: IndexKey, others: Vec<IndexKey>, answer: Composed) -> ReadPlan<S> {
     ReadPlan::Read(IndexRequest {
         key,
         others,
         form: IndexForm::Text,
         cache_seconds: limits::LIST_CACHE_SECONDS,
-        projection,
+        projection: Projection::Composed(answer),
     })
 }
 

@@ -1,0 +1,351 @@
+//! A read of an index, from its key to the answer.
+
+use super::composed::Composed;
+use super::download::{Urls, mirror_packages, module_download, provider_download};
+use super::lists::{newest_module, origin_versions};
+use super::oci::tags;
+use super::pulled::Freshness;
+use super::{StoredIndex, StoredIndices, for_method, matches_etag, parse};
+use crate::config::Config;
+use crate::http::method::Method;
+use crate::http::problem::Problem;
+use crate::http::reply::{CachePolicy, Reply};
+#[cfg(doc)]
+use crate::limits;
+use crate::model::address::{MirroredAddress, ModuleAddress};
+use crate::model::package::Package;
+use crate::model::platform::Platform;
+use crate::model::token_id::TokenId;
+use crate::model::version::Version;
+use crate::oci::TagPage;
+use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::index_document::IndexMetadata;
+use crate::storage::key::IndexKey;
+use crate::upstream::pull::PullPolicy;
+use terrace_base::time::UnixTime;
+
+/// A read of an index, or of a few in one operation.
+#[derive(Debug)]
+pub struct Lookup {
+    /// The key of the index that decides whether there is anything to answer.
+    pub key: IndexKey,
+    /// The keys of other indices that the answer is built from; empty for each route of a protocol. Together
+    /// with the first there are at most [`limits::KEYS_OF_READ`], and all values are read as text.
+    pub others: Vec<IndexKey>,
+    /// The form of the value.
+    pub form: IndexForm,
+    /// How long the edge may cache the value, in seconds.
+    pub cache_seconds: u32,
+    /// The token that must not have been revoked.
+    pub token: Option<TokenId>,
+    /// The requested key, if it is hidden from the caller; [`Lookup::key`] is then a key under which nothing
+    /// is stored.
+    pub(super) requested_key: Option<IndexKey>,
+    pub(super) is_private: bool,
+    pub(super) projection: Projection,
+    pub(super) method: Method,
+    pub(super) if_none_match: Option<String>,
+    pub(super) range: Option<String>,
+}
+
+/// How a read needs the value of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexForm {
+    /// It is passed on unparsed.
+    Stream,
+    /// It is parsed.
+    Text,
+}
+
+/// The answer that a read makes of its index.
+#[derive(Debug)]
+pub(super) enum Projection {
+    Versions,
+    Tags(Option<TagPage>, String),
+    Manifest,
+    Blob,
+    Composed(Composed),
+    ProviderDownload(Package, Version, Platform),
+    MirrorPackages,
+    ModuleDownload(Checksum),
+    NewestModule(ModuleAddress),
+    OriginVersions,
+    /// The texts of all indices, for the tests of reads with several keys.
+    #[cfg(test)]
+    Joined,
+}
+
+/// Whether the location of a module's archive carries `checksum=` after a signed query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checksum {
+    /// The client verifies the parameter and removes it before the request (clients.md 4.7).
+    Appended,
+    /// The client may request the location unchanged, and the bucket rejects a parameter that is not signed.
+    Omitted,
+}
+
+/// The result of answering from an index.
+#[derive(Debug)]
+pub enum ReadOutcome<S> {
+    /// The answer.
+    Fresh(Reply<S>),
+    /// The answer. After it, the origin should be asked for newer versions.
+    Stale(Reply<S>, MirroredAddress),
+    /// The index may not be served: it is too old, or was made under other rules than those of this
+    /// deployment.
+    Unfit,
+    /// The index is not the output of an index function; rebuild it from the facts.
+    Corrupt,
+}
+
+/// The result of a read other than a reply: a corrupt index, or an error response.
+#[derive(Debug)]
+pub enum FinishError {
+    /// The index is not the output of an index function; rebuild it from the facts.
+    Corrupt,
+    /// The answer is this problem.
+    Problem(Problem),
+}
+
+impl Lookup {
+    /// Returns all keys of the read, at most [`limits::KEYS_OF_READ`].
+    pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
+        std::iter::once(&self.key).chain(&self.others)
+    }
+
+    /// Whether the answer redirects to bytes, of which a client may request a range.
+    pub fn leads_to_bytes(&self) -> bool {
+        matches!(self.projection, Projection::Blob)
+    }
+
+    /// Returns the version that counts as downloaded by an answer with this status: of a provider, in the
+    /// registry or in the network mirror, of a module, or of an artifact by its tag. `None` if this request
+    /// does not count as a download.
+    pub fn download(&self, status: u16) -> Option<(&Package, &Version)> {
+        match (&self.projection, &self.key, self.method) {
+            _ if status != 200 => None,
+            (_, _, Method::Head) => None,
+            (
+                Projection::ProviderDownload(..)
+                | Projection::ModuleDownload(_)
+                | Projection::MirrorPackages,
+                IndexKey::Version(package, version),
+                _,
+            )
+            | (Projection::Manifest, IndexKey::Tag(package, version), _) => {
+                Some((package, version))
+            }
+            _ => None,
+        }
+    }
+
+    /// Sets the header `Range` of the request.
+    pub fn set_range(&mut self, range: Option<String>) {
+        self.range = range;
+    }
+
+    /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
+    /// own, as the client reached it: `https://host`.
+    pub fn answer<S>(
+        &self,
+        found: StoredIndices<S>,
+        config: &Config,
+        origin: &str,
+        now: UnixTime,
+    ) -> ReadOutcome<S> {
+        let metadata = &found.first.metadata;
+        if !metadata.is_sendable() {
+            return ReadOutcome::Corrupt;
+        }
+        let stale = match self.freshness(metadata, &config.pull, now) {
+            Freshness::Fresh => None,
+            Freshness::Stale(address) => Some(address),
+            Freshness::Unfit => return ReadOutcome::Unfit,
+        };
+        let urls = config.archive_urls.as_ref();
+        let reply = match self.blocked(&config.pull, Some(metadata)) {
+            Some(reply) => reply,
+            None => match self.finish(found, urls, origin, &config.pull, now) {
+                Ok(reply) => reply,
+                Err(FinishError::Problem(problem)) => self.problem(&problem),
+                Err(FinishError::Corrupt) => return ReadOutcome::Corrupt,
+            },
+        };
+        match stale {
+            None => ReadOutcome::Fresh(reply),
+            Some(address) => ReadOutcome::Stale(reply, address),
+        }
+    }
+
+    /// Returns the answer from the indices that were read.
+    ///
+    /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` names the providers
+    /// that may be pulled.
+    ///
+    /// # Errors
+    /// If the index cannot be used, or the answer is an error; see [`FinishError`].
+    pub fn finish<S>(
+        &self,
+        found: StoredIndices<S>,
+        urls: Option<&ArchiveUrls>,
+        origin: &str,
+        policy: &PullPolicy,
+        now: UnixTime,
+    ) -> Result<Reply<S>, FinishError> {
+        #[cfg(test)]
+        if matches!(self.projection, Projection::Joined) {
+            return Ok(tests::joined(found));
+        }
+        if let Projection::Composed(composed) = &self.projection {
+            return self.finish_composed(composed, &found);
+        }
+        let found = found.first;
+        if let Some(reason) = &found.metadata.revoked {
+            return Err(FinishError::Problem(self.revoked_problem(reason)));
+        }
+        let pull = found.metadata.pull.as_ref();
+        if pull.is_some_and(|pull| pull.is_empty) {
+            return Err(FinishError::Problem(self.missing()));
+        }
+        let reply = match &self.projection {
+            Projection::Versions => self.versions(found),
+            Projection::Tags(None, _) => self.versions(found),
+            Projection::Tags(Some(page), name) => tags(page, name, &found)?,
+            Projection::Manifest => self.manifest(found)?,
+            Projection::Blob => self.blob(&found, &Urls::new(urls, origin, now)?)?,
+            Projection::ProviderDownload(package, version, platform) => {
+                let index = parse(&found)?;
+                let urls = Urls::new(urls, origin, now)?;
+                provider_download(&index, package, version, platform, &urls)?
+            }
+            Projection::MirrorPackages => {
+                let index = parse(&found)?;
+                let urls = Urls::new(urls, origin, now)?;
+                let reply = mirror_packages(index, self.offerer(policy), &urls)?;
+                reply.ok_or_else(|| FinishError::Problem(self.missing()))?
+            }
+            Projection::ModuleDownload(checksum) => {
+                let index = parse(&found)?;
+                module_download(&index, *checksum, &Urls::new(urls, origin, now)?)?
+            }
+            Projection::NewestModule(address) => {
+                let reply = newest_module(address, &found)?;
+                reply.ok_or_else(|| FinishError::Problem(self.missing()))?
+            }
+            Projection::OriginVersions => origin_versions(&found)?,
+            Projection::Composed(_) => return Err(FinishError::Corrupt),
+            #[cfg(test)]
+            Projection::Joined => return Err(FinishError::Corrupt),
+        };
+        Ok(self.sent(reply))
+    }
+
+    /// Returns the reply for the method and the caller of this request.
+    pub(super) fn sent<S>(&self, reply: Reply<S>) -> Reply<S> {
+        let reply = for_method(reply, self.method);
+        if self.is_private {
+            reply.private()
+        } else {
+            reply
+        }
+    }
+
+    /// Whether the client has the answer with this entity tag.
+    pub(super) fn is_unchanged(&self, etag: &str) -> bool {
+        let header = self.if_none_match.as_deref();
+        header.is_some_and(|header| matches_etag(header, etag))
+    }
+
+    fn versions<S>(&self, found: StoredIndex<S>) -> Reply<S> {
+        let IndexMetadata { etag, .. } = found.metadata;
+        if self.is_unchanged(&etag) {
+            return Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
+        }
+        Reply::new(200, CachePolicy::Revalidate)
+            .with("content-type", "application/json")
+            .with("etag", etag)
+            .with_body(found.body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::reply::Body;
+    use crate::limits;
+    use terrace_base::time::UnixTime;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    /// Returns the answer of a read with several keys: the texts of its indices, in the order of the keys.
+    pub(super) fn joined<S>(found: StoredIndices<S>) -> Reply<S> {
+        let StoredIndices { first, others } = found;
+        let text = |found: Option<StoredIndex<S>>| match found.map(|found| found.body) {
+            Some(Body::Text(text)) => text,
+            Some(_) => "not text".to_owned(),
+            None => "nothing".to_owned(),
+        };
+        let others = others.into_iter().map(text);
+        let texts: Vec<String> = std::iter::once(text(Some(first))).chain(others).collect();
+        Reply::text(200, CachePolicy::NoStore, texts.join(" "))
+    }
+
+    fn config() -> Config {
+        let vars: [(&str, &str); 0] = [];
+        Config::from_vars(&vars).unwrap()
+    }
+
+    fn several() -> Lookup {
+        let key = |text| IndexKey::parse(text).unwrap();
+        Lookup {
+            key: key("providers/hosted/acme/widget/versions"),
+            others: vec![
+                key("providers/hosted/acme/widget/version/1.0.0"),
+                key("providers/hosted/acme/widget/tags"),
+            ],
+            form: IndexForm::Text,
+            cache_seconds: 30,
+            token: None,
+            requested_key: None,
+            is_private: false,
+            projection: Projection::Joined,
+            method: Method::Get,
+            if_none_match: None,
+            range: None,
+        }
+    }
+
+    fn found(text: &str) -> StoredIndex<()> {
+        let metadata = serde_json::from_str(r#"{"etag":"\"e\""}"#).unwrap();
+        let body = Body::Text(text.to_owned());
+        StoredIndex { metadata, body }
+    }
+
+    #[test]
+    fn a_read_with_several_keys_is_answered_from_all_their_indices() {
+        let lookup = several();
+        assert_eq!(lookup.keys().count(), limits::KEYS_OF_READ);
+        let found = StoredIndices {
+            first: found("one"),
+            others: vec![Some(found("two")), None],
+        };
+        let outcome = lookup.answer(found, &config(), "https://registry.test", NOW);
+        let ReadOutcome::Fresh(reply) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(matches!(reply.body, Body::Text(text) if text == "one two nothing"));
+    }
+
+    #[test]
+    fn a_hidden_read_with_several_keys_names_none_of_them() {
+        let hidden = several();
+        let is_the_same = |key: &IndexKey| key.hidden() == *key;
+        assert!(!hidden.keys().any(is_the_same));
+        assert!(
+            hidden
+                .keys()
+                .map(IndexKey::hidden)
+                .all(|key| is_the_same(&key))
+        );
+    }
+}
