@@ -194,7 +194,7 @@ impl Cache {
         &self.sign_ins
     }
 
-    /// The anonymous requests that read the whole catalogue, by client address.
+    /// The anonymous searches and lists of the whole registry, by client address.
     pub fn searches(&self) -> &RefCell<Throttle> {
         &self.searches
     }

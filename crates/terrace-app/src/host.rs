@@ -540,7 +540,7 @@ pub trait Host {
     /// Records a failed authentication from a network, and returns whether it recently had too many; `false`
     /// if the deployment leaves the limit to the isolates.
     async fn is_one_failure_too_many(&self, network: &str) -> bool;
-    /// Records an anonymous request that reads the whole catalogue, and returns whether its network recently sent too
+    /// Records an anonymous search, or list of the whole registry, and returns whether its network recently sent too
     /// many; `false` if the deployment leaves the limit to the isolates.
     async fn is_one_search_too_many(&self, network: &str) -> bool;
 }

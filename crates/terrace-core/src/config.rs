@@ -28,7 +28,8 @@ pub struct Config {
     pub access: Access,
     /// The limit of requests with invalid credentials from one address per minute; further ones get a 429.
     pub failures_a_minute: u32,
-    /// The limit of anonymous requests from one address per minute that read the whole catalogue; further ones get a 429.
+    /// The limit of anonymous searches, and lists of the whole registry, from one address per minute; further ones get a
+    /// 429.
     pub searches_a_minute: u32,
     /// The requests that are logged.
     pub logged_requests: LoggedRequests,

@@ -542,7 +542,7 @@ pub const MAX_LISTED_AT_ONCE: usize = 100;
 /// Maximum length of the cursor of a list: a rank, the longest key of a package, and the name of a symbol.
 pub const CURSOR_BYTES: usize = 1_024;
 
-/// Default number of requests that read the whole catalogue, for each client address and minute and without a token.
+/// Default number of searches and lists of the whole registry, for each client address and minute and without a token.
 /// Each reads one KV key, of which the free plan allows 100,000 a day
 /// (<https://developers.cloudflare.com/kv/platform/limits/>), and takes milliseconds of CPU.
 pub const SEARCHES_A_MINUTE: u32 = 60;

@@ -18,7 +18,7 @@ use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Host, Request};
 use crate::services::reader::IndexText;
-use crate::services::{documentation, reader};
+use crate::services::{auth, documentation, reader};
 
 /// The document that a path names.
 #[derive(Debug)]
@@ -42,24 +42,15 @@ where
     let requested = requested.under(&OwnHosts::new(&call.origin, &ctx.config.hostnames));
     let owner = Owner::of(&requested.package);
     let key = IndexKey::About(requested.package.clone(), requested.version.clone());
-    let visibility = ctx.config.access.visibility(&call.caller, &owner);
-    let key = match visibility {
-        Visibility::Unauthenticated => return Err(Problem::no_token().into()),
-        Visibility::Hidden => key.hidden(),
-        Visibility::Public | Visibility::Private => key,
-    };
-    if visibility != Visibility::Hidden
-        && let Package::Mirrored(address) = &requested.package
-        && ctx.config.pull.blocks(address, &requested.version)
-    {
-        return Err(blocked(address, &requested.version).into());
-    }
+    let ([key], visibility) = auth::readable_keys(ctx, &call.caller, &owner, [key])?;
+    requested.check_not_blocked(ctx, visibility)?;
     let index = reader::text(ctx, &key).await?;
     let index = index.ok_or_else(|| requested.missing_version())?;
     let etag = short_etag(&format!("{} {}", index.etag, requested.path));
-    let reply = match listing::unchanged(&request, &etag) {
+    let place = requested.place(&index)?;
+    let reply = match listing::unchanged(&request, &etag).filter(|_| place.is_some()) {
         Some(unchanged) => unchanged,
-        None => requested.reply(text(ctx, &requested, &key, index).await?, etag),
+        None => requested.reply(text(ctx, &requested, &key, index, place).await?, etag),
     };
     Ok(match visibility {
         Visibility::Private => reply.private(),
@@ -68,52 +59,49 @@ where
     .into())
 }
 
-/// Returns the text. If its archive is missing or damaged, the index may be outdated, so it is built from the facts again.
+/// The place of a text.
+enum Place {
+    /// The index has it.
+    Here(String),
+    /// The archive of the documentation has it.
+    Stored(Box<AboutDocumentation>, Member),
+}
+
+/// Returns the text. If its archive is missing or damaged, or the index is not valid and names no place, the index may be
+/// outdated, so it is built from the facts again.
 async fn text<P: Host>(
     ctx: &Context<'_, P>,
     requested: &RequestedDocument,
     key: &IndexKey,
     index: IndexText,
+    place: Option<Place>,
 ) -> Result<String, Failure> {
-    if let Some(text) = text_by(ctx, requested, &index).await? {
+    if let Some(text) = text_at(ctx, place).await? {
         return Ok(text);
     }
     let found = match &reader::replaced(ctx, key, &index.text).await? {
-        Some(rebuilt) => text_by(ctx, requested, rebuilt).await?,
+        Some(rebuilt) => text_at(ctx, requested.place(rebuilt)?).await?,
         None => None,
     };
     found.ok_or_else(|| requested.missing_text().into())
 }
 
-/// Returns the text that an index leads to; `None` if the index is not valid, or the archive is missing or damaged.
-async fn text_by<P: Host>(
+/// Returns the text at a place, with replacements for bytes that are not UTF-8; `None` if it is missing or damaged there.
+async fn text_at<P: Host>(
     ctx: &Context<'_, P>,
-    requested: &RequestedDocument,
-    index: &IndexText,
+    place: Option<Place>,
 ) -> Result<Option<String>, Failure> {
-    let Ok(About { documentation, .. }) = serde_json::from_str(&index.text) else {
-        return Ok(None);
+    let (documentation, member) = match place {
+        None => return Ok(None),
+        Some(Place::Here(text)) => return Ok(Some(text)),
+        Some(Place::Stored(documentation, member)) => (documentation, member),
     };
-    let documentation = documentation.ok_or_else(|| requested.missing_document())?;
-    match documentation.head.document(&requested.path) {
-        Some(DocumentText::Here(text)) => Ok(Some(text.to_owned())),
-        Some(DocumentText::At(member)) => stored_text(ctx, &documentation, member).await,
-        None => Err(requested.missing_document().into()),
-    }
-}
-
-/// Returns a text in the archive, with replacements for bytes that are not UTF-8; `None` if it is missing or damaged there.
-async fn stored_text<P: Host>(
-    ctx: &Context<'_, P>,
-    documentation: &AboutDocumentation,
-    member: Member,
-) -> Result<Option<String>, Failure> {
     let AboutDocumentation {
         archive,
         head_length,
         ..
-    } = documentation;
-    let bytes = documentation::page(ctx, *archive, *head_length, member).await?;
+    } = *documentation;
+    let bytes = documentation::page(ctx, archive, head_length, member).await?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -126,6 +114,41 @@ impl RequestedDocument {
                 ..self
             },
             _ => self,
+        }
+    }
+
+    /// Rejects a mirrored version that the operator blocks, unless its owner is hidden from the caller.
+    fn check_not_blocked<P: Host>(
+        &self,
+        ctx: &Context<'_, P>,
+        visibility: Visibility,
+    ) -> Result<(), Problem> {
+        match &self.package {
+            Package::Mirrored(address)
+                if visibility != Visibility::Hidden
+                    && ctx.config.pull.blocks(address, &self.version) =>
+            {
+                Err(blocked(address, &self.version))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the place of the text; `None` if the index is not valid.
+    ///
+    /// # Errors
+    /// If the version has no such document.
+    fn place(&self, index: &IndexText) -> Result<Option<Place>, Problem> {
+        let Ok(About { documentation, .. }) = serde_json::from_str(&index.text) else {
+            return Ok(None);
+        };
+        let documentation = documentation.ok_or_else(|| self.missing_document())?;
+        match documentation.head.document(&self.path) {
+            Some(DocumentText::Here(text)) => Ok(Some(Place::Here(text.to_owned()))),
+            Some(DocumentText::At(member)) => {
+                Ok(Some(Place::Stored(Box::new(documentation), member)))
+            }
+            None => Err(self.missing_document()),
         }
     }
 

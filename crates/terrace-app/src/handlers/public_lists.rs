@@ -110,10 +110,7 @@ where
     let paging = Paging::of(&call)?;
     let filter = ModuleFilter::of(&call)?;
     let owner = search::namespace(&call)?;
-    let catalog = match &owner {
-        Some(owner) => listings::of_owner(ctx, &call.caller, owner).await?,
-        None => listings::merged(ctx, &call.caller).await?,
-    };
+    let catalog = listings::searched(ctx, &call.caller, owner.as_ref()).await?;
     let search = Search {
         query,
         kind: Some(SearchKind::Module),

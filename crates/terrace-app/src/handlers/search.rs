@@ -29,10 +29,8 @@ where
         after: listing::parsed(&call, "after")?,
         limit: listing::limit(&call)?,
     };
-    let catalog = match namespace(&call)? {
-        Some(owner) => listings::of_owner(ctx, &call.caller, &owner).await?,
-        None => listings::merged(ctx, &call.caller).await?,
-    };
+    let owner = namespace(&call)?;
+    let catalog = listings::searched(ctx, &call.caller, owner.as_ref()).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let found = search.run(&catalog.texts(), &is_visible);
     let results = found.matches.iter();

@@ -1,7 +1,7 @@
 //! Authenticates and authorises callers.
 
 use terrace_core::auth::access::{
-    Caller, CredentialsError, Owner, RevocationDocument, Revocations, network,
+    Caller, CredentialsError, Owner, RevocationDocument, Revocations, Visibility, network,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
@@ -65,6 +65,25 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
         },
     };
     Err(Problem::from(refuse(ctx, request, bad).await).into())
+}
+
+/// Returns the keys that a caller reads in place of the keys of an owner's indices, and the owner's visibility to the
+/// caller. If the owner is hidden from the caller, nothing is stored under the returned keys.
+///
+/// # Errors
+/// If the caller must authenticate first.
+pub(crate) fn readable_keys<P: Host, const N: usize>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    owner: &Owner,
+    keys: [IndexKey; N],
+) -> Result<([IndexKey; N], Visibility), Problem> {
+    let visibility = ctx.config.access.visibility(caller, owner);
+    match visibility {
+        Visibility::Unauthenticated => Err(Problem::no_token()),
+        Visibility::Hidden => Ok((keys.map(|key| key.hidden()), visibility)),
+        Visibility::Public | Visibility::Private => Ok((keys, visibility)),
+    }
 }
 
 /// Logs that credentials were rejected: the reason, never the credentials. Returns the error for the client,

@@ -8,10 +8,10 @@ use terrace_core::storage::key::IndexKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host};
+use crate::host::{Clock as _, Host, StoreError};
 use crate::services::catalog::merged;
-use crate::services::reader;
 use crate::services::reader::IndexText;
+use crate::services::{auth, reader};
 
 /// The texts of a catalogue.
 #[derive(Debug)]
@@ -51,30 +51,58 @@ pub(crate) fn sees<P: Host>(ctx: &Context<'_, P>, caller: &Caller, owner: &Owner
     }
 }
 
-/// Reads the catalogue of all owners: one operation, or a second one if it has several parts. An anonymous caller must not
-/// have sent too many such requests.
+/// Reads the catalogue for a search: that of an owner, or of all owners. Anonymous searches are limited.
+pub(crate) async fn searched<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    owner: Option<&Owner>,
+) -> Result<Catalog, Failure> {
+    match owner {
+        None => merged(ctx, caller).await,
+        Some(owner) => {
+            let keys = keys_of_owner(ctx, caller, owner)?;
+            check_rate(ctx, caller).await?;
+            owned(ctx, keys).await
+        }
+    }
+}
+
+/// Reads the catalogue of all owners. Anonymous requests for it are limited, as searches are.
 pub(crate) async fn merged<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
 ) -> Result<Catalog, Failure> {
-    if *caller == Caller::Anonymous {
-        if ctx.config.access.guards_all_reads() {
-            return Err(Problem::no_token().into());
-        }
-        check_rate(ctx).await?;
+    if *caller == Caller::Anonymous && ctx.config.access.guards_all_reads() {
+        return Err(Problem::no_token().into());
     }
-    // A single value is read as bytes; several in one operation would take three times the CPU of a search.
-    let first = reader::text(ctx, &IndexKey::MergedCatalog(1)).await?;
+    check_rate(ctx, caller).await?;
+    let stored = stored_parts(ctx).await?;
     merged::refresh_if_due(ctx);
-    let header = first.as_ref().and_then(|it| CatalogText::of_part(&it.text));
-    let count = header.map_or(0, |(MergedHeader { parts, .. }, _)| parts);
-    let mut parts = Vec::from_iter(first);
+    Ok(Catalog::Merged(match stored {
+        Some(parts) => parts,
+        None => {
+            let parts = merged::after_miss(ctx).await?.into_iter();
+            parts.map(|(_, document)| document.into()).collect()
+        }
+    }))
+}
+
+/// Returns the parts of the merged catalogue, read by one operation, or two if it has several; `None` if one is absent or
+/// damaged.
+async fn stored_parts<P: Host>(ctx: &Context<'_, P>) -> Result<Option<Vec<IndexText>>, StoreError> {
+    // A single value is read as bytes; several in one operation would take three times the CPU of a search.
+    let first = reader::stored(ctx, &IndexKey::MergedCatalog(1)).await?;
+    let Some(first) = first else { return Ok(None) };
+    let Some((MergedHeader { parts: count, .. }, _)) = CatalogText::of_part(&first.text) else {
+        return Ok(None);
+    };
+    let mut parts = vec![Some(first)];
     let keys: Vec<IndexKey> = (2..=count).map(IndexKey::MergedCatalog).collect();
     if !keys.is_empty() {
         let keys: Vec<&IndexKey> = keys.iter().take(limits::CATALOG_PARTS).collect();
-        parts.extend(reader::texts(ctx, &keys).await?.into_iter().flatten());
+        parts.extend(reader::all_stored(ctx, &keys).await?);
     }
-    Ok(Catalog::Merged(parts))
+    Ok(parts.into_iter().collect())
 }
 
 /// Reads the catalogue of an owner: one operation. For an owner that the caller may not see, it is empty.
@@ -83,13 +111,22 @@ pub(crate) async fn of_owner<P: Host>(
     caller: &Caller,
     owner: &Owner,
 ) -> Result<Catalog, Failure> {
-    let packages = IndexKey::Catalog(owner.clone());
-    let symbols = IndexKey::Symbols(owner.clone());
-    let keys = match ctx.config.access.visibility(caller, owner) {
-        Visibility::Unauthenticated => return Err(Problem::no_token().into()),
-        Visibility::Hidden => [packages.hidden(), symbols.hidden()],
-        Visibility::Public | Visibility::Private => [packages, symbols],
-    };
+    owned(ctx, keys_of_owner(ctx, caller, owner)?).await
+}
+
+fn keys_of_owner<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    owner: &Owner,
+) -> Result<[IndexKey; 2], Problem> {
+    let keys = [
+        IndexKey::Catalog(owner.clone()),
+        IndexKey::Symbols(owner.clone()),
+    ];
+    auth::readable_keys(ctx, caller, owner, keys).map(|(keys, _)| keys)
+}
+
+async fn owned<P: Host>(ctx: &Context<'_, P>, keys: [IndexKey; 2]) -> Result<Catalog, Failure> {
     let found = reader::texts(ctx, &keys.each_ref()).await?;
     let mut found = found.into_iter();
     Ok(Catalog::Owned {
@@ -98,10 +135,13 @@ pub(crate) async fn of_owner<P: Host>(
     })
 }
 
-/// Counts an anonymous request that reads the whole catalogue.
-async fn check_rate<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+/// Counts an anonymous search.
+///
+/// # Errors
+/// If too many came from its address or network within a minute.
+async fn check_rate<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> Result<(), Failure> {
     let address = ctx.client_address.as_str();
-    if address.is_empty() {
+    if *caller != Caller::Anonymous || address.is_empty() {
         return Ok(());
     }
     let now = ctx.host.clock().now();

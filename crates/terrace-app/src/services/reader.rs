@@ -13,7 +13,7 @@ use crate::context::{Context, Task};
 use crate::driver::MissReason;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
-use crate::services::catalog::{merged, shards};
+use crate::services::catalog::shards;
 use crate::services::expected_indices::pick;
 use crate::services::oci::pushed_contents;
 use crate::services::pull::puller;
@@ -72,9 +72,7 @@ pub(crate) async fn text<P: Host>(
     ctx: &Context<'_, P>,
     key: &IndexKey,
 ) -> Result<Option<IndexText>, Failure> {
-    let seconds = limits::LIST_CACHE_SECONDS;
-    let found = ctx.host.indices().get(key, IndexForm::Text, seconds).await;
-    match found.map(|found| found.and_then(IndexText::of)) {
+    match stored(ctx, key).await {
         Ok(Some(found)) => Ok(Some(found)),
         Ok(None) => rebuilt(ctx, key).await,
         Err(error) => {
@@ -90,13 +88,8 @@ pub(crate) async fn texts<P: Host>(
     ctx: &Context<'_, P>,
     keys: &[&IndexKey],
 ) -> Result<Vec<Option<IndexText>>, Failure> {
-    let seconds = limits::LIST_CACHE_SECONDS;
-    let found = ctx.host.indices().get_all(keys, seconds).await;
-    let mut texts: Vec<Option<IndexText>> = match found {
-        Ok(found) => {
-            let texts = found.into_iter().map(|it| it.and_then(IndexText::of));
-            texts.collect()
-        }
+    let mut texts = match all_stored(ctx, keys).await {
+        Ok(found) => found,
         Err(error) => {
             log_failure(ctx, &error);
             Vec::new()
@@ -107,6 +100,27 @@ pub(crate) async fn texts<P: Host>(
         *first = rebuilt(ctx, key).await?;
     }
     Ok(texts)
+}
+
+/// Returns the text of an index, if KV has it.
+pub(crate) async fn stored<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Result<Option<IndexText>, StoreError> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get(key, IndexForm::Text, seconds).await;
+    Ok(found?.and_then(IndexText::of))
+}
+
+/// Returns the texts of the indices that KV has, read by one operation.
+pub(crate) async fn all_stored<P: Host>(
+    ctx: &Context<'_, P>,
+    keys: &[&IndexKey],
+) -> Result<Vec<Option<IndexText>>, StoreError> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get_all(keys, seconds).await?;
+    let texts = found.into_iter().map(|it| it.and_then(IndexText::of));
+    Ok(texts.collect())
 }
 
 /// Returns the text of an index as it follows from the facts, and writes it after the response.
@@ -231,7 +245,8 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
             pick(key, shards::expected(ctx, owner).await?)
         }
-        IndexKey::MergedCatalog(_) => pick(key, merged::expected(ctx).await?),
+        // No single read rebuilds the catalogue of all owners.
+        IndexKey::MergedCatalog(_) => None,
         // No route leads to this index.
         IndexKey::Revocations => None,
     };

@@ -52,7 +52,7 @@ settings! {
     /// The limit of requests with invalid credentials from one address per minute, after which each is
     /// answered with 429.
     variable FAILURES_A_MINUTE = "TERRACE_FAILURES_A_MINUTE";
-    /// The limit of anonymous requests from one address per minute that read the whole catalogue, after which each is
+    /// The limit of anonymous searches, and lists of the whole registry, from one address per minute, after which each is
     /// answered with 429.
     variable SEARCHES_A_MINUTE = "TERRACE_SEARCHES_A_MINUTE";
     /// The requests that are logged: `all` (the default), `failures` or `none`.

@@ -44,7 +44,7 @@ pub enum Problem {
     Unauthorized(String),
     /// 429: too many requests had invalid credentials.
     TooManyFailures,
-    /// 429: too many anonymous requests read the whole catalogue.
+    /// 429: too many anonymous searches, or lists of the whole registry.
     TooManySearches,
     /// An error with an OCI code.
     Oci(OciError),

@@ -56,18 +56,16 @@ impl Lookup {
         composed: &Composed,
         found: &StoredIndices<S>,
     ) -> Result<Reply<S>, FinishError> {
-        let etag = composed_etag(found);
-        let is_cacheable = !composed.is_redirect() && found.first.metadata.revoked.is_none();
-        if is_cacheable && self.is_unchanged(&etag) {
-            let reply = Reply::new(304, CachePolicy::Revalidate).with("etag", etag);
+        let reply = self.composed(composed, found)?;
+        if composed.is_redirect() {
             return Ok(self.sent(reply));
         }
-        let reply = self.composed(composed, found)?;
-        let reply = match composed.is_redirect() {
-            true => reply,
-            false => reply.with("etag", etag),
+        let etag = composed_etag(found);
+        let reply = match self.is_unchanged(&etag) {
+            true => Reply::new(304, CachePolicy::Revalidate),
+            false => reply,
         };
-        Ok(self.sent(reply))
+        Ok(self.sent(reply.with("etag", etag)))
     }
 
     fn composed<S>(

@@ -196,16 +196,16 @@ impl Lookup {
         if matches!(self.projection, Projection::Joined) {
             return Ok(tests::joined(found));
         }
+        let pull = found.first.metadata.pull.as_ref();
+        if pull.is_some_and(|pull| pull.is_empty) {
+            return Err(FinishError::Problem(self.missing()));
+        }
         if let Projection::Composed(composed) = &self.projection {
             return self.finish_composed(composed, &found);
         }
         let found = found.first;
         if let Some(reason) = &found.metadata.revoked {
             return Err(FinishError::Problem(self.revoked_problem(reason)));
-        }
-        let pull = found.metadata.pull.as_ref();
-        if pull.is_some_and(|pull| pull.is_empty) {
-            return Err(FinishError::Problem(self.missing()));
         }
         let reply = match &self.projection {
             Projection::Versions => self.versions(found),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
+use terrace_core::storage::key::IndexKey;
 
 use crate::support::described::{self, README};
 use crate::support::memory::Memory;
@@ -216,6 +217,37 @@ fn a_composed_answer_is_304_until_one_of_its_indices_changes() {
         described::describe(&memory, WIDGET, &["1.1.0", "1.0.0"]);
         again().expect(304);
     }
+}
+
+#[test]
+fn a_condition_that_every_answer_meets_hides_no_error() {
+    let (memory, registry) = published(&[]);
+    revoke(&memory, VPC, "1.0.0");
+    for (path, status) in [
+        ("/api/v1/modules/acme/vpc/aws", 304),
+        ("/v1/modules/acme/vpc/aws/1.1.0", 304),
+        ("/v1/modules/acme/vpc/aws/1.0.0", 410),
+        ("/v1/modules/acme/vpc/aws/9.9.9", 404),
+        ("/api/v1/modules/acme/nothing/aws", 404),
+        ("/api/v1/modules/acme/vpc/aws/latest", 302),
+        ("/api/v1/modules/acme/vpc/aws/1.1.0/docs/readme", 304),
+        (
+            "/api/v1/modules/acme/vpc/aws/1.1.0/docs/examples/simple/main.tf",
+            304,
+        ),
+        ("/api/v1/modules/acme/vpc/aws/1.1.0/docs/examples/none", 404),
+        ("/api/v1/modules/acme/vpc/aws/9.9.9/docs/readme", 404),
+    ] {
+        let sent = Sent::new("GET", path).header("if-none-match", "*");
+        let response = registry.send(&sent);
+        assert_eq!(response.status, status, "{path}: {}", response.text());
+    }
+    let about = "modules/acme/vpc/aws/about/1.1.0";
+    described::put(&memory, &IndexKey::parse(about).unwrap(), "{".to_owned());
+    let sent = Sent::new("GET", "/api/v1/modules/acme/vpc/aws/1.1.0");
+    let rebuilt = registry.send(&sent.header("if-none-match", "*"));
+    rebuilt.expect(304);
+    assert_ne!(memory.index(about).text, "{");
 }
 
 #[test]

@@ -326,12 +326,27 @@ fn too_many_anonymous_searches_are_429_and_tokens_pass() {
             path.starts_with("/api/")
         );
     }
-    registry
-        .send(&from("/api/v1/search?q=a&namespace=acme"))
-        .expect(200);
+    for path in [
+        "/api/v1/search?q=a&namespace=acme",
+        "/v1/modules/search?q=a&namespace=acme",
+    ] {
+        registry.send(&from(path)).expect(429);
+    }
+    for path in ["/api/v1/namespaces/acme", "/v1/modules/acme"] {
+        registry.send(&from(path)).expect(200);
+    }
     registry
         .send(&Sent::new("GET", "/api/v1/search?q=a"))
         .expect(200);
+}
+
+#[test]
+fn a_search_of_a_namespace_counts_as_much_as_one_of_all() {
+    let (_, registry) = filled(&[("TERRACE_SEARCHES_A_MINUTE", "1")]);
+    let search = Sent::new("GET", "/api/v1/search?q=a&namespace=acme");
+    let search = search.header("cf-connecting-ip", "192.0.2.1");
+    registry.send(&search).expect(200);
+    registry.send(&search).expect(429);
 }
 
 #[test]

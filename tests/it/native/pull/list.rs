@@ -63,6 +63,23 @@ fn a_provider_missing_at_its_origin_is_remembered_as_missing_for_a_while() {
 }
 
 #[test]
+fn a_provider_missing_at_its_origin_has_no_details() {
+    let pulling = Pulling::new();
+    let fixture = MirrorFixture::new("1.0.0");
+    let address = fixture.index().replace("/index.json", "");
+    let details = format!("/api/v1{address}");
+    // Once from the facts, and then from the index that remembers the absence.
+    for _ in 0..2 {
+        pulling.registry.get(&details).expect(404);
+        pulling
+            .registry
+            .get(&format!("{details}/latest"))
+            .expect(404);
+        pulling.registry.get(&fixture.index()).expect(404);
+    }
+}
+
+#[test]
 fn a_stale_list_is_not_answered_by_the_entry() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));

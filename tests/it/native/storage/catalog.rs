@@ -10,10 +10,15 @@ use terrace_core::documentation::DocumentationKind;
 use terrace_core::index::about::About;
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
 use terrace_core::index::overview::Overview;
-use terrace_core::limits::{CARDS_WITH_SYMBOLS, CATALOG_SYMBOLS_BYTES};
+use terrace_core::limits::{
+    CARDS_WITH_SYMBOLS, CATALOG_SECONDS, CATALOG_SYMBOLS_BYTES, LIST_CACHE_SECONDS,
+};
+use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::documented::{document_module, document_provider};
-use crate::support::faults::{Failure, Operations, When, at_each_write, is_for_people, is_write};
+use crate::support::faults::{
+    Break, Failure, Operations, When, at_each_write, is_for_people, is_of_catalog, is_write,
+};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::Registry;
@@ -711,4 +716,97 @@ fn each_write_of_a_documented_publish_that_fails_is_completed_by_a_retry() {
         assert_eq!(whole(&memory, &registry), wanted, "{at} {when:?}");
         was_hit
     });
+}
+
+/// The operations that a rebuild of the merged catalogue begins with.
+fn count_rebuilds(memory: &Memory) -> usize {
+    let operations = memory.operations();
+    let is_rebuild = |it: &&String| it.starts_with("R2 list cards/");
+    operations.iter().filter(is_rebuild).count()
+}
+
+#[test]
+fn a_lost_merged_catalogue_is_rebuilt_after_the_response_and_once() {
+    let (memory, registry) = published();
+    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    memory.lose_index("merged-catalog/1");
+    memory.forget_operations();
+    let response = registry.get("/api/v1/search?q=vpc").expect(503);
+    let seconds = LIST_CACHE_SECONDS.to_string();
+    assert_eq!(response.header("retry-after"), Some(seconds.as_str()));
+    assert!(response.errors().contains("is being rebuilt"));
+    assert_eq!(count_rebuilds(&memory), 1, "{:?}", memory.operations());
+    let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 2);
+    // The lease outlives its request.
+    memory.lose_index("merged-catalog/1");
+    memory.forget_operations();
+    for path in ["/api/v1/search?q=vpc", "/v1/modules", "/api/v1/namespaces"] {
+        registry.get(path).expect(503);
+    }
+    assert_eq!(count_rebuilds(&memory), 0);
+    registry
+        .get("/api/v1/search?q=vpc&namespace=acme")
+        .expect(200);
+}
+
+#[test]
+fn a_damaged_merged_catalogue_is_rebuilt() {
+    let (memory, registry) = published();
+    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    let intact = memory.index("merged-catalog/1");
+    let damaged = IndexDocument {
+        text: "damaged".to_owned(),
+        ..intact.clone()
+    };
+    memory.restore_index("merged-catalog/1", damaged);
+    registry.get("/api/v1/search?q=vpc").expect(503);
+    registry.get("/api/v1/search?q=vpc").expect(200);
+    assert_eq!(memory.index("merged-catalog/1").text, intact.text);
+}
+
+#[test]
+fn the_first_search_of_a_registry_builds_its_catalogue() {
+    let (memory, registry) = published();
+    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    memory.lose_index("merged-catalog/1");
+    let record = memory.keys().into_iter();
+    let record: Vec<String> = record
+        .filter(|key| key.ends_with("merged-catalog/1"))
+        .collect();
+    assert_eq!(record.len(), 1);
+    memory.remove_object(&record[0]);
+    memory.forget_operations();
+    let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 2);
+    assert_eq!(count_rebuilds(&memory), 1);
+    memory.forget_operations();
+    registry.get("/api/v1/search?q=vpc").expect(200);
+    assert_eq!(count_rebuilds(&memory), 0);
+}
+
+#[test]
+fn a_search_of_an_empty_registry_lists_its_cards_once() {
+    let (memory, registry) = in_memory();
+    for rebuilds in [1, 0, 0] {
+        memory.forget_operations();
+        let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+        assert_eq!(found, json!({ "results": [] }));
+        assert_eq!(count_rebuilds(&memory), rebuilds);
+    }
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    registry.merge_catalog();
+    let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_search_while_kv_cannot_be_read_is_503_without_a_rebuild() {
+    let (memory, registry) = published();
+    registry.get("/api/v1/search?q=vpc").expect(200);
+    memory.forget_operations();
+    let fault = memory.break_at(0, Break::Before);
+    registry.get("/api/v1/search?q=vpc").expect(503);
+    assert!(fault.lift());
+    assert_eq!(count_rebuilds(&memory), 0);
 }
