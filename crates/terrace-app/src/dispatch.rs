@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::handlers::login::{callback, consent, start, token};
 use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::public_lists::List;
 use crate::handlers::{
     archive_inventory, archive_transfers, audit, document, documentation, exchange, facts, garbage,
     health, keys, namespaces, public_lists, publish, pull, reindex, search, status, tokens,
@@ -70,20 +71,15 @@ where
     P: Host,
     R: Request<Stream = P::Stream> + 'c,
 {
-    match route {
-        ListRoute::Modules => Box::pin(public_lists::modules(ctx, call, request)),
-        ListRoute::ModulesOf(namespace) => {
-            Box::pin(public_lists::modules_of(ctx, call, request, namespace))
-        }
-        ListRoute::ModulesNamed(namespace, name) => Box::pin(public_lists::modules_named(
-            ctx, call, request, namespace, name,
-        )),
-        ListRoute::ModuleSearch => Box::pin(public_lists::search(ctx, call, request)),
-        ListRoute::Providers => Box::pin(public_lists::providers(ctx, call, request)),
-        ListRoute::ProvidersOf(namespace) => {
-            Box::pin(public_lists::providers_of(ctx, call, request, namespace))
-        }
-    }
+    let list = match route {
+        ListRoute::ModuleSearch => return Box::pin(public_lists::search(ctx, call, request)),
+        ListRoute::Modules => List::modules(),
+        ListRoute::ModulesOf(namespace) => List::modules_of(&namespace),
+        ListRoute::ModulesNamed(namespace, name) => List::modules_named(&namespace, &name),
+        ListRoute::Providers => List::providers(),
+        ListRoute::ProvidersOf(namespace) => List::providers_of(&namespace),
+    };
+    Box::pin(public_lists::send(ctx, call, request, list))
 }
 
 /// Calls the handler of a route of the registry's own API.

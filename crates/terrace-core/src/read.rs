@@ -134,12 +134,12 @@ fn begin_at<S>(
     )
 }
 
-/// Whether people read the errors of this path (clients.md 3.7), even if it is not a route.
+/// Returns whether people read the errors of this path (clients.md 3.7), even if it is not a route.
 fn is_module_download(path: &str) -> bool {
     path.starts_with("/v1/modules/") && path.ends_with("/download")
 }
 
-/// Whether an `If-None-Match` header contains this entity tag (RFC 9110, section 13.1.2: weak comparison).
+/// Returns whether an `If-None-Match` header contains this entity tag (RFC 9110, section 13.1.2: weak comparison).
 pub fn matches_etag(header: &str, etag: &str) -> bool {
     header.split(',').map(str::trim).any(|candidate| {
         candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag

@@ -13,7 +13,8 @@
 //! rank and address, keeps its place when packages are published.
 //!
 //! # Access
-//! Lines that the caller may not see are skipped before anything in them is compared.
+//! One pass over the text finds the lines that contain the longest run of letters and digits of the query. Those of owners
+//! that the caller may not see are skipped before they are parsed, ranked or counted.
 
 mod candidates;
 mod highlight;
@@ -25,8 +26,9 @@ use std::borrow::Cow;
 
 use crate::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
 use crate::model::owner::Owner;
-use candidates::{Anchors, Visible, package_lines, symbol_lines};
-use rank::{Ranked, rank_package, rank_symbol};
+use candidates::{Anchors, SymbolStart, Visible, is_package_of, package_in};
+use rank::{Ranked, best_of_package, best_of_symbol, rank_package, rank_symbol};
+use terrace_base::sort::sort_by;
 
 pub use highlight::{contains, pieces};
 pub use listing::{NamespaceCount, namespaces, packages};
@@ -39,6 +41,8 @@ pub struct Search {
     pub query: Query,
     /// The kind of results; all kinds if it is `None`.
     pub kind: Option<SearchKind>,
+    /// The target system of modules; without it, modules of all systems.
+    pub system: Option<String>,
     /// The result after which the page begins.
     pub after: Option<Cursor>,
     /// The maximum number of results.
@@ -75,51 +79,98 @@ impl Search {
     pub fn run(&self, texts: &[CatalogText<'_>], is_visible: &dyn Fn(&Owner) -> bool) -> Results {
         let mut best = Best {
             hits: Vec::new(),
+            is_sorted: false,
             after: self.after.as_ref(),
             capacity: self.limit.saturating_add(1),
         };
         let anchors = Anchors::of(&self.query);
         let mut visible = Visible::new(is_visible);
         for text in texts {
-            for line in package_lines(text.packages, self.kind, &mut visible) {
-                if anchors.are_in(line) {
+            for line in anchors.lines(self.packages_in(text)) {
+                let key = package_in(line).filter(|key| self.wants(key) && visible.has(key));
+                let Some(key) = key else { continue };
+                if best.has_room_for(|| best_of_package(key, &self.query)) {
                     best.offer(line, rank_package(line, &self.query));
                 }
             }
-            for line in symbol_lines(text.symbols, self.kind, &mut visible) {
-                if anchors.are_in(line) {
+            for line in anchors.lines(self.symbols_in(text)) {
+                let start = SymbolStart::of(line);
+                let start = start.filter(|it| it.is_of(self.kind) && visible.has(it.provider));
+                let Some(start) = start else { continue };
+                if best.has_room_for(|| best_of_symbol(&start, &self.query)) {
                     best.offer(line, rank_symbol(line, &self.query));
                 }
             }
         }
         best.into_results(self.limit)
     }
+
+    fn packages_in<'t>(&self, text: &CatalogText<'t>) -> &'t str {
+        match self.kind {
+            Some(SearchKind::Symbol(_)) => "",
+            None | Some(SearchKind::Module | SearchKind::Provider) => text.packages,
+        }
+    }
+
+    fn symbols_in<'t>(&self, text: &CatalogText<'t>) -> &'t str {
+        match self.kind {
+            Some(SearchKind::Module | SearchKind::Provider) => "",
+            None | Some(SearchKind::Symbol(_)) => text.symbols,
+        }
+    }
+
+    /// Returns whether the package with this key is of the kind and the system.
+    fn wants(&self, key: &str) -> bool {
+        let is_of = |system: &String| key.rsplit('/').next() == Some(system);
+        is_package_of(key, self.kind) && self.system.as_ref().is_none_or(is_of)
+    }
 }
 
-/// The best results so far, in their order.
+/// The best results so far. From twice the capacity on, they are sorted and cut.
 struct Best<'s, 't> {
     hits: Vec<Hit<'t>>,
+    /// `true` if the first hits, as many as the capacity, are in their order; those that follow are better than the last of
+    /// them.
+    is_sorted: bool,
     after: Option<&'s Cursor>,
     capacity: usize,
 }
 
 impl<'t> Best<'_, 't> {
+    /// Returns whether a line may be among the results, which is decided before it is parsed. `best` returns a place that is at
+    /// least as good as its own.
+    fn has_room_for<'r>(&self, best: impl FnOnce() -> Ranked<'r>) -> bool {
+        self.worst().is_none_or(|worst| best() < worst.ranked)
+    }
+
+    /// Returns the worst of as many results as there is room for.
+    fn worst(&self) -> Option<&Hit<'t>> {
+        let last = self.capacity.checked_sub(1).filter(|_| self.is_sorted)?;
+        self.hits.get(last)
+    }
+
     fn offer(&mut self, line: &'t str, ranked: Option<Ranked<'t>>) {
         let Some(ranked) = ranked else { return };
         if self.after.is_some_and(|after| !after.is_before(&ranked)) {
             return;
         }
-        let is_worse = |worst: &Hit<'_>| ranked >= worst.ranked;
-        let is_full = self.hits.len() >= self.capacity;
-        if is_full && self.hits.last().is_some_and(is_worse) {
+        if self.worst().is_some_and(|worst| ranked >= worst.ranked) {
             return;
         }
-        let at = self.hits.partition_point(|hit| hit.ranked < ranked);
-        self.hits.insert(at, Hit { ranked, line });
+        self.hits.push(Hit { ranked, line });
+        if self.hits.len() >= self.capacity.saturating_mul(2) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        sort_by(&mut self.hits, |one, other| one.ranked.cmp(&other.ranked));
         self.hits.truncate(self.capacity);
+        self.is_sorted = true;
     }
 
     fn into_results(mut self, limit: usize) -> Results {
+        self.cut();
         let has_more = self.hits.len() > limit;
         self.hits.truncate(limit);
         let last = self.hits.last().filter(|_| has_more);

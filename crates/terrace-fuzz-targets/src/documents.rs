@@ -4,7 +4,7 @@ use terrace_core::api::admin::{DocumentationBody, SigningKeysDocument};
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
 use terrace_core::documentation::Head;
 use terrace_core::index::card::{Card, ListedCard};
-use terrace_core::index::catalog::{CatalogLine, CatalogText};
+use terrace_core::index::catalog::{CatalogLine, MergedPart};
 use terrace_core::index::overview::{Overview, OverviewVersion};
 use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
@@ -143,8 +143,8 @@ pub fn documents(data: &[u8]) {
         b'u' => document::<FormatDocument>(data),
         b'w' => card(data),
         b'x' => {
-            let part = text(data).and_then(CatalogText::of_part);
-            for line in part.iter().flat_map(|(_, text)| text.packages.lines()) {
+            let part = text(data).and_then(MergedPart::parse);
+            for line in part.iter().flat_map(|part| part.text.packages.lines()) {
                 let _ = CatalogLine::parse(line);
             }
         }

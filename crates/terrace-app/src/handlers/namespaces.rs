@@ -60,8 +60,9 @@ where
     let after = listing::parameter(&call, "after")?.unwrap_or_default();
     let kind = kind(&call)?;
     let catalog = listings::of_owner(ctx, &call.caller, &owner).await?;
-    let lines = package_lines(&catalog.texts(), None, &|_| true);
-    if lines.is_empty() {
+    let texts = catalog.texts();
+    let mut lines = package_lines(&texts, None, &|_| true).peekable();
+    if lines.peek().is_none() {
         return Err(missing(&owner).into());
     }
     let prefix = match kind {
@@ -70,7 +71,7 @@ where
         _ => "",
     };
     let is_wanted = |key: &str| key.starts_with(prefix) && key > after.as_str();
-    let mut left = lines.into_iter().filter(|(key, _)| is_wanted(key));
+    let mut left = lines.filter(|(key, _)| is_wanted(key));
     let page: Vec<(&str, &str)> = left.by_ref().take(limit).collect();
     let last = page.last().map(|(key, _)| (*key).to_owned());
     let parsed = page.iter().filter_map(|(_, line)| CatalogLine::parse(line));

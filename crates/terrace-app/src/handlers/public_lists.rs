@@ -8,7 +8,7 @@ use terrace_core::api::public::{
 use terrace_core::auth::access::Owner;
 use terrace_core::http::form::encoded;
 use terrace_core::http::problem::Problem;
-use terrace_core::index::catalog::{CatalogLine, CatalogText};
+use terrace_core::index::catalog::CatalogLine;
 use terrace_core::limits;
 use terrace_core::model::name::{ModuleName, ModuleNamespace, Namespace};
 use terrace_core::search::{Match, Query, Search, SearchKind, packages};
@@ -22,82 +22,75 @@ use crate::handlers::search;
 use crate::host::{Host, Request};
 use crate::services::listings;
 
+/// A list of packages.
+pub(crate) struct List {
+    path: String,
+    kind: SearchKind,
+    /// The beginning of the keys of its packages.
+    keys: String,
+    /// The owner of its packages, and the error if it has none; `None` for packages of all owners.
+    owner: Option<(Owner, Problem)>,
+}
+
 /// The page that a client asks for.
 struct Paging {
     limit: usize,
     offset: usize,
 }
 
-/// The key of a package, and its line in the catalogue, which is parsed only for the page that is sent.
-type Line<'t> = (&'t str, &'t str);
-
 /// The filters of a list of modules.
+#[derive(Default)]
 struct ModuleFilter {
     system: Option<String>,
     /// No module of this registry is verified.
     is_verified: bool,
 }
 
-/// Lists the modules that the caller may see.
-pub(crate) async fn modules<P, R>(
+/// Sends a page of a list, of the packages that the caller may see.
+pub(crate) async fn send<P, R>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
+    list: List,
 ) -> Handled<P::Stream>
 where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
-    let catalog = listings::merged(ctx, &call.caller).await?;
-    let lines = lines(ctx, &call, &catalog.texts(), SearchKind::Module, &|_| true);
-    list_modules(&call, &request, "/v1/modules", lines)
-}
-
-/// Lists the modules of a namespace.
-pub(crate) async fn modules_of<P, R>(
-    ctx: &Context<'_, P>,
-    call: Call,
-    request: R,
-    namespace: ModuleNamespace,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
-    let owner = Owner::of_namespace(namespace.as_str());
-    let catalog = listings::of_owner(ctx, &call.caller, &owner).await?;
-    let prefix = format!("modules/{namespace}/");
-    let is_of = |key: &str| key.starts_with(&prefix);
-    let lines = lines(ctx, &call, &catalog.texts(), SearchKind::Module, &is_of);
-    if lines.is_empty() {
-        return Err(missing(&owner).into());
+    let paging = Paging::of(&call)?;
+    let filter = match list.kind {
+        SearchKind::Module => ModuleFilter::of(&call)?,
+        _ => ModuleFilter::default(),
+    };
+    let catalog = match &list.owner {
+        Some((owner, _)) => listings::of_owner(ctx, &call.caller, owner).await?,
+        None => listings::merged(ctx, &call.caller).await?,
+    };
+    let texts = catalog.texts();
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let lines = packages(&texts, Some(list.kind), &is_visible);
+    let mut lines = lines
+        .filter(|(key, _)| key.starts_with(&list.keys))
+        .peekable();
+    if let (None, Some((_, missing))) = (lines.peek(), list.owner) {
+        return Err(missing.into());
     }
-    list_modules(&call, &request, &format!("/v1/modules/{namespace}"), lines)
-}
-
-/// Lists the target systems of a module, each with its newest version.
-pub(crate) async fn modules_named<P, R>(
-    ctx: &Context<'_, P>,
-    call: Call,
-    request: R,
-    namespace: ModuleNamespace,
-    name: ModuleName,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
-    let owner = Owner::of_namespace(namespace.as_str());
-    let catalog = listings::of_owner(ctx, &call.caller, &owner).await?;
-    let prefix = format!("modules/{namespace}/{name}/");
-    let is_of = |key: &str| key.starts_with(&prefix);
-    let lines = lines(ctx, &call, &catalog.texts(), SearchKind::Module, &is_of);
-    if lines.is_empty() {
-        let message = format!("this registry has no module {namespace}/{name}");
-        return Err(Problem::NotFound(message).into());
+    let (page, has_more) = paging.page(lines.filter(|(key, _)| filter.admits(key)));
+    let meta = paging.meta(has_more, &call, &list.path)?;
+    let page = page.iter().filter_map(|(_, line)| CatalogLine::parse(line));
+    Ok(match list.kind {
+        SearchKind::Module => {
+            let modules = page.filter_map(|line| PublicModule::of_line(&line));
+            let modules = modules.collect();
+            listing::reply(&call.caller, &request, &PublicModules { meta, modules })
+        }
+        _ => {
+            let providers = page.filter_map(|line| PublicProvider::of_line(&line));
+            let providers = providers.collect();
+            listing::reply(&call.caller, &request, &PublicProviders { meta, providers })
+        }
     }
-    let path = format!("/v1/modules/{namespace}/{name}");
-    list_modules(&call, &request, &path, lines)
+    .into())
 }
 
 /// Searches for modules.
@@ -108,27 +101,32 @@ where
 {
     let query = unquoted(search::query(&call)?)?;
     let paging = Paging::of(&call)?;
-    let filter = ModuleFilter::of(&call)?;
+    let ModuleFilter {
+        system,
+        is_verified,
+    } = ModuleFilter::of(&call)?;
     let owner = search::namespace(&call)?;
     let catalog = listings::searched(ctx, &call.caller, owner.as_ref()).await?;
     let search = Search {
         query,
         kind: Some(SearchKind::Module),
+        system,
         after: None,
-        // Modules of other systems take places as well.
-        limit: limits::MAX_OFFSET + limits::MAX_LISTED_AT_ONCE,
+        limit: paging.offset + paging.limit,
+    };
+    let texts = match is_verified {
+        true => Vec::new(),
+        false => catalog.texts(),
     };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
-    let found = search.run(&catalog.texts(), &is_visible);
-    let found = found.matches.into_iter().filter_map(|found| match found {
-        Match::Package(line) => Some(line),
+    let found = search.run(&texts, &is_visible);
+    let (page, _) = paging.page(found.matches.iter());
+    let modules = page.into_iter().filter_map(|found| match found {
+        Match::Package(line) => PublicModule::of_line(line),
         Match::Symbol(_) => None,
     });
-    let found: Vec<CatalogLine> = found
-        .filter(|line| filter.admits(&line.package.to_string()))
-        .collect();
-    let (page, meta) = paging.page(found, &call, "/v1/modules/search")?;
-    let modules = page.iter().filter_map(PublicModule::of_line).collect();
+    let modules = modules.collect();
+    let meta = paging.meta(found.next.is_some(), &call, "/v1/modules/search")?;
     Ok(listing::reply(&call.caller, &request, &PublicModules { meta, modules }).into())
 }
 
@@ -139,98 +137,62 @@ fn unquoted(query: Query) -> Result<Query, Failure> {
     Ok(words.map_err(|error| Problem::BadRequest(error.to_string()))?)
 }
 
-/// Lists the providers published here that the caller may see.
-pub(crate) async fn providers<P, R>(
-    ctx: &Context<'_, P>,
-    call: Call,
-    request: R,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
-    let catalog = listings::merged(ctx, &call.caller).await?;
-    let is_hosted = |key: &str| key.starts_with("providers/hosted/");
-    let lines = lines(
-        ctx,
-        &call,
-        &catalog.texts(),
-        SearchKind::Provider,
-        &is_hosted,
-    );
-    list_providers(&call, &request, "/v1/providers", lines)
-}
-
-/// Lists the providers of a namespace.
-pub(crate) async fn providers_of<P, R>(
-    ctx: &Context<'_, P>,
-    call: Call,
-    request: R,
-    namespace: Namespace,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
-    let owner = Owner::of_namespace(namespace.as_str());
-    let catalog = listings::of_owner(ctx, &call.caller, &owner).await?;
-    let lines = lines(ctx, &call, &catalog.texts(), SearchKind::Provider, &|_| {
-        true
-    });
-    if lines.is_empty() {
-        return Err(missing(&owner).into());
+impl List {
+    /// The modules of all namespaces.
+    pub(crate) fn modules() -> Self {
+        Self {
+            path: "/v1/modules".to_owned(),
+            kind: SearchKind::Module,
+            keys: "modules/".to_owned(),
+            owner: None,
+        }
     }
-    let path = format!("/v1/providers/{namespace}");
-    list_providers(&call, &request, &path, lines)
-}
 
-/// Returns the lines of a kind that the caller may see, each with the key of its package.
-fn lines<'t, P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    texts: &[CatalogText<'t>],
-    kind: SearchKind,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Vec<Line<'t>> {
-    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
-    let mut lines = packages(texts, Some(kind), &is_visible);
-    lines.retain(|(key, _)| is_wanted(key));
-    lines
-}
+    /// The modules of a namespace.
+    pub(crate) fn modules_of(namespace: &ModuleNamespace) -> Self {
+        let owner = Owner::of_namespace(namespace.as_str());
+        let missing = missing(&owner);
+        Self {
+            path: format!("/v1/modules/{namespace}"),
+            kind: SearchKind::Module,
+            keys: format!("modules/{namespace}/"),
+            owner: Some((owner, missing)),
+        }
+    }
 
-fn parsed((_, line): Line<'_>) -> Option<CatalogLine> {
-    CatalogLine::parse(line)
-}
+    /// The target systems of a module, each with its newest version.
+    pub(crate) fn modules_named(namespace: &ModuleNamespace, name: &ModuleName) -> Self {
+        let missing = format!("this registry has no module {namespace}/{name}");
+        let missing = Problem::NotFound(missing);
+        Self {
+            path: format!("/v1/modules/{namespace}/{name}"),
+            kind: SearchKind::Module,
+            keys: format!("modules/{namespace}/{name}/"),
+            owner: Some((Owner::of_namespace(namespace.as_str()), missing)),
+        }
+    }
 
-fn list_modules<S, R: Request>(
-    call: &Call,
-    request: &R,
-    path: &str,
-    lines: Vec<Line<'_>>,
-) -> Handled<S> {
-    let filter = ModuleFilter::of(call)?;
-    let mut lines = lines;
-    lines.retain(|(key, _)| filter.admits(key));
-    let (page, meta) = Paging::of(call)?.page(lines, call, path)?;
-    let page = page.into_iter().filter_map(parsed);
-    let modules = page
-        .filter_map(|line| PublicModule::of_line(&line))
-        .collect();
-    Ok(listing::reply(&call.caller, request, &PublicModules { meta, modules }).into())
-}
+    /// The providers published here, of all namespaces.
+    pub(crate) fn providers() -> Self {
+        Self {
+            path: "/v1/providers".to_owned(),
+            kind: SearchKind::Provider,
+            keys: "providers/hosted/".to_owned(),
+            owner: None,
+        }
+    }
 
-fn list_providers<S, R: Request>(
-    call: &Call,
-    request: &R,
-    path: &str,
-    lines: Vec<Line<'_>>,
-) -> Handled<S> {
-    let (page, meta) = Paging::of(call)?.page(lines, call, path)?;
-    let page = page.into_iter().filter_map(parsed);
-    let providers = page
-        .filter_map(|line| PublicProvider::of_line(&line))
-        .collect();
-    Ok(listing::reply(&call.caller, request, &PublicProviders { meta, providers }).into())
+    /// The providers of a namespace.
+    pub(crate) fn providers_of(namespace: &Namespace) -> Self {
+        let owner = Owner::of_namespace(namespace.as_str());
+        let missing = missing(&owner);
+        Self {
+            path: format!("/v1/providers/{namespace}"),
+            kind: SearchKind::Provider,
+            keys: "providers/hosted/".to_owned(),
+            owner: Some((owner, missing)),
+        }
+    }
 }
 
 impl ModuleFilter {
@@ -251,7 +213,7 @@ impl ModuleFilter {
         })
     }
 
-    /// Whether the module with this key is in the list.
+    /// Returns whether the module with this key is in the list.
     fn admits(&self, key: &str) -> bool {
         let system = key.rsplit('/').next();
         !self.is_verified && (self.system.is_none() || self.system.as_deref() == system)
@@ -266,28 +228,27 @@ impl Paging {
         })
     }
 
-    /// Returns the page of a list, and its position.
-    fn page<T>(
-        self,
-        lines: Vec<T>,
-        call: &Call,
-        path: &str,
-    ) -> Result<(Vec<T>, PublicMeta), Failure> {
-        let Self { limit, offset } = self;
-        let count = lines.len();
-        let page = lines.into_iter().skip(offset).take(limit).collect();
-        let next = (count > offset + limit).then_some(offset + limit);
+    /// Returns the page of a list, and whether entries follow it.
+    fn page<T>(&self, entries: impl Iterator<Item = T>) -> (Vec<T>, bool) {
+        let mut entries = entries.skip(self.offset);
+        let page = entries.by_ref().take(self.limit).collect();
+        (page, entries.next().is_some())
+    }
+
+    /// Returns the position of a page. The last page that can be requested names no next one.
+    fn meta(&self, has_more: bool, call: &Call, path: &str) -> Result<PublicMeta, Failure> {
+        let Self { limit, offset } = *self;
+        let next = Some(offset + limit).filter(|next| has_more && *next <= limits::MAX_OFFSET);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
         let url = |offset: usize| self::url(call, path, limit, offset);
-        let meta = PublicMeta {
+        Ok(PublicMeta {
             limit,
             current_offset: offset,
             next_url: next.map(url).transpose()?,
             next_offset: next,
             prev_url: previous.map(url).transpose()?,
             prev_offset: previous,
-        };
-        Ok((page, meta))
+        })
     }
 }
 

@@ -26,6 +26,7 @@ where
     let search = Search {
         query: query(&call)?,
         kind: listing::parsed(&call, "kind")?,
+        system: None,
         after: listing::parsed(&call, "after")?,
         limit: listing::limit(&call)?,
     };

@@ -2,7 +2,7 @@
 
 use terrace_core::auth::access::{Caller, Owner, Visibility, network};
 use terrace_core::http::problem::Problem;
-use terrace_core::index::catalog::{CatalogText, MergedHeader};
+use terrace_core::index::catalog::{CatalogText, MergedPart};
 use terrace_core::limits;
 use terrace_core::storage::key::IndexKey;
 
@@ -32,8 +32,8 @@ impl Catalog {
     pub(crate) fn texts(&self) -> Vec<CatalogText<'_>> {
         match self {
             Self::Merged(parts) => {
-                let parts = parts.iter().filter_map(|it| CatalogText::of_part(&it.text));
-                parts.map(|(_, text)| text).collect()
+                let parts = parts.iter().filter_map(|it| MergedPart::parse(&it.text));
+                parts.map(|part| part.text).collect()
             }
             Self::Owned { packages, symbols } => vec![CatalogText {
                 packages: packages.as_ref().map_or("", |it| it.text.as_str()),
@@ -93,7 +93,7 @@ async fn stored_parts<P: Host>(ctx: &Context<'_, P>) -> Result<Option<Vec<IndexT
     // A single value is read as bytes; several in one operation would take three times the CPU of a search.
     let first = reader::stored(ctx, &IndexKey::MergedCatalog(1)).await?;
     let Some(first) = first else { return Ok(None) };
-    let Some((MergedHeader { parts: count, .. }, _)) = CatalogText::of_part(&first.text) else {
+    let Some(MergedPart { parts: count, .. }) = MergedPart::parse(&first.text) else {
         return Ok(None);
     };
     let mut parts = vec![Some(first)];

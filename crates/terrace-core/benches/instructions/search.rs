@@ -5,7 +5,7 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group};
 use terrace_base::time::UnixTime;
 use terrace_core::documentation::DocumentationKind;
-use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText, merged};
+use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText, MergedPart, merged};
 use terrace_core::model::package::Package;
 use terrace_core::search::{Results, Search};
 use terrace_core::storage::index_document::IndexDocument;
@@ -32,7 +32,7 @@ pub(crate) struct Request {
 #[bench::a_word_in_every_line(Request::of("team"))]
 fn search(request: Request) -> (Results, Request) {
     let texts = request.parts.iter();
-    let texts = texts.map(|part| CatalogText::of_part(&part.text).unwrap().1);
+    let texts = texts.map(|part| MergedPart::parse(&part.text).unwrap().text);
     let texts: Vec<CatalogText<'_>> = texts.collect();
     let results = black_box(&request.search).run(black_box(&texts), &|_| true);
     drop(texts);
@@ -47,6 +47,7 @@ impl Request {
             query: query.parse().unwrap(),
             kind: None,
             after: None,
+            system: None,
             limit: 20,
         };
         let parts = merged(&packages(), &symbols());

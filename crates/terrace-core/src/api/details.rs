@@ -32,7 +32,7 @@ pub enum PackageKind {
 /// A package, as lists name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageName {
-    /// The kind of the package.
+    /// Module or provider; mirrored providers are providers.
     pub kind: PackageKind,
     /// The address, as users write it below the hostname of the registry; a mirrored provider's with its own hostname.
     pub address: String,
@@ -43,18 +43,18 @@ pub struct PackageName {
 /// A status, without the name of the caller who set it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusView {
-    /// The status itself.
+    /// Deprecated, withdrawn or revoked; an active version has no status.
     pub state: ReleaseState,
-    /// The reason, for users.
+    /// The reason that an administrator gave to users.
     pub reason: Reason,
-    /// The time when it was set.
+    /// The time when an administrator set it, to the second.
     pub at: String,
 }
 
 /// The response of `GET /api/v1/{address}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDetails {
-    /// The package.
+    /// The kind, the address and the path, as in lists.
     #[serde(flatten)]
     pub package: PackageName,
     /// The newest version that can be installed.
@@ -69,28 +69,30 @@ pub struct PackageDetails {
 /// A version in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionSummary {
-    /// The version.
+    /// The version as published, with its build metadata.
     pub version: Version,
-    /// The time of its publish, if it is known.
+    /// The time of the commit of its publish, to the second; `None` for a version in a list of a pulled provider whose
+    /// release is not stored here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,
-    /// Its status.
+    /// The status of this version alone, not that of its package; `None` if it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusView>,
-    /// The repository that it was built from, if known.
+    /// The repository that it was built from: claimed by its publisher, or verified by the token of the job that published
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
-    /// Whether it has documentation.
+    /// `true` if documentation that can be read was added to this version.
     pub is_documented: bool,
 }
 
 /// The response of `GET /api/v1/{address}/{version}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionDetails {
-    /// The package.
+    /// The kind, the address and the path of the package, as in lists.
     #[serde(flatten)]
     pub package: PackageName,
-    /// The version.
+    /// The entry of the version in the list of its package.
     #[serde(flatten)]
     pub version: VersionSummary,
     /// The newest version that can be installed.
@@ -121,9 +123,9 @@ pub struct VersionDetails {
 /// The origin of a version's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentationSummary {
-    /// The path of its navigation.
+    /// The path of [`Navigation`].
     pub path: String,
-    /// The time of its last change.
+    /// The time at which it was added or last replaced, to the second.
     pub changed_at: String,
     /// How often it was changed after it was first added.
     pub changes: u32,
@@ -141,9 +143,9 @@ pub struct DocumentationSummary {
 /// A platform of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformView {
-    /// The operating system.
+    /// The operating system by Go's name, such as `linux`.
     pub os: String,
-    /// The architecture.
+    /// The architecture by Go's name, such as `amd64`.
     pub arch: String,
     /// The name of the zip in SHA256SUMS.
     pub filename: String,
@@ -160,9 +162,9 @@ pub struct PlatformView {
 /// A signing key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningKeyView {
-    /// The ID of the key.
+    /// The OpenPGP key ID: 16 hexadecimal digits in upper case.
     pub key_id: String,
-    /// Its fingerprint, in hexadecimal digits.
+    /// The OpenPGP fingerprint, in hexadecimal digits.
     pub fingerprint: String,
     /// The public key in ASCII armour.
     pub ascii_armor: String,
@@ -182,12 +184,12 @@ pub struct ModuleView {
 /// A submodule or an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedPartView {
-    /// The name of its directory.
+    /// The name of its directory below `modules/` or `examples/`.
     pub name: PageName,
-    /// Its details.
+    /// Its README, inputs, outputs and requirements, as those of the root module.
     #[serde(flatten)]
     pub part: ModulePart,
-    /// The files of an example.
+    /// The configuration files of an example; none of a submodule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DocumentView>,
 }
@@ -195,10 +197,10 @@ pub struct NamedPartView {
 /// The response of `GET /api/v1/{address}/{version}/docs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Navigation {
-    /// The package.
+    /// The kind, the address and the path of the package, as in lists.
     #[serde(flatten)]
     pub package: PackageName,
-    /// The version.
+    /// The documented version, as published.
     pub version: Version,
     /// The origin of the documentation, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,10 +231,10 @@ pub struct DocumentView {
     pub description: Option<String>,
     /// The length of the text in bytes.
     pub size: u64,
-    /// Whether the file was cut.
+    /// `true` if the file exceeded [`PAGE_BYTES`](crate::limits::PAGE_BYTES) and the text is its beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
-    /// Whether the page was generated from the provider's schema.
+    /// `true` if the command generated the page from the provider's schema, because the provider has no file for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_generated: bool,
 }
@@ -240,9 +242,9 @@ pub struct DocumentView {
 /// A name that configurations refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolView {
-    /// Its kind.
+    /// The kind of its page, such as `resources`; neither an overview nor a guide.
     pub kind: DocumentationKind,
-    /// The whole name.
+    /// The name in configurations, such as `acme_widget`, or that of a function.
     pub name: String,
     /// The path of the page that describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,23 +261,23 @@ pub struct NamespacePage {
     pub next: Option<String>,
 }
 
-/// A namespace.
+/// A namespace that has packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceView {
-    /// The namespace; that of mirrored providers with their hostname.
+    /// The name in lower case; that of mirrored providers with their hostname, such as `registry.example.com/acme`.
     pub namespace: String,
-    /// The path of its packages.
+    /// The path of [`PackagePage`].
     pub path: String,
-    /// The number of its modules.
+    /// The number of modules in the merged catalogue, each target system counted.
     pub modules: u32,
-    /// The number of its providers.
+    /// The number of providers in the merged catalogue.
     pub providers: u32,
 }
 
 /// The response of `GET /api/v1/namespaces/{namespace}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackagePage {
-    /// The namespace.
+    /// The name as in [`NamespaceView`].
     pub namespace: String,
     /// The packages, ascending by kind and address.
     pub packages: Vec<ListedPackage>,
@@ -287,22 +289,23 @@ pub struct PackagePage {
 /// A package in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedPackage {
-    /// The package.
+    /// The kind, the address and the path of the package.
     #[serde(flatten)]
     pub package: PackageName,
     /// The newest version that can be installed, or, without one, the newest.
     pub latest: Version,
-    /// The time of its publish, if it is known.
+    /// The time of the publish of `latest`, to the second, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,
-    /// The number of versions.
+    /// The number of published versions, revoked ones included.
     pub versions: u32,
     /// The status of the package, or, without one, of its latest version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ReleaseState>,
-    /// Whether the latest version has documentation.
+    /// `true` if `latest` has documentation.
     pub is_documented: bool,
-    /// The description; empty if there is none.
+    /// The first prose of a module's README, or the description of a provider's first page: one line of at most
+    /// [`CATALOG_DESCRIPTION_BYTES`](crate::limits::CATALOG_DESCRIPTION_BYTES), empty without documentation.
     pub description: String,
 }
 
@@ -320,9 +323,9 @@ pub struct SearchPage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SearchResult {
-    /// A package.
+    /// A module or a provider.
     Package {
-        /// The package.
+        /// The entry of the package, as in lists.
         #[serde(flatten)]
         package: ListedPackage,
         /// The places of the words of the query.
@@ -333,13 +336,13 @@ pub enum SearchResult {
     },
     /// A symbol of a provider.
     Symbol {
-        /// Its kind.
+        /// The kind of its page, such as `resources`.
         kind: DocumentationKind,
         /// The whole name, such as `acme_widget`.
         name: String,
-        /// The provider that has it.
+        /// The provider that defines it.
         provider: PackageName,
-        /// The version of the provider.
+        /// The newest documented version of the provider, from which the symbol is.
         version: Version,
         /// The path of the page that describes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]

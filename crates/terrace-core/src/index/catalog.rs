@@ -4,9 +4,11 @@
 //! ```text
 //! catalog/{owner}            a line for each package
 //! symbols/{owner}            a line for each symbol
-//! merged-catalog/{number}    a header, lines of packages, an empty line, lines of symbols
+//! merged-catalog/{number}    a header, lines of packages, an empty line, lines of symbols, an empty line, and, in
+//!                            the first part, the lines of the packages that were published last, the newest first
 //! ```
 //!
+//! The header has the lengths of the sections, because a search that looked for their ends would read the text twice.
 //! A line is a JSON array, which contains no names of fields that a search could match.
 
 use serde::{Deserialize, Serialize};
@@ -33,7 +35,7 @@ pub struct CatalogLine {
     pub versions: u32,
     /// The status of the package, or, without one, of its latest version.
     pub state: Option<ReleaseState>,
-    /// Whether the latest version has documentation.
+    /// `true` if the latest version has documentation.
     pub is_documented: bool,
     /// The description, on one line, of at most [`limits::CATALOG_DESCRIPTION_BYTES`].
     pub description: String,
@@ -74,13 +76,14 @@ struct Line(
 struct SymbolLine(DocumentationKind, String, String, Version, Option<PageName>);
 
 /// The first line of a part of the merged catalogue.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergedHeader {
+#[derive(Serialize, Deserialize)]
+struct MergedHeader {
     /// The number of parts.
-    pub parts: u8,
-    /// The lines of the packages that were published last, the newest first; only in the first part.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub newest: Vec<String>,
+    parts: u8,
+    /// The length of the lines of packages, in bytes.
+    packages: usize,
+    /// The length of the lines of symbols, in bytes.
+    symbols: usize,
 }
 
 impl CatalogLine {
@@ -205,19 +208,14 @@ pub fn merged(packages: &[CatalogLine], symbols: &[CatalogSymbol]) -> Vec<IndexD
     let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
     let mut newest = newest(packages);
     let document = |part: Part| {
-        let header = MergedHeader {
+        let sections = [part.packages, part.symbols, std::mem::take(&mut newest)];
+        let [packages, symbols, newest] = sections.map(|lines| lines.join("\n"));
+        let header = json::to_string(&MergedHeader {
             parts: count,
-            newest: std::mem::take(&mut newest),
-        };
-        let header = json::to_string(&header);
-        let Part {
-            packages, symbols, ..
-        } = part;
-        IndexDocument::new(format!(
-            "{header}\n{}\n\n{}",
-            packages.join("\n"),
-            symbols.join("\n")
-        ))
+            packages: packages.len(),
+            symbols: symbols.len(),
+        });
+        IndexDocument::new(format!("{header}\n{packages}\n\n{symbols}\n\n{newest}"))
     };
     parts.into_iter().map(document).collect()
 }
@@ -277,13 +275,37 @@ pub struct CatalogText<'t> {
     pub symbols: &'t str,
 }
 
-impl<'t> CatalogText<'t> {
-    /// Splits a part of the merged catalogue; `None` for any other text.
-    pub fn of_part(text: &'t str) -> Option<(MergedHeader, Self)> {
+/// A part of the merged catalogue, as a read finds it.
+#[derive(Debug, Clone, Copy)]
+pub struct MergedPart<'t> {
+    /// The number of parts.
+    pub parts: u8,
+    /// The lines of this part.
+    pub text: CatalogText<'t>,
+    newest: &'t str,
+}
+
+impl<'t> MergedPart<'t> {
+    /// Splits a part into its sections, of which it parses none; `None` for any other text.
+    pub fn parse(text: &'t str) -> Option<Self> {
         let (header, rest) = text.split_once('\n')?;
-        let header = serde_json::from_str(header).ok()?;
-        let (packages, symbols) = rest.split_once("\n\n")?;
-        Some((header, Self { packages, symbols }))
+        let MergedHeader {
+            parts,
+            packages,
+            symbols,
+        } = serde_json::from_str(header).ok()?;
+        let (packages, rest) = rest.split_at_checked(packages)?;
+        let (symbols, rest) = rest.strip_prefix("\n\n")?.split_at_checked(symbols)?;
+        Some(Self {
+            parts,
+            text: CatalogText { packages, symbols },
+            newest: rest.strip_prefix("\n\n")?,
+        })
+    }
+
+    /// Parses the packages that were published last, the newest first; none in another part than the first.
+    pub fn newest(&self) -> impl Iterator<Item = CatalogLine> {
+        self.newest.lines().filter_map(CatalogLine::parse)
     }
 }
 
@@ -360,13 +382,10 @@ mod tests {
     fn a_merged_catalogue_has_every_package_and_symbol() {
         let packages = [line("b", 2), line("a", 3), line("c", 1)];
         let parts = merged(&packages, &[symbol("y"), symbol("x")]);
-        let (header, text) = CatalogText::of_part(&parts[0].text).unwrap();
-        assert_eq!((parts.len(), header.parts), (1, 1));
-        let newest: Vec<CatalogLine> = header
-            .newest
-            .iter()
-            .filter_map(|it| CatalogLine::parse(it))
-            .collect();
+        let part = MergedPart::parse(&parts[0].text).unwrap();
+        assert_eq!((parts.len(), part.parts), (1, 1));
+        let newest: Vec<CatalogLine> = part.newest().collect();
+        let text = part.text;
         assert_eq!(newest, [line("a", 3), line("b", 2), line("c", 1)]);
         let found: Vec<CatalogLine> = text
             .packages
@@ -385,18 +404,8 @@ mod tests {
     #[test]
     fn an_empty_catalogue_has_one_part() {
         let parts = merged(&[], &[]);
-        let (header, text) = CatalogText::of_part(&parts[0].text).unwrap();
-        assert_eq!(
-            header,
-            MergedHeader {
-                parts: 1,
-                newest: Vec::new()
-            }
-        );
-        assert_eq!(
-            (text.packages.lines().count(), text.symbols.lines().count()),
-            (0, 0)
-        );
+        let MergedPart { parts, text, .. } = MergedPart::parse(&parts[0].text).unwrap();
+        assert_eq!((parts, text.packages, text.symbols), (1, "", ""));
     }
 
     #[test]
@@ -407,23 +416,41 @@ mod tests {
         let parts = merged(&packages, &[]);
         assert_eq!(parts.len(), 3);
         let count = |part: &IndexDocument| {
-            CatalogText::of_part(&part.text)
+            MergedPart::parse(&part.text)
                 .unwrap()
-                .1
+                .text
                 .packages
                 .lines()
                 .count()
         };
         assert_eq!(parts.iter().map(count).sum::<usize>(), 20);
-        let header =
-            |part: &IndexDocument| CatalogText::of_part(&part.text).unwrap().0.newest.len();
-        assert_eq!(parts.iter().map(header).collect::<Vec<_>>(), [20, 0, 0]);
+        let newest = |part: &IndexDocument| MergedPart::parse(&part.text).unwrap().newest().count();
+        assert_eq!(parts.iter().map(newest).collect::<Vec<_>>(), [20, 0, 0]);
+    }
+
+    #[test]
+    fn a_part_with_wrong_lengths_is_rejected() {
+        let parts = merged(&[line("vpc", 1)], &[symbol("x")]);
+        let text = &parts[0].text;
+        assert!(MergedPart::parse(text).is_some());
+        for (from, to) in [
+            ("\"packages\":", "\"packages\":1"),
+            ("\"symbols\":", "\"symbols\":9"),
+        ] {
+            let other = text.replace(from, to);
+            assert_ne!(*text, other);
+            assert!(MergedPart::parse(&other).is_none(), "{other}");
+        }
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "(?s).{0,200}") {
-            let _ = CatalogText::of_part(&text);
+        fn no_text_panics(
+            text in "(?s).{0,200}",
+            header in r#"\{"parts":1,"packages":[0-9]{1,2},"symbols":[0-9]{1,2}\}\n"#,
+        ) {
+            let _ = MergedPart::parse(&text).map(|part| part.newest().count());
+            let _ = MergedPart::parse(&format!("{header}{text}"));
             let _ = CatalogLine::parse(&text);
             let _ = CatalogSymbol::parse(&text);
         }

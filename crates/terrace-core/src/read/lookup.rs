@@ -75,7 +75,7 @@ pub(super) enum Projection {
     Joined,
 }
 
-/// Whether the location of a module's archive carries `checksum=` after a signed query.
+/// The presence of `checksum=` after the signed query of a module's location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checksum {
     /// The client verifies the parameter and removes it before the request (clients.md 4.7).
@@ -113,7 +113,7 @@ impl Lookup {
         std::iter::once(&self.key).chain(&self.others)
     }
 
-    /// Whether the answer redirects to bytes, of which a client may request a range.
+    /// Returns whether the answer redirects to bytes, of which a client may request a range.
     pub fn leads_to_bytes(&self) -> bool {
         matches!(self.projection, Projection::Blob)
     }
@@ -250,7 +250,7 @@ impl Lookup {
         }
     }
 
-    /// Whether the client has the answer with this entity tag.
+    /// Returns whether the client has the answer with this entity tag.
     pub(super) fn is_unchanged(&self, etag: &str) -> bool {
         let header = self.if_none_match.as_deref();
         header.is_some_and(|header| matches_etag(header, etag))

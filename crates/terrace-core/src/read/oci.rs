@@ -23,7 +23,7 @@ use terrace_archive::ArchiveFormat;
 /// The header with the digest of the content.
 pub const CONTENT_DIGEST: &str = "docker-content-digest";
 
-/// Whether OCI clients read the errors of this path.
+/// Returns whether OCI clients read the errors of this path.
 pub(super) fn is_oci(path: &str) -> bool {
     path == "/v2" || path.starts_with(OCI_PREFIX)
 }

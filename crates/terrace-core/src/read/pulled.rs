@@ -11,7 +11,7 @@ use crate::storage::key::IndexKey;
 use crate::upstream::pull::{PullPolicy, blocked};
 use terrace_base::time::UnixTime;
 
-/// Whether a list may be served.
+/// The freshness of a list, which decides whether it may be served.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// It may.

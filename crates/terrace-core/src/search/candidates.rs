@@ -1,8 +1,8 @@
-//! The lines that a search parses: those of visible owners that contain a word of the query.
+//! The lines that a search parses: those of visible owners that contain the words of the query.
 
 use std::collections::BTreeMap;
 
-use memchr::memchr2_iter;
+use memchr::{memchr, memchr2_iter, memrchr};
 
 use super::{Query, SearchKind};
 use crate::model::owner::Owner;
@@ -25,7 +25,7 @@ impl<'v, 't> Visible<'v, 't> {
         }
     }
 
-    /// Whether the caller may see the package with this key.
+    /// Returns whether the caller may see the package with this key.
     pub(super) fn has(&mut self, key: &'t str) -> bool {
         let owner = owner_in(key);
         match self.last {
@@ -52,80 +52,83 @@ pub(super) fn owner_in(key: &str) -> &str {
     let hosted = key
         .strip_prefix("modules/")
         .or_else(|| key.strip_prefix("providers/hosted/"));
-    match (hosted, key.strip_prefix("providers/")) {
-        (Some(rest), _) => rest.split('/').next().unwrap_or_default(),
-        (None, Some(rest)) => {
-            let mut slashes = rest.match_indices('/').map(|(at, _)| at);
-            let end = slashes.nth(1).unwrap_or(rest.len());
-            rest.get(..end).unwrap_or_default()
-        }
-        (None, None) => "",
-    }
+    let (rest, slashes) = match (hosted, key.strip_prefix("providers/")) {
+        (Some(rest), _) => (rest, 0),
+        (None, Some(rest)) => (rest, 1),
+        (None, None) => return "",
+    };
+    let mut ends = rest.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
+    let end = ends.nth(slashes).map_or(rest.len(), |(at, _)| at);
+    rest.get(..end).unwrap_or_default()
 }
 
-/// Returns the visible lines of packages of a kind.
-pub(super) fn package_lines<'t>(
-    text: &'t str,
-    kind: Option<SearchKind>,
-    visible: &mut Visible<'_, 't>,
-) -> impl Iterator<Item = &'t str> {
-    let prefix = match kind {
-        None => Some(""),
-        Some(SearchKind::Module) => Some("modules/"),
-        Some(SearchKind::Provider) => Some("providers/"),
-        Some(SearchKind::Symbol(_)) => None,
-    };
-    let text = if prefix.is_some() { text } else { "" };
-    text.lines().filter(move |line| {
-        let key = package_in(line);
-        key.is_some_and(|key| key.starts_with(prefix.unwrap_or_default()) && visible.has(key))
-    })
+/// Returns the lines of a text.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    Candidates::new(text, None)
+}
+
+/// Returns whether packages with this key are of a kind; none is of a kind of symbols.
+pub(super) fn is_package_of(key: &str, kind: Option<SearchKind>) -> bool {
+    match kind {
+        None => true,
+        Some(SearchKind::Module) => key.starts_with("modules/"),
+        Some(SearchKind::Provider) => key.starts_with("providers/"),
+        Some(SearchKind::Symbol(_)) => false,
+    }
 }
 
 /// Returns the key at the beginning of a package's line.
 pub(super) fn package_in(line: &str) -> Option<&str> {
-    line.strip_prefix("[\"")?.split('"').next()
+    let rest = line.strip_prefix("[\"")?;
+    rest.get(..memchr(b'"', rest.as_bytes())?)
 }
 
-/// Returns the visible lines of symbols of a kind.
-pub(super) fn symbol_lines<'t>(
-    text: &'t str,
-    kind: Option<SearchKind>,
-    visible: &mut Visible<'_, 't>,
-) -> impl Iterator<Item = &'t str> {
-    let (text, kind) = match kind {
-        None => (text, ""),
-        Some(SearchKind::Symbol(kind)) => (text, kind.as_str()),
-        Some(SearchKind::Module | SearchKind::Provider) => ("", ""),
-    };
-    text.lines().filter(move |line| {
-        let Some((kind_of_line, key)) = symbol_in(line) else {
-            return false;
-        };
-        (kind.is_empty() || kind == kind_of_line) && visible.has(key)
-    })
+/// The beginning of the line of a symbol. Neither the kind nor the provider has an escape, and nor does the version; the
+/// name of the symbol may.
+pub(super) struct SymbolStart<'t> {
+    pub(super) kind: &'t str,
+    /// The name as it is stored.
+    pub(super) name: &'t str,
+    pub(super) provider: &'t str,
 }
 
-/// Returns the kind and the provider in the line of a symbol. Neither has an escape, and nor does the version; the name of
-/// the symbol may.
-fn symbol_in(line: &str) -> Option<(&str, &str)> {
-    let mut before_name = line.strip_prefix("[\"")?.splitn(3, '"');
-    let kind = before_name.next()?;
-    let rest = before_name.nth(1)?;
-    let mut is_escaped = false;
-    let end = rest.bytes().position(|byte| {
-        let ends = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        ends
-    })?;
-    let rest = rest.get(end..)?.strip_prefix("\",\"")?;
-    Some((kind, rest.split('"').next()?))
+impl<'t> SymbolStart<'t> {
+    pub(super) fn of(line: &'t str) -> Option<Self> {
+        let (kind, rest) = line.strip_prefix("[\"")?.split_once("\",\"")?;
+        let mut is_escaped = false;
+        let end = rest.bytes().position(|byte| {
+            let ends = byte == b'"' && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            ends
+        })?;
+        let (name, rest) = rest.split_at_checked(end)?;
+        let rest = rest.strip_prefix("\",\"")?;
+        let provider = rest.get(..memchr(b'"', rest.as_bytes())?)?;
+        Some(Self {
+            kind,
+            name,
+            provider,
+        })
+    }
+
+    pub(super) fn is_of(&self, kind: Option<SearchKind>) -> bool {
+        match kind {
+            None => true,
+            Some(SearchKind::Symbol(kind)) => kind.as_str() == self.kind,
+            Some(SearchKind::Module | SearchKind::Provider) => false,
+        }
+    }
 }
 
 /// The texts that each matching line contains, in upper or lower case: the longest run of letters and digits of each word.
-pub(super) struct Anchors<'q>(Vec<Anchor<'q>>);
+pub(super) struct Anchors<'q> {
+    /// The longest text, which is in the fewest lines.
+    first: Option<Anchor<'q>>,
+    others: Vec<Anchor<'q>>,
+}
 
 /// A text that each matching line contains.
+#[derive(Clone, Copy)]
 struct Anchor<'q> {
     text: &'q [u8],
     /// The position of the rarest byte.
@@ -134,49 +137,90 @@ struct Anchor<'q> {
     bytes: [u8; 2],
 }
 
-/// Letters in catalogues, the most frequent first.
-const FREQUENT: &[u8] = b"eaitonrsldcmupghvbyfwk";
+/// The lines of a text that contain an anchor, found by one pass over the text. Without an anchor, these are all lines.
+struct Candidates<'t, 'q> {
+    text: &'t str,
+    anchor: Option<Anchor<'q>>,
+    /// The end of the last line.
+    at: usize,
+}
+
+/// Letters and digits in catalogues, the most frequent first.
+const FREQUENT: &[u8] = b"eaitonrs01l2dc7mu3pg4h5v6b8y9fwk";
 
 impl<'q> Anchors<'q> {
     pub(super) fn of(query: &'q Query) -> Self {
-        let anchors = query.words().iter().map(|word| Anchor::of(word));
+        let anchors = query.words().iter().filter_map(|word| Anchor::of(word));
         let mut anchors: Vec<Anchor<'q>> = anchors.collect();
-        // The longest is in the fewest lines.
         sort_by(&mut anchors, |one, other| {
             other.text.len().cmp(&one.text.len())
         });
-        Self(anchors)
+        let mut anchors = anchors.into_iter();
+        Self {
+            first: anchors.next(),
+            others: anchors.collect(),
+        }
     }
 
-    /// Whether a line may match.
-    pub(super) fn are_in(&self, line: &str) -> bool {
-        self.0.iter().all(|anchor| anchor.is_in(line.as_bytes()))
+    /// Returns the lines that may match.
+    pub(super) fn lines<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let contains_others = |line: &&str| {
+            let line = line.as_bytes();
+            self.others.iter().all(|anchor| anchor.find(line).is_some())
+        };
+        Candidates::new(text, self.first).filter(contains_others)
     }
 }
 
 impl<'q> Anchor<'q> {
-    fn of(word: &'q str) -> Self {
+    /// Returns the anchor of a word; `None` if the word has neither letters nor digits of ASCII.
+    fn of(word: &'q str) -> Option<Self> {
         let bytes = word.as_bytes();
         let runs = bytes.split(|byte| !byte.is_ascii_alphanumeric());
-        let text = runs.max_by_key(|run| run.len()).unwrap_or_default();
-        let commonness = |byte: u8| FREQUENT.iter().rev().position(|common| *common == byte);
-        let rarest = text.iter().enumerate();
-        let rarest = rarest.min_by_key(|(_, byte)| commonness(**byte).map_or(0, |it| it + 1));
-        let (at, byte) = rarest.map_or((0, 0), |(at, byte)| (at, *byte));
-        let bytes = [byte, byte.to_ascii_uppercase()];
-        Self { text, at, bytes }
+        let text = runs.max_by_key(|run| run.len())?;
+        let rarity = |byte: u8| FREQUENT.iter().position(|frequent| *frequent == byte);
+        let bytes = text.iter().enumerate();
+        let (at, byte) = bytes.max_by_key(|(_, byte)| rarity(**byte).unwrap_or(usize::MAX))?;
+        Some(Self {
+            text,
+            at,
+            bytes: [*byte, byte.to_ascii_uppercase()],
+        })
     }
 
-    /// Whether a line contains the text. Without letters and digits in the word, each may match.
-    fn is_in(&self, line: &[u8]) -> bool {
-        if self.text.is_empty() {
-            return true;
-        }
+    /// Returns the position of the text in upper or lower case.
+    fn find(&self, line: &[u8]) -> Option<usize> {
         let [lower, upper] = self.bytes;
-        memchr2_iter(lower, upper, line).any(|found| {
-            let start = found.checked_sub(self.at);
-            let place = start.and_then(|start| line.get(start..start + self.text.len()));
+        let mut starts = memchr2_iter(lower, upper, line).filter_map(|at| at.checked_sub(self.at));
+        starts.find(|start| {
+            let place = line.get(*start..start + self.text.len());
             place.is_some_and(|place| place.eq_ignore_ascii_case(self.text))
         })
+    }
+}
+
+impl<'t, 'q> Candidates<'t, 'q> {
+    fn new(text: &'t str, anchor: Option<Anchor<'q>>) -> Self {
+        let at = 0;
+        Self { text, anchor, at }
+    }
+}
+
+impl<'t> Iterator for Candidates<'t, '_> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let bytes = rest.as_bytes();
+        let found = match &self.anchor {
+            None => 0,
+            Some(anchor) => anchor.find(bytes)?,
+        };
+        // An anchor has no line feed.
+        let (before, after) = bytes.split_at_checked(found)?;
+        let start = memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let end = memchr(b'\n', after).map_or(bytes.len(), |at| found + at);
+        self.at += end + 1;
+        rest.get(start..end)
     }
 }

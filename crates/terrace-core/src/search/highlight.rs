@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Query;
 
-/// Whether a text contains a word, which is in lower case.
+/// Returns whether a text contains a word, which is in lower case.
 pub fn contains(text: &str, word: &str) -> bool {
     find(text, word, 0).is_some()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::SearchKind;
-use super::candidates::{Visible, owner_in, package_in, package_lines};
+use super::candidates::{Visible, is_package_of, lines, owner_in, package_in};
 use crate::index::catalog::CatalogText;
 use crate::model::owner::Owner;
 
@@ -22,32 +22,41 @@ pub fn namespaces(
     is_visible: &dyn Fn(&Owner) -> bool,
 ) -> BTreeMap<String, NamespaceCount> {
     let mut counts: BTreeMap<String, NamespaceCount> = BTreeMap::new();
-    let mut visible = Visible::new(is_visible);
-    for text in texts {
-        for line in package_lines(text.packages, None, &mut visible) {
-            let key = package_in(line).unwrap_or_default();
-            let owner = owner_in(key).to_ascii_lowercase();
-            let count = counts.entry(owner).or_default();
-            match key.starts_with("modules/") {
-                true => count.modules += 1,
-                false => count.providers += 1,
-            }
+    // Packages of an owner follow each other.
+    let mut current: (&str, NamespaceCount) = Default::default();
+    for (key, _) in packages(texts, None, is_visible) {
+        let owner = owner_in(key);
+        if current.0 != owner {
+            add(&mut counts, std::mem::take(&mut current));
+            current.0 = owner;
+        }
+        match key.starts_with("modules/") {
+            true => current.1.modules += 1,
+            false => current.1.providers += 1,
         }
     }
+    add(&mut counts, current);
     counts
 }
 
-/// Returns the lines of packages of a kind that are visible to the caller, each with its key.
+fn add(counts: &mut BTreeMap<String, NamespaceCount>, (owner, more): (&str, NamespaceCount)) {
+    if owner.is_empty() {
+        return;
+    }
+    let count = counts.entry(owner.to_ascii_lowercase()).or_default();
+    count.modules += more.modules;
+    count.providers += more.providers;
+}
+
+/// Returns the lines of packages of a kind that are visible to the caller, each with its key. They are found when they are
+/// needed.
 pub fn packages<'t>(
     texts: &[CatalogText<'t>],
     kind: Option<SearchKind>,
     is_visible: &dyn Fn(&Owner) -> bool,
-) -> Vec<(&'t str, &'t str)> {
+) -> impl Iterator<Item = (&'t str, &'t str)> {
     let mut visible = Visible::new(is_visible);
-    let mut lines = Vec::new();
-    for text in texts {
-        let found = package_lines(text.packages, kind, &mut visible);
-        lines.extend(found.filter_map(|line| Some((package_in(line)?, line))));
-    }
-    lines
+    let lines = texts.iter().flat_map(|text| lines(text.packages));
+    let keyed = lines.filter_map(|line| Some((package_in(line)?, line)));
+    keyed.filter(move |(key, _)| is_package_of(key, kind) && visible.has(key))
 }

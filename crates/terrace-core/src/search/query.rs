@@ -116,7 +116,7 @@ impl Cursor {
         }
     }
 
-    /// Whether a result comes after this place.
+    /// Returns whether a result comes after this place.
     pub(super) fn is_before(&self, ranked: &Ranked<'_>) -> bool {
         let own = (
             self.is_deprecated,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::candidates::SymbolStart;
 use super::highlight::contains;
 use super::{Query, Text, words};
 use crate::documentation::DocumentationKind;
@@ -115,6 +116,35 @@ pub(super) fn rank_symbol<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t>
     })
 }
 
+/// Returns the best place that a package with this key can have.
+pub(super) fn best_of_package<'t>(key: &'t str, query: &Query) -> Ranked<'t> {
+    Ranked {
+        is_deprecated: false,
+        rank: match is_exact(key, query) {
+            true => Rank::Exact,
+            false => Rank::WordPrefix,
+        },
+        address: key,
+        symbol: Text::Borrowed(""),
+    }
+}
+
+/// Returns the best place that a symbol with this beginning can have.
+pub(super) fn best_of_symbol<'t>(start: &SymbolStart<'t>, query: &Query) -> Ranked<'t> {
+    // A stored name with an escape is not the name.
+    let may_be_exact = start.name.contains('\\') || is_the_same(words(start.name), query);
+    Ranked {
+        is_deprecated: false,
+        rank: match may_be_exact {
+            true => Rank::Exact,
+            false => Rank::WordPrefix,
+        },
+        address: start.provider,
+        // Before each symbol of the provider.
+        symbol: Text::Borrowed(""),
+    }
+}
+
 /// Returns the rank of the word with the worst place; `None` if a word has none.
 fn worst(query: &Query, rank_of: impl Fn(&str) -> Option<Rank>) -> Option<Rank> {
     let mut worst = Rank::WordPrefix;
@@ -152,8 +182,16 @@ pub(super) fn address_of(key: &str) -> &str {
         .unwrap_or(key)
 }
 
-/// Whether the query is the name of a package, or whole segments of its address that include the name.
+/// Returns whether the query is the name of a package, or whole segments of its address that include the name.
 fn is_exact(key: &str, query: &Query) -> bool {
+    let is_in_query = |word: &str| {
+        let mut wanted = query.words().iter();
+        wanted.any(|wanted| wanted.eq_ignore_ascii_case(word))
+    };
+    // Most packages are none of it, and this tells so at less cost.
+    if !words(name_of(key)).all(is_in_query) {
+        return false;
+    }
     let segments: Vec<&str> = address_of(key).split('/').collect();
     let name = match key.starts_with("modules/") {
         true => 1,
@@ -166,6 +204,16 @@ fn is_exact(key: &str, query: &Query) -> bool {
             is_the_same(part.iter().flat_map(|segment| words(segment)), query)
         })
     })
+}
+
+/// Returns the name in the key of a package: of a module without its target system.
+fn name_of(key: &str) -> &str {
+    let mut segments = key.rsplit('/');
+    let name = match key.starts_with("modules/") {
+        true => segments.nth(1),
+        false => segments.next(),
+    };
+    name.unwrap_or_default()
 }
 
 fn is_the_same<'t>(name: impl Iterator<Item = &'t str>, query: &Query) -> bool {

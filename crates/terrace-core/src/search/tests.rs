@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::documentation::DocumentationKind;
-use crate::index::catalog::{self, merged};
+use crate::index::catalog::{self, MergedPart, merged};
 use crate::model::package::Package;
 use crate::model::status::ReleaseState;
 use terrace_base::time::UnixTime;
@@ -76,6 +76,7 @@ fn search(query: &str) -> Search {
         query: query.parse().unwrap(),
         kind: None,
         after: None,
+        system: None,
         limit: 100,
     }
 }
@@ -92,7 +93,7 @@ fn found_by(search: &Search, is_visible: &dyn Fn(&Owner) -> bool) -> Results {
     let parts = merged(&packages(), &symbols());
     let texts: Vec<CatalogText<'_>> = parts
         .iter()
-        .map(|part| CatalogText::of_part(&part.text).unwrap().1)
+        .map(|part| MergedPart::parse(&part.text).unwrap().text)
         .collect();
     search.run(&texts, is_visible)
 }
@@ -179,6 +180,22 @@ fn a_kind_selects_its_results() {
 }
 
 #[test]
+fn a_system_selects_its_modules() {
+    for (system, expected) in [
+        ("gcp", vec!["globex/subvpc/gcp"]),
+        ("vpc", vec![]),
+        ("", vec![]),
+    ] {
+        let search = Search {
+            kind: Some(SearchKind::Module),
+            system: Some(system.to_owned()),
+            ..search("vpc")
+        };
+        assert_eq!(names(&found_by(&search, &|_| true)), expected, "{system}");
+    }
+}
+
+#[test]
 fn a_hidden_owner_changes_nothing() {
     let is_visible = |owner: &Owner| owner.to_string() == "globex";
     let all = found_by(&search("vpc"), &is_visible);
@@ -191,7 +208,7 @@ fn a_hidden_owner_changes_nothing() {
         .filter(|line| line.package.to_string().starts_with("modules/globex/"))
         .collect();
     let part = &merged(&only, &[])[0];
-    let (_, text) = CatalogText::of_part(&part.text).unwrap();
+    let MergedPart { text, .. } = MergedPart::parse(&part.text).unwrap();
     for limit in 1..4 {
         let search = Search {
             limit,
@@ -272,7 +289,7 @@ fn every_second_piece_is_a_word_of_the_query() {
 #[test]
 fn namespaces_are_counted_by_owner() {
     let part = &merged(&packages(), &[])[0];
-    let (_, text) = CatalogText::of_part(&part.text).unwrap();
+    let MergedPart { text, .. } = MergedPart::parse(&part.text).unwrap();
     let is_visible = |owner: &Owner| owner.to_string() != "globex";
     let counts = namespaces(&[text], &is_visible);
     let counts: Vec<_> = counts
@@ -303,7 +320,7 @@ proptest! {
             .collect();
         let document = catalog::catalog(&lines);
         let text = CatalogText { packages: &document.text, symbols: "" };
-        let search = Search { query: query.clone(), kind: None, after: None, limit: 100 };
+        let search = Search { query: query.clone(), kind: None, system: None, after: None, limit: 100 };
         let found = search.run(&[text], &|_| true);
         let mut expected: Vec<String> = lines
             .iter()
@@ -315,6 +332,30 @@ proptest! {
             .collect();
         expected.sort_unstable();
         prop_assert_eq!(names(&found), expected);
+    }
+
+    /// A page is small, so most lines of a large catalogue are not parsed.
+    #[test]
+    fn a_page_is_the_beginning_of_all_results(
+        described in prop::collection::vec(("[abx]{1,2}(-[abx]{1,2})?", "[ab ]{0,4}", any::<bool>()), 1..80),
+        query in "[abx]{1,2}( [ab])?",
+        limit in 1_usize..6,
+    ) {
+        let package = |(at, (name, description, is_old)): (usize, &(String, String, bool))| CatalogLine {
+            state: is_old.then_some(ReleaseState::Deprecated),
+            ..line(&format!("modules/n{}/{name}/s{at}", at % 3), description, &[])
+        };
+        let lines: Vec<CatalogLine> = described.iter().enumerate().map(package).collect();
+        let symbol = |(name, ..): &(String, String, bool)| symbol(DocumentationKind::Resource, name);
+        let symbols: Vec<CatalogSymbol> = described.iter().map(symbol).collect();
+        let part = &merged(&lines, &symbols)[0];
+        let text = MergedPart::parse(&part.text).unwrap().text;
+        let all = Search { limit: 1_000, ..search(&query) };
+        let all = all.run(&[text], &|_| true);
+        prop_assert_eq!(&all.next, &None);
+        let page = Search { limit, ..search(&query) }.run(&[text], &|_| true);
+        prop_assert_eq!(&page.matches[..], &all.matches[..limit.min(all.matches.len())]);
+        prop_assert_eq!(page.next.is_some(), all.matches.len() > limit);
     }
 
     #[test]
@@ -332,7 +373,7 @@ proptest! {
         let text = format!("{lines}{text}");
         let texts = [CatalogText { packages: &text, symbols: &text }];
         let _ = search("a").run(&texts, &|_| true);
-        let _ = (namespaces(&texts, &|_| true), super::packages(&texts, None, &|_| true));
+        let _ = (namespaces(&texts, &|_| true), super::packages(&texts, None, &|_| true).count());
         let _ = text.parse::<Cursor>();
     }
 }

@@ -1,7 +1,8 @@
 //! Search, and lists of namespaces and packages.
 
 use serde_json::{Value, json};
-use terrace_core::index::catalog::CatalogLine;
+use terrace_core::index::catalog::{CatalogLine, catalog, merged};
+use terrace_core::limits::MAX_OFFSET;
 use terrace_core::model::status::ReleaseState;
 
 use crate::support::Registry;
@@ -29,6 +30,14 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
     put_catalog(&memory, &lines, &symbols);
     let registry = Registry::in_memory(&memory, vars);
     (memory, registry)
+}
+
+/// Writes the catalogue of one owner, and the merged one.
+fn put_catalog_of_one_owner(memory: &Memory, lines: &[CatalogLine]) {
+    memory.restore_index("catalog/acme", catalog(lines));
+    for (part, document) in (1..).zip(merged(lines, &[])) {
+        memory.restore_index(&format!("merged-catalog/{part}"), document);
+    }
 }
 
 fn names(page: &Value) -> Vec<String> {
@@ -304,6 +313,45 @@ fn the_lists_of_the_public_registry_are_paged_by_position() {
     ] {
         registry.get(path).expect(404);
     }
+}
+
+#[test]
+fn the_last_position_names_no_next_page() {
+    let memory = Memory::new();
+    let module = |at: usize| line(&format!("modules/acme/vpc{at}/aws"), "");
+    let lines: Vec<CatalogLine> = (0..MAX_OFFSET + 3).map(module).collect();
+    put_catalog_of_one_owner(&memory, &lines);
+    let registry = Registry::in_memory(&memory, &[]);
+    for path in [
+        "/v1/modules?limit=1",
+        "/v1/modules/acme?limit=1",
+        "/v1/modules/search?q=acme&limit=1",
+    ] {
+        let page = |offset: usize| {
+            let path = format!("{path}&offset={offset}");
+            registry.get(&path).expect(200).json()
+        };
+        let last = page(MAX_OFFSET);
+        assert_eq!(last["modules"].as_array().unwrap().len(), 1, "{path}");
+        for field in ["next_url", "next_offset"] {
+            assert_eq!(last["meta"].get(field), None, "{path}");
+        }
+        assert_eq!(last["meta"]["prev_offset"], MAX_OFFSET - 1, "{path}");
+        let before = page(MAX_OFFSET - 1);
+        assert_eq!(before["meta"]["next_offset"], MAX_OFFSET, "{path}");
+        assert_ne!(before["modules"], last["modules"], "{path}");
+    }
+}
+
+#[test]
+fn modules_of_other_systems_take_no_places_in_a_search() {
+    let (_, registry) = filled(&[]);
+    let path = "/v1/modules/search?q=vpc&provider=gcp&limit=1";
+    let page = registry.get(path).expect(200).json();
+    assert_eq!(page["modules"][0]["id"], "acme/vpc/gcp/1.0.0");
+    assert_eq!(page["meta"].get("next_offset"), None);
+    let verified = registry.get(&format!("{path}&verified=true")).expect(200);
+    assert_eq!(verified.json()["modules"], json!([]));
 }
 
 #[test]

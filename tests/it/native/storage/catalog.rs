@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use serde_json::json;
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::index::about::About;
-use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
+use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, MergedPart};
 use terrace_core::index::overview::Overview;
 use terrace_core::limits::{
     CARDS_WITH_SYMBOLS, CATALOG_SECONDS, CATALOG_SYMBOLS_BYTES, LIST_CACHE_SECONDS,
@@ -98,8 +98,8 @@ fn the_symbols_of_the_newest_documented_version_are_listed() {
 fn the_merged_catalogue_has_the_packages_and_symbols_of_all_owners() {
     let (memory, _) = published();
     let text = memory.index("merged-catalog/1").text;
-    let (header, text) = CatalogText::of_part(&text).unwrap();
-    assert_eq!(header.parts, 1);
+    let MergedPart { parts, text, .. } = MergedPart::parse(&text).unwrap();
+    assert_eq!(parts, 1);
     assert_eq!(text.packages.lines().count(), 3);
     assert_eq!(symbols(text.symbols).len(), 1);
 }
@@ -527,7 +527,7 @@ fn a_card_written_while_the_merged_catalogue_is_built_is_merged_a_minute_later()
     assert!(fault.is_reached());
     let packages = || {
         let text = memory.index("merged-catalog/1").text;
-        let (_, text) = CatalogText::of_part(&text).unwrap();
+        let MergedPart { text, .. } = MergedPart::parse(&text).unwrap();
         text.packages.lines().count()
     };
     assert_eq!(packages(), 1);
@@ -677,7 +677,7 @@ fn the_catalogue_is_complete_after_64_concurrent_publishers_of_one_owner() {
         memory.advance(61);
         registry.merge_catalog();
         let merged = memory.index("merged-catalog/1").text;
-        let (_, text) = CatalogText::of_part(&merged).unwrap();
+        let MergedPart { text, .. } = MergedPart::parse(&merged).unwrap();
         assert_eq!(text.packages.lines().count(), CROWD, "{seed}");
         assert_eq!(symbols(text.symbols).len(), CROWD / 2, "{seed}");
         println!(
