@@ -9,7 +9,7 @@ use terrace_core::config::Config;
 use terrace_core::limits::KEYS_OF_READ;
 use terrace_core::read::{Decision, RequestHead, begin};
 
-use crate::support::documented::document_provider;
+use crate::support::documented::{document_module, document_provider};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::post;
@@ -149,6 +149,46 @@ fn a_miss_reads_r2_before_it_is_404() {
             "R2 list releases/providers/hosted/nobody/nothing/"
         ]
     );
+}
+
+/// Documentation is for people; a client that installs must not wait for it.
+#[test]
+fn a_protocol_read_that_misses_its_index_reads_no_documentation() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    document_provider(&memory, "acme/widget", "1.0.0");
+    ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
+    document_module(&memory, "acme/vpc/aws", "1.0.0");
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    memory.forget_operations();
+    for path in [
+        "/v1/providers/acme/widget/1.0.0/download/linux/amd64",
+        "/v1/modules/acme/vpc/aws/1.0.0/download",
+        "/mirror/registry.test/acme/widget/1.0.0.json",
+        "/v2/modules/acme/vpc/aws/manifests/1.0.0",
+    ] {
+        memory.lose_indices();
+        let status = registry.get(path).status;
+        assert!(matches!(status, 200 | 204), "{path}: {status}");
+        // The task after the response begins with a second look at the index, and writes all indices of the version.
+        let operations = memory.operations();
+        let task = operations
+            .iter()
+            .skip(1)
+            .position(|it| *it == operations[0]);
+        let until_the_response = &operations[..=task.expect("a task")];
+        memory.forget_operations();
+        registry.get(path);
+        assert_eq!(memory.operations().len(), 1, "{path}");
+        let is_of_documentation = |it: &&String| it.contains(" docs/") || it.contains(".docs");
+        let read: Vec<&String> = until_the_response
+            .iter()
+            .filter(is_of_documentation)
+            .collect();
+        assert_eq!(read, Vec::<&String>::new(), "{path}");
+        assert!(until_the_response.len() > 1, "{path}: {operations:?}");
+        memory.forget_operations();
+    }
 }
 
 /// Stores `count` releases of a module in the bucket, as publishing them would.

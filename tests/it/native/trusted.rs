@@ -1,7 +1,7 @@
 //! Trusted publishing: CI jobs exchange the tokens of their CI for tokens of the registry.
 
 mod forgeries;
-mod provenance;
+pub mod provenance;
 
 use serde_json::{Value, json};
 

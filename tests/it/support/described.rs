@@ -112,7 +112,8 @@ fn member(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
+/// Returns the pages and the head of a provider's documentation.
+pub fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
     let texts = ["# Acme\n", WIDGET_PAGE];
     let members: Vec<Vec<u8>> = texts.iter().map(|text| member(text)).collect();
     let lengths: Vec<usize> = members.iter().map(Vec::len).collect();
@@ -132,7 +133,8 @@ fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
     (members, head)
 }
 
-fn module() -> (Vec<Vec<u8>>, serde_json::Value) {
+/// Returns the pages and the head of a module's documentation.
+pub fn module() -> (Vec<Vec<u8>>, serde_json::Value) {
     let main = member(MAIN);
     let head = json!({
         "schema": 1,

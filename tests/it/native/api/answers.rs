@@ -1,17 +1,23 @@
 //! Real answers have the shape that `docs/openapi.yaml` describes.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use crate::native::api::packages::published;
-use crate::native::openapi::document;
-use crate::support::MirrorFixture;
-use crate::support::ProviderFixture;
+use crate::native::openapi::document as document_of_the_api;
+use crate::native::trusted::provenance::{REPOSITORY, job, put, put_module, trusting_with};
 use crate::support::described;
+use crate::support::documentation::{self, Documentation, path_of};
+use crate::support::fixtures::upload;
+use crate::support::issuer::github;
+use crate::support::statuses::{set_status, status_of};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// Requests, each with the path template that describes it.
-const REQUESTS: [(&str, &str); 22] = [
+const REQUESTS: [(&str, &str); 23] = [
     ("/api/v1/search?q=vpc", "/api/v1/search"),
     ("/api/v1/search?q=acme&limit=1", "/api/v1/search"),
+    ("/api/v1/search?q=acme_widget", "/api/v1/search"),
     ("/api/v1/search?q=cidr", "/api/v1/search"),
     ("/api/v1/namespaces?limit=1", "/api/v1/namespaces"),
     ("/api/v1/namespaces/acme", "/api/v1/namespaces/{namespace}"),
@@ -67,25 +73,90 @@ const REQUESTS: [(&str, &str); 22] = [
     ),
 ];
 
+/// The optional fields that must be in an answer, so that their shapes are compared.
+const FIELDS: [&str; 18] = [
+    "commit",
+    "documentation",
+    "files",
+    "h1",
+    "highlights",
+    "inputs",
+    "license",
+    "next",
+    "notes",
+    "origin",
+    "package_status",
+    "protocols",
+    "provenance",
+    "published_at",
+    "signing_key",
+    "size",
+    "source",
+    "status",
+];
+
+const GADGET: &str = "registry.example.com/acme/gadget";
+
+/// Adds documentation to a version, and, for a mirrored provider, its licence and origin.
+fn document(registry: &Registry, path: &str, (pages, head): (Vec<Vec<u8>>, Value), more: &Value) {
+    let head = documentation::member(head.to_string().as_bytes());
+    let documentation = Documentation::of_members(head, &pages);
+    let mut body = documentation.description();
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    let body = body.to_string();
+    let put = || registry.admin("PUT", path, Some(body.as_bytes()));
+    let first = put();
+    // Two versions have the same archive.
+    if first.status == 202 {
+        upload(registry, &first, &[&documentation.archive]);
+        put().expect(201);
+    }
+}
+
+/// Returns a registry in which a job has published a provider and modules, and an administrator a mirrored provider, with
+/// documentation, sources and statuses.
+fn published() -> Registry {
+    let (_, registry) = trusting_with(&[("TERRACE_MIRRORED_DOCS", "true")]);
+    let token = job(&registry, &github());
+    let source = json!({ "source": REPOSITORY });
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    provider.add_key(&registry);
+    provider.upload(&registry);
+    let path = path_of("providers", "acme/widget", "1.0.0");
+    document(&registry, &path, described::provider(), &json!({}));
+    let mut body = provider.description();
+    body["source"] = source["source"].clone();
+    body["packages"][0]["h1"] = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=".into();
+    put(&registry, &token, &provider.admin_path(), &body, &[]).expect(201);
+    let path = path_of("modules", "acme/vpc/aws", "1.0.0");
+    document(&registry, &path, described::module(), &json!({}));
+    for version in ["1.0.0", "1.1.0"] {
+        let module = ModuleFixture::of("acme", version);
+        put_module(&registry, &token, &module, &source).expect(201);
+    }
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0"));
+    mirrored.publish(&registry);
+    let origin = json!({ "license": "MPL-2.0", "origin": "https://github.com/acme/gadget" });
+    let path = path_of("mirror", GADGET, "1.0.0");
+    document(&registry, &path, described::provider(), &origin);
+    for path in [
+        "providers/acme/widget",
+        "modules/acme/vpc/aws/1.1.0",
+        &format!("mirror/{GADGET}/1.0.0"),
+    ] {
+        set_status(&registry, &status_of(path), "deprecated").expect(200);
+    }
+    registry.merge_catalog();
+    registry
+}
+
 #[test]
 fn every_answer_has_its_described_shape() {
-    let (memory, registry) = published(&[]);
-    MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0")).publish(&registry);
-    let gadget = "providers/registry.example.com/acme/gadget";
-    described::describe(&memory, gadget, &["1.0.0"]);
-    let lines = [
-        "modules/acme/vpc/aws",
-        "modules/acme/vpc/gcp",
-        "providers/hosted/acme/widget",
-        gadget,
-    ];
-    let lines = lines.map(|key| described::line(key, "A vpc"));
-    let symbols = [described::symbol(
-        "providers/hosted/acme/widget",
-        "acme_vpc",
-    )];
-    described::put_catalog(&memory, &lines, &symbols);
-    let document = document();
+    let registry = published();
+    let document = document_of_the_api();
+    let mut fields = BTreeSet::new();
     for (path, template) in REQUESTS {
         let answer = registry.get(path).expect(200).json();
         let schema = schema(&document, template);
@@ -99,6 +170,26 @@ fn every_answer_has_its_described_shape() {
         let mut other = answer.clone();
         other["unknown"] = json!(1);
         assert!(!validator.is_valid(&other), "{template}");
+        add_fields(&answer, &mut fields);
+    }
+    for field in FIELDS {
+        assert!(fields.contains(field), "no answer has a field {field}");
+    }
+}
+
+/// Adds the names of all fields that have a value.
+fn add_fields(answer: &Value, fields: &mut BTreeSet<String>) {
+    match answer {
+        Value::Object(object) => {
+            for (name, value) in object {
+                if !value.is_null() {
+                    fields.insert(name.clone());
+                }
+                add_fields(value, fields);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_fields(value, fields)),
+        _ => {}
     }
 }
 

@@ -12,11 +12,16 @@ use crate::support::pushed::{PushedProvider, digest};
 use crate::support::registry::Sent;
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
 
-const REPOSITORY: &str = "https://github.com/acme/terraform-aws-vpc";
+pub const REPOSITORY: &str = "https://github.com/acme/terraform-aws-vpc";
 const COMMIT: &str = "c1a5d0f13f4b4f0e9a535a5d4f6b7c8df1c2a5d0";
 
 /// Returns a registry that trusts GitHub's jobs with everything that the tests publish.
 fn trusting() -> (Memory, Registry) {
+    trusting_with(&[])
+}
+
+/// Returns a registry that trusts GitHub's jobs, with further variables.
+pub fn trusting_with(more: &[(&str, &str)]) -> (Memory, Registry) {
     let memory = Memory::new();
     Issuers::connected_to(&memory);
     let rules = json!([{
@@ -24,12 +29,14 @@ fn trusting() -> (Memory, Registry) {
         "issuer": GITHUB,
         "claims": { "repository": "acme/*" },
     }]);
-    let vars = [("TERRACE_TRUSTED_PUBLISHERS", &*rules.to_string())];
+    let rules = rules.to_string();
+    let vars = [&[("TERRACE_TRUSTED_PUBLISHERS", &*rules)], more].concat();
     let registry = Registry::in_memory(&memory, &vars);
     (memory, registry)
 }
 
-fn job(registry: &Registry, claims: &Claims) -> String {
+/// Returns the token of a job.
+pub fn job(registry: &Registry, claims: &Claims) -> String {
     given(registry, &genuine(claims))
 }
 
@@ -47,7 +54,13 @@ fn recorded() -> Value {
 }
 
 /// Sends a description with a token; uploads what is missing, and sends it again.
-fn put(registry: &Registry, token: &str, path: &str, body: &Value, archives: &[&[u8]]) -> Response {
+pub fn put(
+    registry: &Registry,
+    token: &str,
+    path: &str,
+    body: &Value,
+    archives: &[&[u8]],
+) -> Response {
     let send = || registry.send(&Sent::new("PUT", path).bearing(token).body(body.to_string()));
     let first = send();
     if first.status != 202 {
@@ -57,7 +70,13 @@ fn put(registry: &Registry, token: &str, path: &str, body: &Value, archives: &[&
     send()
 }
 
-fn put_module(registry: &Registry, token: &str, fixture: &ModuleFixture, more: &Value) -> Response {
+/// Publishes a module with a token; `more` are further fields of its description.
+pub fn put_module(
+    registry: &Registry,
+    token: &str,
+    fixture: &ModuleFixture,
+    more: &Value,
+) -> Response {
     let mut body = fixture.description();
     for (name, value) in more.as_object().unwrap() {
         body[name] = value.clone();
