@@ -27,6 +27,7 @@ const USAGE = `npm run bench [-- OPTIONS]
   --json FILE      write the figures as JSON
   --document       write the figures into docs/performance.md
   --profile TEXT   show where the CPU time goes in the first case with TEXT in its name
+  --search         measure searches, lists of the catalogue and details of packages instead
   --writes         measure publishing, reindexing and archives of a gigabyte instead, with
     --quick, --only publish|reindex|gigabyte, --json FILE                       to measure less or only a part
   --peer URL       the same load on another registry, alternating with Terrace if it is on this machine; see docs/peers.md
@@ -48,6 +49,7 @@ const options = {
   rounds: { type: "string", default: "7" },
   ms: { type: "string", default: "150" },
   profile: { type: "string" },
+  search: { type: "boolean", default: false },
   writes: { type: "boolean", default: false },
   peer: { type: "string" },
   provider: { type: "string", multiple: true, default: SHARED.map((n) => `${provider(n)}/${NEWEST}`) },
@@ -81,6 +83,7 @@ await main(async () => {
   await buildWorker();
   // Imported only now, because these modules need the programs that `setup` installs.
   if (values.writes) return (await import("./bench/writes.mjs")).benchWrites(values);
+  if (values.search) return (await import("./bench/search.mjs")).benchSearch({ only: values.only, json, ...effort });
   const { indices } = await import("./bench/seed.mjs");
   const { startServers } = await import("./bench/servers.mjs");
   const isolate = values.start || isWhole(values) ? await benchStart(await indices()) : {};
