@@ -17,7 +17,7 @@ use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::documented::{document_module, document_provider};
 use crate::support::faults::{
-    Break, Failure, Operations, When, at_each_write, is_for_people, is_of_catalog, is_write,
+    Break, Failure, Operations, When, at_each_write, is_for_people, is_write,
 };
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
@@ -543,8 +543,8 @@ fn a_card_written_while_the_merged_catalogue_is_built_is_merged_a_minute_later()
 /// Returns the number of packages in the merged catalogue.
 fn merged_packages(memory: &Memory) -> usize {
     let text = memory.index("merged-catalog/1").text;
-    let (_, text) = CatalogText::of_part(&text).unwrap();
-    text.packages.lines().count()
+    let part = MergedPart::parse(&text).unwrap();
+    part.text.packages.lines().count()
 }
 
 /// A rebuild outlives its lease: another request has rebuilt the catalogue before the first one writes.
