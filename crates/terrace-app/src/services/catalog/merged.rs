@@ -16,9 +16,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{
-    Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError,
-};
+use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::services::catalog::cards;
 use crate::services::expected_indices::Indexed;
 use crate::services::lease::LeaseState;
@@ -96,7 +94,10 @@ pub(crate) async fn if_due<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure>
     let Some(Revision(change)) = facts.revision(&FactKey::CatalogChange).await? else {
         return Ok(());
     };
-    if last_rebuild(ctx).await?.is_none_or(|last| last.change != change) {
+    if last_rebuild(ctx)
+        .await?
+        .is_none_or(|last| last.change != change)
+    {
         rebuild_in_turn(ctx).await?;
     }
     Ok(())
