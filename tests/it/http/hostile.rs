@@ -179,7 +179,7 @@ fn odd_parameters_of_lists_are_refused_with_the_rule() {
         ("/api/v1/search?q=+-_/", "no words"),
         ("/api/v1/search?q=%ff", "not UTF-8"),
         ("/api/v1/search?q=a&q=b", "more than once"),
-        ("/api/v1/search?q=a&kind=modules", "none of module"),
+        ("/api/v1/search?q=a&kind=package", "none of module"),
         ("/api/v1/search?q=a&kind=guide", "none of module"),
         (
             "/api/v1/search?q=a&namespace=a.b",

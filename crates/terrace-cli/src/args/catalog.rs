@@ -34,7 +34,7 @@ pub(crate) struct SearchArguments {
     /// The words to search for, all of which must match
     #[arg(required = true)]
     pub(crate) words: Vec<String>,
-    /// Only results of this kind, such as module, provider, resource, data-source or function
+    /// Only results of this kind, such as module, provider, resource, data-source or function, or the plural of one
     #[arg(long)]
     pub(crate) kind: Option<String>,
     /// Only results of this namespace

@@ -72,7 +72,7 @@ fn table(results: &[SearchResult]) -> Table {
     table
 }
 
-/// Returns the kind as `--kind` takes it: the name in paths is a plural.
+/// Returns the kind of one result: the name in paths is a plural. `--kind` takes either.
 fn singular(kind: &str) -> &str {
     kind.strip_suffix('s').unwrap_or(kind)
 }

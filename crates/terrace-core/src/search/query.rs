@@ -44,7 +44,7 @@ pub enum SearchKind {
 /// The error for a text that is not the kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "is none of module, provider, resource, data-source, function, ephemeral-resource, list-resource, action and state-store"
+    "is none of module, provider, resource, data-source, function, ephemeral-resource, list-resource, action and state-store, nor the plural of one"
 )]
 pub struct SearchKindError;
 
@@ -88,8 +88,9 @@ impl FromStr for Query {
 impl FromStr for SearchKind {
     type Err = SearchKindError;
 
+    /// Parses a kind in the singular, or in the plural that the symbols of results have.
     fn from_str(text: &str) -> Result<Self, SearchKindError> {
-        Ok(match text {
+        Ok(match text.strip_suffix('s').unwrap_or(text) {
             "module" => Self::Module,
             "provider" => Self::Provider,
             symbol => {

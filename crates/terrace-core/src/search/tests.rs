@@ -174,8 +174,31 @@ fn a_kind_selects_its_results() {
         };
         assert_eq!(names(&found_by(&search, &|_| true)), expected);
     }
-    for kind in ["guide", "overview", "resources", "Module", ""] {
+    for kind in [
+        "guide",
+        "guides",
+        "overview",
+        "resourcess",
+        "Module",
+        "s",
+        "",
+    ] {
         assert!(kind.parse::<SearchKind>().is_err(), "{kind}");
+    }
+}
+
+#[test]
+fn a_kind_is_named_in_the_singular_or_the_plural() {
+    for (singular, plural) in [
+        ("module", "modules"),
+        ("provider", "providers"),
+        ("resource", "resources"),
+        ("data-source", "data-sources"),
+        ("state-store", "state-stores"),
+    ] {
+        let kind = singular.parse::<SearchKind>();
+        assert!(kind.is_ok(), "{singular}");
+        assert_eq!(plural.parse(), kind);
     }
 }
 

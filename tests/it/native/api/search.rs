@@ -171,7 +171,10 @@ fn a_kind_selects_results() {
     for (kind, count) in [
         ("module", 4),
         ("provider", 2),
+        ("modules", 4),
+        ("providers", 2),
         ("resource", 1),
+        ("resources", 1),
         ("function", 0),
     ] {
         let path = format!("/api/v1/search?q=vpc&kind={kind}");
