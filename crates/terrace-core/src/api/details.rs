@@ -1,4 +1,5 @@
-//! The JSON of the registry's own API, for the Worker that writes it and the command that reads it.
+//! The JSON of the registry's own API, as the Worker writes it. The command reads it into types of its own, which accept the
+//! answers of older and newer registries.
 //!
 //! Times are texts, as in RFC 3339. Paths begin with a slash and belong to the same registry.
 
@@ -82,7 +83,8 @@ pub struct VersionSummary {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
-    /// `true` if documentation that can be read was added to this version.
+    /// `true` if documentation was added to this version. In the list of a package the archive is not read, so there it is
+    /// also `true` if the archive is missing or damaged.
     pub is_documented: bool,
 }
 
@@ -302,7 +304,7 @@ pub struct ListedPackage {
     /// The status of the package, or, without one, of its latest version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ReleaseState>,
-    /// `true` if `latest` has documentation.
+    /// `true` if documentation was added to `latest`.
     pub is_documented: bool,
     /// The first prose of a module's README, or the description of a provider's first page: one line of at most
     /// [`CATALOG_DESCRIPTION_BYTES`](crate::limits::CATALOG_DESCRIPTION_BYTES), empty without documentation.
