@@ -4,12 +4,13 @@
 //! release before it reads the documentation for its indices. So of the two, at least the later one writes indices with
 //! the documentation.
 
+use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
-use terrace_core::storage::documentation::DocumentationDocument;
+use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use terrace_core::storage::key::{FactKey, StagedKey};
 
 use crate::context::Context;
@@ -60,23 +61,22 @@ pub(crate) async fn add<P: Host>(
         let (stored, unchanged) = documentation::find_for_change(ctx, &key).await?;
         ensure_kept(ctx, stored.as_ref())?;
         let same = stored.as_ref().filter(|stored| stored.archive == *archive);
+        let is_complete = same.is_some()
+            && stored_archives::is_stored(ctx, object, Some(archive.size), &fence).await?;
+        if !is_complete {
+            if !is_available(ctx, publication, requires_possession, &fence).await? {
+                return Ok(Addition::ArchiveMissing);
+            }
+            check_head(ctx, publication).await?;
+        }
         if let Some(same) = same
-            && stored_archives::is_stored(ctx, object, Some(archive.size), &fence).await?
             && !is_renewed(ctx, publication, same).await?
         {
             return Ok(Addition::Stored(Change::Unchanged, same.clone()));
         }
-        if !is_available(ctx, publication, requires_possession, &fence).await? {
-            return Ok(Addition::ArchiveMissing);
-        }
-        check_head(ctx, publication).await?;
         garbage::ensure_fresh(ctx, &fence)?;
-        let change = match &stored {
-            None => Change::Created,
-            Some(_) => Change::Changed,
-        };
         let now = ctx.host.clock().now();
-        let document = DocumentationDocument::after(stored, archive.clone(), now, by.to_owned());
+        let (change, document) = next_state(stored, archive, now, by.to_owned());
         let (text, metadata) = (document.to_document(), document.metadata());
         let written = documents::put(ctx, &key, &text, &metadata, unchanged).await?;
         // Otherwise another publisher has changed it.
@@ -84,6 +84,24 @@ pub(crate) async fn add<P: Host>(
             return Ok(Addition::Stored(change, document));
         }
     }
+}
+
+/// Returns the state after `archive` was sent, and the difference that it makes.
+fn next_state(
+    stored: Option<DocumentationDocument>,
+    archive: &DocumentationArchive,
+    now: UnixTime,
+    by: String,
+) -> (Change, DocumentationDocument) {
+    let change = match stored {
+        Some(same) if same.archive == *archive => {
+            return (Change::Unchanged, same.renewed(now, by));
+        }
+        Some(_) => Change::Changed,
+        None => Change::Created,
+    };
+    let document = DocumentationDocument::after(stored, archive.clone(), now, by);
+    (change, document)
 }
 
 /// Ensures that no repair is about to remove the documentation, which would also remove a newer state.

@@ -22,12 +22,13 @@ pub const ARCHIVE: &str = "archive";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentationDocument {
     schema: u32,
-    /// The number of this state, from 1. It distinguishes states with the same archive.
+    /// The number of this documentation of the version, from 1: each other archive has the next one.
     pub sequence: u64,
     /// The archive.
     #[serde(flatten)]
     pub archive: DocumentationArchive,
-    /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`].
+    /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`]. Sending the same documentation again is no
+    /// change; if it is stored again, the newest entry has the time and the caller of that.
     pub history: Vec<DocumentationChange>,
     /// The time at which a repair began to remove it, because its version was not published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,6 +116,24 @@ impl DocumentationDocument {
         }
     }
 
+    /// Returns the state after the same documentation was sent again: it is as new as after a change, and no repair is about
+    /// to remove it.
+    #[must_use]
+    pub fn renewed(self, at: UnixTime, by: String) -> Self {
+        let renewal = DocumentationChange {
+            archive: self.archive.sha256,
+            at,
+            by,
+        };
+        let mut history = vec![renewal];
+        history.extend(self.history.into_iter().skip(1));
+        Self {
+            history,
+            removal: None,
+            ..self
+        }
+    }
+
     /// Returns the state in which a repair removes it.
     #[must_use]
     pub fn in_removal(self, now: UnixTime) -> Self {
@@ -152,7 +171,7 @@ impl DocumentationDocument {
         json::to_string(self)
     }
 
-    /// Returns the time of the last change.
+    /// Returns the time of the last change or renewal.
     pub fn changed_at(&self) -> UnixTime {
         let newest = self.history.first();
         newest.map_or_else(UnixTime::default, |change| change.at)
@@ -251,6 +270,21 @@ mod tests {
         assert_eq!(document.history.len(), limits::DOCUMENTATION_HISTORY);
         assert_eq!(document.history[0].archive, Sha256::from_bytes([19; 32]));
         assert_eq!(document.history[9].archive, Sha256::from_bytes([10; 32]));
+    }
+
+    #[test]
+    fn a_renewal_replaces_the_newest_entry_of_the_history() {
+        let first = changed(None, 0);
+        let second = changed(Some(first.clone()), 1);
+        let renewed = second
+            .clone()
+            .in_removal(UnixTime(8))
+            .renewed(UnixTime(9), "ci".to_owned());
+        assert_eq!((renewed.sequence, renewed.changed_at()), (2, UnixTime(9)));
+        assert_eq!(renewed.archive, second.archive);
+        assert_eq!(renewed.history[0].by, "ci");
+        assert_eq!(renewed.history[1..], first.history);
+        assert!(!renewed.is_in_removal());
     }
 
     #[test]
