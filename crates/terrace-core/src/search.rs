@@ -45,6 +45,8 @@ pub struct Search {
     pub system: Option<String>,
     /// The result after which the page begins.
     pub after: Option<Cursor>,
+    /// The number of results before the page, which are not parsed.
+    pub offset: usize,
     /// The maximum number of results.
     pub limit: usize,
 }
@@ -81,7 +83,7 @@ impl Search {
             hits: Vec::new(),
             is_sorted: false,
             after: self.after.as_ref(),
-            capacity: self.limit.saturating_add(1),
+            capacity: self.offset.saturating_add(self.limit).saturating_add(1),
         };
         let anchors = Anchors::of(&self.query);
         let mut visible = Visible::new(is_visible);
@@ -102,7 +104,7 @@ impl Search {
                 }
             }
         }
-        best.into_results(self.limit)
+        best.into_page(self.offset, self.limit)
     }
 
     fn packages_in<'t>(&self, text: &CatalogText<'t>) -> &'t str {
@@ -169,13 +171,13 @@ impl<'t> Best<'_, 't> {
         self.is_sorted = true;
     }
 
-    fn into_results(mut self, limit: usize) -> Results {
+    fn into_page(mut self, offset: usize, limit: usize) -> Results {
         self.cut();
-        let has_more = self.hits.len() > limit;
-        self.hits.truncate(limit);
-        let last = self.hits.last().filter(|_| has_more);
+        let hits = self.hits.get(offset..).unwrap_or_default();
+        let page = hits.get(..limit).unwrap_or(hits);
+        let last = page.last().filter(|_| hits.len() > limit);
         let next = last.map(|last| Cursor::of(&last.ranked));
-        let parsed = self.hits.iter().filter_map(|hit| {
+        let parsed = page.iter().filter_map(|hit| {
             CatalogLine::parse(hit.line)
                 .map(Match::Package)
                 .or_else(|| CatalogSymbol::parse(hit.line).map(Match::Symbol))

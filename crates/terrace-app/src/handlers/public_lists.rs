@@ -112,7 +112,8 @@ where
         kind: Some(SearchKind::Module),
         system,
         after: None,
-        limit: paging.offset + paging.limit,
+        offset: paging.offset,
+        limit: paging.limit,
     };
     let texts = match is_verified {
         true => Vec::new(),
@@ -120,8 +121,7 @@ where
     };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let found = search.run(&texts, &is_visible);
-    let (page, _) = paging.page(found.matches.iter());
-    let modules = page.into_iter().filter_map(|found| match found {
+    let modules = found.matches.iter().filter_map(|found| match found {
         Match::Package(line) => PublicModule::of_line(line),
         Match::Symbol(_) => None,
     });

@@ -28,6 +28,7 @@ where
         kind: listing::parsed(&call, "kind")?,
         system: None,
         after: listing::parsed(&call, "after")?,
+        offset: 0,
         limit: listing::limit(&call)?,
     };
     let owner = namespace(&call)?;

@@ -48,6 +48,7 @@ impl Request {
             kind: None,
             after: None,
             system: None,
+            offset: 0,
             limit: 20,
         };
         let parts = merged(&packages(), &symbols());

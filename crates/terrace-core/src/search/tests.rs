@@ -77,6 +77,7 @@ fn search(query: &str) -> Search {
         kind: None,
         after: None,
         system: None,
+        offset: 0,
         limit: 100,
     }
 }
@@ -343,7 +344,7 @@ proptest! {
             .collect();
         let document = catalog::catalog(&lines);
         let text = CatalogText { packages: &document.text, symbols: "" };
-        let search = Search { query: query.clone(), kind: None, system: None, after: None, limit: 100 };
+        let search = Search { query: query.clone(), kind: None, system: None, after: None, offset: 0, limit: 100 };
         let found = search.run(&[text], &|_| true);
         let mut expected: Vec<String> = lines
             .iter()
@@ -359,9 +360,10 @@ proptest! {
 
     /// A page is small, so most lines of a large catalogue are not parsed.
     #[test]
-    fn a_page_is_the_beginning_of_all_results(
+    fn a_page_is_a_part_of_all_results(
         described in prop::collection::vec(("[abx]{1,2}(-[abx]{1,2})?", "[ab ]{0,4}", any::<bool>()), 1..80),
         query in "[abx]{1,2}( [ab])?",
+        offset in 0_usize..8,
         limit in 1_usize..6,
     ) {
         let package = |(at, (name, description, is_old)): (usize, &(String, String, bool))| CatalogLine {
@@ -376,9 +378,10 @@ proptest! {
         let all = Search { limit: 1_000, ..search(&query) };
         let all = all.run(&[text], &|_| true);
         prop_assert_eq!(&all.next, &None);
-        let page = Search { limit, ..search(&query) }.run(&[text], &|_| true);
-        prop_assert_eq!(&page.matches[..], &all.matches[..limit.min(all.matches.len())]);
-        prop_assert_eq!(page.next.is_some(), all.matches.len() > limit);
+        let page = Search { offset, limit, ..search(&query) }.run(&[text], &|_| true);
+        let rest = all.matches.get(offset..).unwrap_or_default();
+        prop_assert_eq!(&page.matches[..], &rest[..limit.min(rest.len())]);
+        prop_assert_eq!(page.next.is_some(), rest.len() > limit);
     }
 
     #[test]
