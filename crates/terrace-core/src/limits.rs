@@ -522,6 +522,10 @@ pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 /// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.
 pub const CATALOG_ROUNDS: u32 = 3;
 
+/// Number of attempts of a publish to write an index that only people read, one second apart, for the same reason. All
+/// other indices of the publish have been written by then.
+pub const FOR_PEOPLE_TRIES: u32 = 3;
+
 /// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
 pub const CATALOG_SECONDS: u32 = 60;
 

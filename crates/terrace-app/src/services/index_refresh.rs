@@ -108,6 +108,10 @@ pub(crate) async fn refresh_lists<P: Host>(
         Err(Unwritten::Card(Failure::Store(StoreError::Busy(_)))) => {
             refresh_card(ctx, package).await
         }
+        Err(Unwritten::Index(Failure::Store(StoreError::Busy(_)))) => {
+            refresh_overview(ctx, package).await?;
+            refresh_card(ctx, package).await
+        }
         written => Ok(written?),
     }
 }
@@ -142,6 +146,19 @@ async fn write_lists<P: Host>(
     };
     catch_up(ctx, package, &shared, &write).await?;
     Ok(unwritten.into_inner().map_or(Ok(change.get()), Err))
+}
+
+/// Writes the overview of a package whose other lists are correct.
+async fn refresh_overview<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
+    let shared = Coalesced::new(IndexKey::Overview(package.clone()));
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let mut indices = expected_indices::version_lists(ctx, package).await?;
+            indices.retain(|(key, _)| matches!(key, IndexKey::Overview(_)));
+            Ok(index_writer::write(ctx, &indices, &shared).await?)
+        })
+    };
+    catch_up(ctx, package, &shared, &write).await
 }
 
 /// Writes the card of a package whose lists are correct.
@@ -212,7 +229,10 @@ pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
-    write_version(ctx, release).await?
+    match write_version(ctx, release).await? {
+        Err(Failure::Store(StoreError::Busy(_))) => refresh_about(ctx, release).await,
+        written => written,
+    }
 }
 
 /// Writes the indices of a version. The inner error is that of the one that describes the version.

@@ -15,6 +15,9 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revisio
 use crate::services::documents::BUSY_TRIES;
 use crate::services::expected_indices::Indexed;
 
+/// An index and its key.
+type Index = (IndexKey, IndexDocument);
+
 /// Indices that are written together, and that many requests may be waiting to write.
 pub(crate) struct Coalesced {
     /// The name under which waiting requests are notified.
@@ -134,39 +137,86 @@ pub(crate) async fn write<P: Host>(
     indices: &Indexed,
     shared: &Coalesced,
 ) -> Result<(), StoreError> {
-    write_for_clients(ctx, indices, shared)
-        .await?
-        .map_or(Ok(()), Err)
+    let unwritten = write_all(ctx, indices, shared).await?.into_iter();
+    outcome(unwritten.map(|(_, error)| Err(error)).collect())
 }
 
-/// Does the same as [`write`]. The error of an index that only people read is returned apart, unless it is that of too
-/// many writes to one key: then the caller has to write again in any case.
+/// Does the same as [`write`], but returns the error of an index that only people read apart, after a few attempts if its
+/// key takes no write at the moment: for that alone, not all of the others are written again.
 pub(crate) async fn write_for_clients<P: Host>(
     ctx: &Context<'_, P>,
     indices: &Indexed,
     shared: &Coalesced,
 ) -> Result<Option<StoreError>, StoreError> {
-    let for_people = RefCell::new(None);
-    let put = async |(key, document): &(IndexKey, IndexDocument)| {
-        let written = ctx.host.indices().put(key, document).await;
-        // A failed write may have taken effect.
-        if !matches!(written, Err(StoreError::Busy(_))) {
-            shared.has_written.set(true);
-        }
-        match written {
-            Err(error @ StoreError::Failed { .. }) if key.is_for_people() => {
-                for_people.replace(Some(error));
-                Ok(())
-            }
-            written => written,
-        }
-    };
-    let mut indices = indices.iter();
-    if let Some(first) = indices.next() {
-        put(first).await?;
+    let mut failure = None;
+    for (index, error) in write_all(ctx, indices, shared).await? {
+        let written = match error {
+            StoreError::Busy(_) => write_when_free(ctx, index, shared).await,
+            error @ StoreError::Failed { .. } => Err(error),
+        };
+        failure = failure.or(written.err());
     }
-    outcome(join_all(indices.map(put)).await)?;
-    Ok(for_people.into_inner())
+    Ok(failure)
+}
+
+/// Writes indices. Returns those that only people read and that could not be written, except for the first one if its key
+/// takes no write at the moment: another writer has won it.
+async fn write_all<'i, P: Host>(
+    ctx: &Context<'_, P>,
+    indices: &'i Indexed,
+    shared: &Coalesced,
+) -> Result<Vec<(&'i Index, StoreError)>, StoreError> {
+    let Some((first, others)) = indices.split_first() else {
+        return Ok(Vec::new());
+    };
+    let unwritten = RefCell::new(Vec::new());
+    let set_aside = |index: &'i Index, error| match index.0.is_for_people() {
+        true => {
+            unwritten.borrow_mut().push((index, error));
+            Ok(())
+        }
+        false => Err(error),
+    };
+    match put(ctx, first, shared).await {
+        Err(error @ StoreError::Failed { .. }) => set_aside(first, error)?,
+        written => written?,
+    }
+    let put = async |index: &'i Index| {
+        let written = put(ctx, index, shared).await;
+        written.or_else(|error| set_aside(index, error))
+    };
+    outcome(join_all(others.iter().map(put)).await)?;
+    Ok(unwritten.into_inner())
+}
+
+/// Writes an index whose key took no write a moment ago.
+async fn write_when_free<P: Host>(
+    ctx: &Context<'_, P>,
+    index: &Index,
+    shared: &Coalesced,
+) -> Result<(), StoreError> {
+    for _ in 2..limits::FOR_PEOPLE_TRIES {
+        ctx.host.clock().sleep(1).await;
+        match put(ctx, index, shared).await {
+            Err(StoreError::Busy(_)) => {}
+            written => return written,
+        }
+    }
+    ctx.host.clock().sleep(1).await;
+    put(ctx, index, shared).await
+}
+
+async fn put<P: Host>(
+    ctx: &Context<'_, P>,
+    (key, document): &Index,
+    shared: &Coalesced,
+) -> Result<(), StoreError> {
+    let written = ctx.host.indices().put(key, document).await;
+    // A failed write may have taken effect.
+    if !matches!(written, Err(StoreError::Busy(_))) {
+        shared.has_written.set(true);
+    }
+    written
 }
 
 /// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if

@@ -449,6 +449,37 @@ fn a_publish_waits_for_the_catalogue_for_at_most_three_seconds() {
     assert_eq!(catalog(&memory, "acme").len(), 1);
 }
 
+/// Other requests may write the overview of the package, or the description of the version, all the time.
+#[test]
+fn a_publish_writes_only_the_index_for_people_again_if_its_key_takes_no_write() {
+    for index in ["about/1.0.0", "overview"] {
+        for busy in [1, 2, 3, 10] {
+            let what = format!("{index} takes no write {busy} times");
+            let (memory, registry) = in_memory();
+            let module = ModuleFixture::of("acme", "1.0.0");
+            module.upload(&registry);
+            let put = format!("KV put modules/acme/vpc/aws/{index}");
+            memory.fail(put.as_str(), 0..busy, When::Before, Failure::Busy);
+            let (began, audited) = (memory.now_ms(), audited_at(&memory));
+            memory.forget_operations();
+            module.put(&registry).expect(201);
+            let waited = audited.get() - began;
+            assert!((1..=2_000).contains(&waited), "{what}: {waited}");
+            let operations = memory.operations();
+            let count = |operation: &str| operations.iter().filter(|it| *it == operation).count();
+            assert_eq!(count(&put), busy + 1, "{what}: {operations:?}");
+            let version = "KV put modules/acme/vpc/aws/version/1.0.0";
+            assert_eq!(count(version), 1, "{what}: {operations:?}");
+            // Perhaps after the response.
+            assert!(
+                memory.indices().contains_key(&put["KV put ".len()..]),
+                "{what}"
+            );
+            assert_eq!(catalog(&memory, "acme").len(), 1, "{what}");
+        }
+    }
+}
+
 /// Other publishers of the package may write its card all the time.
 #[test]
 fn a_publish_does_not_wait_for_the_card_of_its_package() {
