@@ -8,6 +8,7 @@ use terrace_core::limits;
 use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk};
 use terrace_core::storage::index_document::IndexDocument;
 
+use crate::support::documented::document_module;
 use crate::support::everything::fill;
 use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::Signer;
@@ -494,6 +495,57 @@ fn interrupted_steps_skip_one_package_and_visit_all_others() {
     let count = |text: &str| log.iter().filter(|line| line.contains(text)).count();
     assert!(count("the next 30 visit one package each") > 0, "{log:?}");
     assert!(count("the next item is skipped") > 0, "{log:?}");
+}
+
+/// After an interruption a step has a budget of nothing, and visits one item all the same.
+#[test]
+fn interrupted_steps_remove_abandoned_documentation_one_by_one() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    for version in ["1.0.0", "1.1.0"] {
+        document_module(&memory, "acme/vpc/aws", version);
+    }
+    document_module(&memory, "other/vpc/aws", "1.0.0");
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    memory.put_object("repair/cursor", br#"{"next":"docs/","begun":1}"#);
+    // The documents were stored at 1,800,000,000 and are long given up.
+    memory.advance(1_800_000_000 + 2 * limits::DOCUMENTATION_ABANDONED_SECONDS);
+    for _ in 0..8 {
+        registry.run_repair_step();
+        memory.advance(limits::REPAIR_SECONDS);
+    }
+    let keys = memory.keys().into_iter();
+    let left: Vec<String> = keys.filter(|key| key.starts_with("docs/")).collect();
+    assert_eq!(left, ["docs/modules/acme/vpc/aws/1.0.0"]);
+}
+
+/// The listings of a step are limited by its names, which take CPU.
+#[test]
+fn a_step_over_documentation_lists_a_limited_number_of_names() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    for number in 0..1_200 {
+        let (package, version) = (number / 100, number % 100);
+        let address = format!("acme/m{package}/aws");
+        memory.put_object(&format!("docs/modules/{address}/1.0.{version}"), b"{}");
+        memory.put_release(
+            &format!("releases/modules/{address}/1.0.{version}"),
+            &[("contents", "0123456789")],
+        );
+    }
+    let mut steps = 0;
+    memory.put_object("repair/cursor", br#"{"next":"docs/"}"#);
+    while cursor_text(&memory).contains("docs/") {
+        memory.forget_operations();
+        registry.run_repair_step();
+        memory.advance(limits::REPAIR_SECONDS);
+        let operations = memory.operations();
+        let lists = operations.iter().filter(|it| it.starts_with("R2 list "));
+        assert!(lists.count() <= 6, "{operations:?}");
+        steps += 1;
+    }
+    // 1,200 documents and as many releases, some of them twice.
+    assert!((6..=12).contains(&steps), "{steps}");
 }
 
 fn now(memory: &Memory) -> UnixTime {

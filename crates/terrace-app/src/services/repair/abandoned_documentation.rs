@@ -17,8 +17,8 @@ use crate::services::repair::step::{
 };
 use crate::services::{documentation, documenter, documents};
 
-/// The page size of a listing.
-const FACTS_PER_LISTING: u32 = 1_000;
+/// The smallest and the largest page of a listing. The next step lists the rest of a page again.
+const FACTS_PER_LISTING: (u32, u32) = (20, 200);
 
 /// The versions of a package that are published: one listing serves all its documents.
 struct Published {
@@ -32,42 +32,62 @@ pub(crate) async fn sweep<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
+    let (smallest, largest) = FACTS_PER_LISTING;
     let mut known: Option<Published> = None;
     loop {
         let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
-        let facts = ctx.host.facts();
-        let page = facts.list(DOCUMENTATION, after, FACTS_PER_LISTING).await?;
+        let limit = step.names_left.clamp(smallest, largest);
+        let page = ctx.host.facts().list(DOCUMENTATION, after, limit).await?;
         step.spend(1);
+        step.spend_names(page.facts.len());
         for fact in page.facts {
-            if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+            if visit(ctx, step, &mut known, &fact.name).await? == StepFlow::Pause {
                 return Ok(StepFlow::Pause);
             }
-            let name = fact.name;
-            match FactKey::parse(&format!("{DOCUMENTATION}{name}")) {
-                Some(FactKey::Documentation(package, version)) => {
-                    if known.as_ref().is_none_or(|known| known.package != package) {
-                        if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
-                            return Ok(StepFlow::Pause);
-                        }
-                        known = Some(published(ctx, step, package.clone()).await?);
-                    }
-                    let is_published = known
-                        .as_ref()
-                        .is_some_and(|known| known.versions.contains(&version.to_string()));
-                    if !is_published {
-                        remove_if_abandoned(ctx, step, package, version).await;
-                    }
-                }
-                _ => ctx.host.log(&format!(
-                    "repair: {DOCUMENTATION}{name} is not the key of a fact: skipped"
-                )),
-            }
-            step.position = Position::after(Section::Documentation, name);
+            step.position = Position::after(Section::Documentation, fact.name);
         }
         if !page.is_truncated {
             return Ok(StepFlow::Continue);
         }
+        if !step.would_afford(MIN_OPERATIONS) {
+            return Ok(StepFlow::Pause);
+        }
     }
+}
+
+/// Removes a document if it is abandoned. `known` has the versions of the package that was visited last: comparing with
+/// them takes no operation.
+async fn visit<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    known: &mut Option<Published>,
+    name: &str,
+) -> Result<StepFlow, Failure> {
+    let key = FactKey::parse(&format!("{DOCUMENTATION}{name}"));
+    let Some(FactKey::Documentation(package, version)) = key else {
+        ctx.host.log(&format!(
+            "repair: {DOCUMENTATION}{name} is not the key of a fact: skipped"
+        ));
+        return Ok(StepFlow::Continue);
+    };
+    let has_room = step.reported_names() < limits::REPAIRED_NAMES;
+    let (of_package, is_new) = match known.take().filter(|it| it.package == package) {
+        Some(of_package) => (known.insert(of_package), false),
+        // This also covers the removal: a second question would stop a step that may visit one item only.
+        None if has_room && step.affords(MIN_OPERATIONS_FOR_LISTS) => {
+            let of_package = published(ctx, step, package.clone()).await?;
+            (known.insert(of_package), true)
+        }
+        None => return Ok(StepFlow::Pause),
+    };
+    if of_package.versions.contains(&version.to_string()) {
+        return Ok(StepFlow::Continue);
+    }
+    if !is_new && !(has_room && step.affords(MIN_OPERATIONS)) {
+        return Ok(StepFlow::Pause);
+    }
+    remove_if_abandoned(ctx, step, package, version).await;
+    Ok(StepFlow::Continue)
 }
 
 async fn published<P: Host>(
@@ -77,6 +97,7 @@ async fn published<P: Host>(
 ) -> Result<Published, Failure> {
     let prefix = FactKey::releases_of(&package);
     let listed = counted(ctx, step, documents::list(ctx, &prefix)).await?;
+    step.spend_names(listed.len());
     let versions = listed.into_iter().map(|fact| fact.name).collect();
     Ok(Published { package, versions })
 }
