@@ -172,6 +172,7 @@ impl Facts for Bucket {
                 name,
                 metadata,
                 stored_at,
+                etag: object.etag(),
             })
         };
         Ok(FactPage {

@@ -51,8 +51,10 @@ pub enum Task<S> {
     RefreshLists(Package),
     /// Write the card of a package, which could not be written with its lists.
     RefreshCard(Package),
-    /// Write the catalogue of an owner after a card has changed.
-    RefreshCatalog(Owner, CardChange),
+    /// Write the catalogue of a package's owner after its card has changed.
+    RefreshCatalog(Package, CardChange),
+    /// Write the symbols of an owner after a card of a provider has changed.
+    RefreshSymbols(Owner, CardChange),
     /// Rebuild the catalogue of all owners after a card has changed.
     MergeCatalog,
     /// Rebuild the catalogue of all owners if a card has changed.

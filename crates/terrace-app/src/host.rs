@@ -91,6 +91,8 @@ pub struct ListedFact {
     pub metadata: Vec<(String, String)>,
     /// When it was stored.
     pub stored_at: UnixTime,
+    /// The ETag that [`Facts::get`] returns with it.
+    pub etag: String,
 }
 
 /// Storage of the facts. It is strongly consistent: when an operation has returned, every later one sees its

@@ -508,8 +508,14 @@ pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
 pub const CATALOG_PARTS: usize = KEYS_OF_READ;
 
 /// Maximum number of providers with symbols in one catalogue. The document of each is read when it is built, and a
-/// request may make 1,000 operations (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
-pub const CARDS_WITH_SYMBOLS: usize = 500;
+/// request may make 1,000 operations (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>). A publish
+/// builds two catalogues, that of its owner and that of all owners; the other 400 are for the publish itself, of which
+/// each platform of a provider takes a few, and for documents that change meanwhile.
+pub const CARDS_WITH_SYMBOLS: usize = 300;
+
+/// Minimum length of a symbol in the document of a card, in bytes: its JSON with names of one letter. A card with too many
+/// symbols for the rest of a catalogue need not be read.
+pub const CARD_SYMBOL_BYTES: usize = 40;
 
 /// Maximum size of the cards whose symbols are in one catalogue, in bytes. Their symbols are held in wasm memory, which
 /// has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), and take about four times this size
@@ -517,6 +523,11 @@ pub const CARDS_WITH_SYMBOLS: usize = 500;
 /// catalogue is shorter than the cards, and KV takes values of 25 MiB
 /// (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
+
+/// Maximum number of packages of an owner whose catalogue is written before the response to a publish: building it takes
+/// some 12 microseconds of CPU for each, and the free plan allows 10 ms in all. For larger owners it is written after the
+/// response.
+pub const CATALOG_CARDS_AT_ONCE: u32 = 200;
 
 /// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart, because KV
 /// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.

@@ -3,6 +3,7 @@
 
 use terrace_core::index::card::CardChange;
 use terrace_core::limits;
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::IndexKey;
@@ -11,6 +12,7 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
+use crate::services::catalog::shards::Shard;
 use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::index_writer::Coalesced;
@@ -44,14 +46,16 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         }
         IndexKey::Pushed(index) => pushed_index_refresh::refresh(ctx, index).await,
         IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
-        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
-            let (unchanged, rounds) = (CardChange::Unchanged, limits::CATALOG_ROUNDS);
-            shards::refresh(ctx, owner, unchanged, rounds)
-                .await
-                .map(drop)
-        }
+        IndexKey::Catalog(owner) => shard(ctx, owner, Shard::Packages).await,
+        IndexKey::Symbols(owner) => shard(ctx, owner, Shard::Symbols).await,
         IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),
     }
+}
+
+async fn shard<P: Host>(ctx: &Context<'_, P>, owner: &Owner, shard: Shard) -> Result<(), Failure> {
+    let (unchanged, rounds) = (CardChange::Unchanged, limits::CATALOG_ROUNDS);
+    shards::refresh(ctx, owner, shard, unchanged, rounds).await?;
+    Ok(())
 }
 
 async fn version_indices<P: Host>(

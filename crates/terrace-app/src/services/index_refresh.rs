@@ -6,7 +6,6 @@ use std::cell::{Cell, RefCell};
 use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
@@ -41,7 +40,7 @@ pub(crate) async fn publish_lists<P: Host>(
     package: &Package,
 ) -> Result<(), Failure> {
     match write_lists(ctx, package).await? {
-        Ok(change) => shards::publish(ctx, Owner::of(package), change).await,
+        Ok(change) => shards::publish(ctx, package, change).await,
         Err(unwritten) => complete_later(ctx, package, unwritten),
     }
     Ok(())
@@ -57,7 +56,7 @@ pub(crate) async fn refresh_package<P: Host>(
 ) -> Result<(), Failure> {
     match write_lists(ctx, package).await? {
         Ok(CardChange::Unchanged) => {}
-        Ok(change) => shards::publish(ctx, Owner::of(package), change).await,
+        Ok(change) => shards::publish(ctx, package, change).await,
         Err(unwritten) => complete_later(ctx, package, unwritten),
     }
     Ok(())
@@ -92,7 +91,7 @@ pub(crate) async fn complete_card<P: Host>(
 
 /// Writes the catalogue of an owner. The failed attempt may have changed the card in any way.
 async fn publish_unknown<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
-    shards::publish(ctx, Owner::of(package), CardChange::Shrunk).await;
+    shards::publish(ctx, package, CardChange::Shrunk).await;
     Ok(())
 }
 
@@ -336,8 +335,9 @@ pub(crate) async fn refresh_signed_by<P: Host>(
             Err(unwritten) => complete_later(ctx, package, unwritten),
         }
     }
-    if !packages.is_empty() {
-        shards::publish(ctx, Owner::of_namespace(namespace.as_str()), change).await;
+    // They have one owner.
+    if let Some(package) = packages.first() {
+        shards::publish(ctx, package, change).await;
     }
     Ok(last.filter(|_| is_truncated))
 }

@@ -14,6 +14,7 @@ use crate::driver::MissReason;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
 use crate::services::catalog::shards;
+use crate::services::catalog::shards::Shard;
 use crate::services::expected_indices::pick;
 use crate::services::oci::pushed_contents;
 use crate::services::pull::puller;
@@ -242,9 +243,8 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
             expected_indices::content(ctx, package, *digest).await?
         }
         IndexKey::Pushed(index) => pushed_contents::index(ctx, index).await?,
-        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
-            pick(key, shards::expected(ctx, owner).await?)
-        }
+        IndexKey::Catalog(owner) => shards::index(ctx, owner, Shard::Packages).await?,
+        IndexKey::Symbols(owner) => shards::index(ctx, owner, Shard::Symbols).await?,
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to this index.

@@ -32,8 +32,8 @@ pub struct Card {
 pub struct ListedCard {
     /// Its line.
     pub line: CatalogLine,
-    /// Whether it has symbols, which are in its document.
-    pub has_symbols: bool,
+    /// The number of its symbols, which are in its document.
+    pub symbols: usize,
 }
 
 /// The effect of writing a card.
@@ -161,7 +161,7 @@ impl Card {
     pub fn listed(&self) -> ListedCard {
         ListedCard {
             line: self.line.clone(),
-            has_symbols: !self.symbols.is_empty(),
+            symbols: self.symbols.len(),
         }
     }
 }
@@ -171,7 +171,10 @@ impl ListedCard {
     pub fn from_metadata<'a>(metadata: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         Some(Self {
             line: CatalogLine::parse(metadata(LINE)?)?,
-            has_symbols: metadata(SYMBOLS).is_some(),
+            symbols: metadata(SYMBOLS).map_or(0, |number| {
+                // The card has symbols, whatever the number.
+                number.parse().unwrap_or(limits::DOCUMENTATION_SYMBOLS)
+            }),
         })
     }
 }

@@ -6,14 +6,17 @@ use std::rc::Rc;
 
 use futures_util::FutureExt as _;
 use serde_json::json;
+use terrace_app::host::{Condition, Facts};
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::index::about::About;
+use terrace_core::index::card::Card;
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol, MergedPart};
 use terrace_core::index::overview::Overview;
 use terrace_core::limits::{
     CARDS_WITH_SYMBOLS, CATALOG_SECONDS, CATALOG_SYMBOLS_BYTES, LIST_CACHE_SECONDS,
 };
 use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::FactKey;
 
 use crate::support::documented::{document_module, document_provider};
 use crate::support::faults::{
@@ -319,6 +322,78 @@ fn the_symbols_of_a_limited_number_of_providers_are_listed() {
     );
 }
 
+/// Copies the card of acme/widget for other providers.
+fn copy_card(memory: &Memory, owner: &str, count: usize, symbol: &str) {
+    let card = memory.object_bytes("cards/acme/providers/hosted/acme/widget");
+    let card = String::from_utf8(card).unwrap();
+    for number in 0..count {
+        let package = format!("providers/hosted/{owner}/a{number:03}");
+        let copy = card.replace("providers/hosted/acme/widget", &package);
+        let copy = copy.replace("widget_thing", symbol);
+        let card = Card::from_document(copy.as_bytes()).unwrap();
+        let key = FactKey::Card(card.line.package.clone());
+        let metadata = card.metadata();
+        let put = Facts::put(memory, &key, &copy, &metadata, Condition::Any);
+        put.now_or_never().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn a_publish_reads_each_card_with_symbols_once_and_after_its_response() {
+    let (memory, registry) = published();
+    copy_card(&memory, "acme", CARDS_WITH_SYMBOLS + 5, "a_thing");
+    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    ModuleFixture::of("other", "1.0.0").publish(&registry);
+    let operations = |publish: &dyn Fn()| {
+        memory.advance(u64::from(CATALOG_SECONDS) + 1);
+        memory.forget_operations();
+        publish();
+        memory.operations()
+    };
+    let is_read = |it: &&String| it.starts_with("R2 get cards/acme/providers/hosted/acme/a");
+    let publish = || drop(ModuleFixture::of("acme", "1.1.0").publish(&registry));
+    let of_module = operations(&publish);
+    let puts = of_module.iter().filter(|it| it.starts_with("KV put "));
+    assert_eq!(puts.count(), 10, "{of_module:?}");
+    let responded = of_module.iter().position(|it| it.contains(" audit/"));
+    let built = of_module.iter().position(|it| it == "KV put catalog/acme");
+    // The owner has too many packages.
+    assert!(responded.unwrap() < built.unwrap(), "{of_module:?}");
+    assert!(
+        !of_module[..responded.unwrap()]
+            .iter()
+            .any(|it| is_read(&it))
+    );
+    let publish = || drop(ProviderFixture::of("acme", "gadget", "1.0.0").publish(&registry));
+    let of_provider = operations(&publish);
+    // The catalogues of the owner and of all owners, and the symbols once more.
+    let puts = of_provider.iter().filter(|it| it.starts_with("KV put "));
+    assert!(puts.clone().any(|it| it == "KV put symbols/acme"));
+    assert!(puts.clone().any(|it| it == "KV put merged-catalog/1"));
+    let reads = of_provider.iter().filter(is_read).count();
+    assert!((290..=CARDS_WITH_SYMBOLS).contains(&reads), "{reads}");
+    assert!(of_provider.len() < 400, "{}", of_provider.len());
+}
+
+#[test]
+fn an_owner_with_many_symbols_does_not_displace_those_of_others() {
+    for symbol in ["a_thing".to_owned(), "x".repeat(CATALOG_SYMBOLS_BYTES / 4)] {
+        let (memory, registry) = published();
+        copy_card(&memory, "aaa", CARDS_WITH_SYMBOLS.min(6), &symbol);
+        if symbol.len() < 10 {
+            copy_card(&memory, "aaa", CARDS_WITH_SYMBOLS + 5, &symbol);
+        }
+        copy_card(&memory, "zzz", 1, "zzz_thing");
+        reindex_with(&registry, json!({ "after": "merged-catalog" }));
+        let text = memory.index("merged-catalog/1").text;
+        let MergedPart { text, .. } = MergedPart::parse(&text).unwrap();
+        for name in ["widget_thing", "zzz_thing", symbol.as_str()] {
+            let named = |it: &CatalogSymbol| it.name == name;
+            assert!(symbols(text.symbols).iter().any(named), "{}", name.len());
+        }
+    }
+}
+
 /// Symbols of any length would not fit into the memory of a Worker.
 #[test]
 fn symbols_up_to_a_limited_size_are_listed() {
@@ -337,12 +412,13 @@ fn symbols_up_to_a_limited_size_are_listed() {
     assert!(text.len() <= CATALOG_SYMBOLS_BYTES);
     let found = symbols(&text).into_iter();
     let packages: Vec<String> = found.map(|it| it.package.to_string()).collect();
-    let first = ["a0", "a1", "a2"].map(|name| format!("providers/hosted/acme/{name}"));
+    // A card that does not fit leaves room for smaller ones.
+    let first = ["widget", "a0", "a1", "a2"].map(|name| format!("providers/hosted/acme/{name}"));
     assert_eq!(packages, first);
     assert_eq!(catalog(&memory, "acme").len(), 8);
     let log = memory.log().join("\n");
     assert!(
-        log.contains("the symbols of 4 providers are left out"),
+        log.contains("the symbols of 3 providers are left out"),
         "{log}"
     );
 }
@@ -539,8 +615,7 @@ fn symbols_that_an_older_catalogue_brings_back_are_removed() {
     for at in ["KV put catalog/acme", "KV put symbols/acme"] {
         let (memory, registry) = published();
         let fault = memory.before(at, revocation(&memory));
-        document_module(&memory, "acme/vpc/aws", "1.1.0");
-        ModuleFixture::of("acme", "1.1.0").publish(&registry);
+        ProviderFixture::of("acme", "gadget", "1.0.0").publish(&registry);
         assert!(fault.is_reached());
         assert!(!memory.indices().contains_key("symbols/acme"), "{at}");
         let acme = &catalog(&memory, "acme")["providers/hosted/acme/widget"];

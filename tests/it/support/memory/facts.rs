@@ -83,6 +83,7 @@ impl Facts for Memory {
                     name,
                     metadata: object.metadata.clone(),
                     stored_at: UnixTime(object.written_ms / 1_000),
+                    etag: object.etag(),
                 })
             };
             Ok(FactPage {

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use terrace_base::sort::sort_by;
 use terrace_core::index::card::{Card, CardChange, ListedCard, described_version};
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
 use terrace_core::index::overview::Overview;
@@ -15,7 +17,7 @@ use crate::concurrent;
 use crate::concurrent::{Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Host, ListedFact};
+use crate::host::{Condition, Fact, Facts as _, Host, ListedFact};
 use crate::services::{documentation, documents};
 
 /// Returns the card that follows from the facts of a package; `None` if it has no versions.
@@ -85,8 +87,28 @@ pub(crate) async fn write<P: Host>(
 #[derive(Debug, Default)]
 pub(crate) struct Cards {
     pub(crate) lines: Vec<CatalogLine>,
-    /// The packages that have symbols.
-    with_symbols: Vec<Package>,
+    /// The cards that have symbols.
+    with_symbols: Vec<SymbolCard>,
+}
+
+/// A listed card with symbols.
+#[derive(Debug)]
+struct SymbolCard {
+    package: Package,
+    symbols: usize,
+    etag: String,
+}
+
+/// Documents of cards that this request has read, by their packages: it may build several catalogues, and each again as
+/// long as cards change.
+#[derive(Debug, Default)]
+struct ReadCards(BTreeMap<String, Rc<ReadCard>>);
+
+/// A document of a card.
+#[derive(Debug)]
+struct ReadCard {
+    etag: String,
+    bytes: Vec<u8>,
 }
 
 /// Lists the cards of an owner.
@@ -94,21 +116,40 @@ pub(crate) async fn of_owner<P: Host>(
     ctx: &Context<'_, P>,
     owner: &Owner,
 ) -> Result<Cards, Failure> {
-    collect(ctx, &FactKey::cards_of(owner), Package::parse_key).await
+    let prefix = FactKey::cards_of(owner);
+    let listed = documents::list(ctx, &prefix).await?;
+    collect(ctx, &prefix, listed, Package::parse_key).await
+}
+
+/// Lists the cards of an owner by one operation; `None` if they are more than `limit`.
+pub(crate) async fn of_small_owner<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+    limit: u32,
+) -> Result<Option<Cards>, Failure> {
+    let prefix = FactKey::cards_of(owner);
+    let page = ctx.host.facts().list(&prefix, None, limit).await?;
+    if page.is_truncated {
+        return Ok(None);
+    }
+    let cards = collect(ctx, &prefix, page.facts, Package::parse_key).await?;
+    Ok(Some(cards))
 }
 
 /// Lists all cards.
 pub(crate) async fn all<P: Host>(ctx: &Context<'_, P>) -> Result<Cards, Failure> {
-    collect(ctx, CARDS, FactKey::card_in).await
+    let listed = documents::list(ctx, CARDS).await?;
+    collect(ctx, CARDS, listed, FactKey::card_in).await
 }
 
 async fn collect<P: Host>(
     ctx: &Context<'_, P>,
     prefix: &str,
+    listed: Vec<ListedFact>,
     package_in: fn(&str) -> Option<Package>,
 ) -> Result<Cards, Failure> {
     let mut cards = Cards::default();
-    for fact in documents::list(ctx, prefix).await? {
+    for fact in listed {
         let Some(package) = package_in(&fact.name) else {
             let name = &fact.name;
             ctx.host.log(&format!(
@@ -116,11 +157,15 @@ async fn collect<P: Host>(
             ));
             continue;
         };
-        let Some(card) = listed(ctx, &package, &fact).await? else {
+        let Some(card) = of_fact(ctx, &package, &fact).await? else {
             continue;
         };
-        if card.has_symbols {
-            cards.with_symbols.push(package);
+        if card.symbols > 0 {
+            cards.with_symbols.push(SymbolCard {
+                package,
+                symbols: card.symbols,
+                etag: fact.etag,
+            });
         }
         cards.lines.push(card.line);
     }
@@ -128,7 +173,7 @@ async fn collect<P: Host>(
 }
 
 /// Returns a listed card. If a copy of the bucket has lost the object's metadata, its document is read.
-async fn listed<P: Host>(
+async fn of_fact<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     fact: &ListedFact,
@@ -139,72 +184,127 @@ async fn listed<P: Host>(
     };
     let card = match ListedCard::from_metadata(value) {
         Some(card) => Some(card),
-        None => read(ctx, package).await?.map(|(card, _)| card.listed()),
+        None => {
+            let read = read(ctx, package).await?;
+            read.and_then(|read| Some(Card::from_document(&read.bytes)?.listed()))
+        }
     };
     // Access is decided by the package in the line.
     Ok(card.filter(|card| card.line.package == *package))
 }
 
-/// Returns a stored card, with the size of its document in bytes.
 async fn read<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<Option<(Card, usize)>, Failure> {
+) -> Result<Option<ReadCard>, Failure> {
     let key = FactKey::Card(package.clone());
-    let stored = ctx.host.facts().get(&key).await?;
-    Ok(stored.and_then(|fact| Some((Card::from_document(&fact.bytes)?, fact.bytes.len()))))
+    let stored = ctx.host.facts().get(&key);
+    Ok(stored
+        .await?
+        .map(|Fact { bytes, etag }| ReadCard { etag, bytes }))
 }
 
 impl Cards {
-    /// Reads the symbols of these cards, in the order of their keys, of at most [`limits::CARDS_WITH_SYMBOLS`] providers
-    /// and [`limits::CATALOG_SYMBOLS_BYTES`]. The log states how many providers are left out.
+    /// Returns whether any of these cards has symbols.
+    pub(crate) fn have_symbols(&self) -> bool {
+        !self.with_symbols.is_empty()
+    }
+
+    /// Returns the maximum number of documents that [`Cards::symbols`] reads.
+    pub(crate) fn reads(&self) -> u32 {
+        let reads = self.with_symbols.len().min(limits::CARDS_WITH_SYMBOLS);
+        u32::try_from(reads).unwrap_or(u32::MAX)
+    }
+
+    /// Reads the symbols of these cards, of at most [`limits::CARDS_WITH_SYMBOLS`] providers and
+    /// [`limits::CATALOG_SYMBOLS_BYTES`]. A card that does not fit is left out, and the log states how many are.
     pub(crate) async fn symbols<P: Host>(
         &self,
         ctx: &Context<'_, P>,
     ) -> Result<Vec<CatalogSymbol>, Failure> {
-        let packages = &self.with_symbols;
-        let (mut symbols, mut bytes, mut included) = (Vec::new(), 0, 0);
-        let readable = packages.get(..limits::CARDS_WITH_SYMBOLS);
-        let readable = readable.unwrap_or(packages);
-        'cards: for some in readable.chunks(CONCURRENT_ACTIONS) {
-            for (of_card, size) in read_all(ctx, some).await? {
-                bytes += size;
-                if bytes > limits::CATALOG_SYMBOLS_BYTES {
-                    break 'cards;
+        let known = ctx.recall::<ReadCards>().unwrap_or_default();
+        let mut included = ReadCards::default();
+        let (mut symbols, mut bytes, mut read_bytes) = (Vec::new(), 0, 0);
+        let in_turn = in_turn(&self.with_symbols);
+        let readable = in_turn.get(..limits::CARDS_WITH_SYMBOLS);
+        for some in readable.unwrap_or(&in_turn).chunks(CONCURRENT_ACTIONS) {
+            let may_fit = |card: &&&SymbolCard| {
+                let least = card.symbols.saturating_mul(limits::CARD_SYMBOL_BYTES);
+                bytes + least <= limits::CATALOG_SYMBOLS_BYTES
+            };
+            let some: Vec<&SymbolCard> = some.iter().filter(may_fit).copied().collect();
+            // Cards that are read in vain take CPU, too.
+            if read_bytes > 2 * limits::CATALOG_SYMBOLS_BYTES {
+                break;
+            }
+            for (package, card) in read_all(ctx, &some, &known).await? {
+                read_bytes += card.bytes.len();
+                if bytes + card.bytes.len() > limits::CATALOG_SYMBOLS_BYTES {
+                    continue;
                 }
-                symbols.extend(of_card);
-                included += 1;
+                bytes += card.bytes.len();
+                let of_card = Card::from_document(&card.bytes).map(|card| card.symbols);
+                // The card may have changed since it was listed, but never its package.
+                let of_card = of_card.unwrap_or_default().into_iter();
+                symbols.extend(of_card.filter(|symbol| symbol.package == *package));
+                included.0.insert(package.to_string(), card);
             }
         }
-        let left_out = packages.len().saturating_sub(included);
+        let left_out = self.with_symbols.len().saturating_sub(included.0.len());
         if left_out > 0 {
             let line = format!("catalogue: the symbols of {left_out} providers are left out");
             ctx.host.log(&line);
         }
+        ctx.remember(included);
         Ok(symbols)
     }
 }
 
-/// Returns the symbols of some packages, each with the size of the card, in the order of the packages. A card that has
-/// been removed since it was listed has none.
-async fn read_all<P: Host>(
+/// Returns the cards in the order in which they get room in a catalogue: the smallest one of each owner, then the second
+/// of each, and so on. So no owner can displace all others.
+fn in_turn(cards: &[SymbolCard]) -> Vec<&SymbolCard> {
+    let mut by_size: Vec<(usize, String, &SymbolCard)> = cards
+        .iter()
+        .map(|card| (card.symbols, card.package.to_string(), card))
+        .collect();
+    let by_key = |one: &(usize, String, &SymbolCard), other: &(usize, String, &SymbolCard)| {
+        (one.0, &one.1).cmp(&(other.0, &other.1))
+    };
+    sort_by(&mut by_size, by_key);
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut in_turn: Vec<(usize, &SymbolCard)> = Vec::new();
+    for (_, _, card) in by_size {
+        let place = places.entry(Owner::of(&card.package).to_string());
+        let place = place.or_default();
+        *place += 1;
+        in_turn.push((*place, card));
+    }
+    sort_by(&mut in_turn, |one, other| one.0.cmp(&other.0));
+    in_turn.into_iter().map(|(_, card)| card).collect()
+}
+
+/// Returns the documents of some cards, in their order, except those that have been removed since they were listed.
+async fn read_all<'c, P: Host>(
     ctx: &Context<'_, P>,
-    packages: &[Package],
-) -> Result<Vec<(Vec<CatalogSymbol>, usize)>, Failure> {
+    cards: &[&'c SymbolCard],
+    known: &ReadCards,
+) -> Result<Vec<(&'c Package, Rc<ReadCard>)>, Failure> {
     let found = RefCell::new(BTreeMap::new());
-    let of = |(at, package)| -> Boxed<'_> {
+    let of = |(at, card): (usize, &&'c SymbolCard)| -> Boxed<'_> {
         let found = &found;
+        let card = *card;
         Box::pin(async move {
-            let (mut symbols, size) = match read(ctx, package).await? {
-                Some((card, size)) => (card.symbols, size),
-                None => Default::default(),
+            let known = known.0.get(&card.package.to_string());
+            let current = match known.filter(|known| known.etag == card.etag) {
+                Some(known) => Some(Rc::clone(known)),
+                None => read(ctx, &card.package).await?.map(Rc::new),
             };
-            // The card may have changed since it was listed, but never its package.
-            symbols.retain(|symbol| symbol.package == *package);
-            found.borrow_mut().insert(at, (symbols, size));
+            if let Some(current) = current {
+                found.borrow_mut().insert(at, (&card.package, current));
+            }
             Ok(())
         })
     };
-    concurrent::all(packages.iter().enumerate().map(of).collect()).await?;
+    concurrent::all(cards.iter().enumerate().map(of).collect()).await?;
     Ok(found.into_inner().into_values().collect())
 }

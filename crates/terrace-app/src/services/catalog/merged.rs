@@ -18,6 +18,7 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::services::catalog::cards;
+use crate::services::catalog::cards::Cards;
 use crate::services::expected_indices::Indexed;
 use crate::services::lease::LeaseState;
 use crate::services::{documents, format, index_writer, lease};
@@ -32,7 +33,14 @@ struct Rebuild {
 
 /// Returns the parts of the merged catalogue: none without cards.
 pub(crate) async fn expected<P: Host>(ctx: &Context<'_, P>) -> Result<Indexed, Failure> {
-    let cards = cards::all(ctx).await?;
+    of_cards(ctx, &cards::all(ctx).await?).await
+}
+
+/// Returns the parts that follow from all cards.
+pub(crate) async fn of_cards<P: Host>(
+    ctx: &Context<'_, P>,
+    cards: &Cards,
+) -> Result<Indexed, Failure> {
     if cards.lines.is_empty() {
         return Ok(Vec::new());
     }

@@ -83,7 +83,7 @@ async fn visit<P: Host>(
     if of_package.versions.contains(&version.to_string()) {
         return Ok(StepFlow::Continue);
     }
-    if !is_new && !(has_room && step.affords(MIN_OPERATIONS)) {
+    if !(is_new || has_room && step.affords(MIN_OPERATIONS)) {
         return Ok(StepFlow::Pause);
     }
     remove_if_abandoned(ctx, step, package, version).await;

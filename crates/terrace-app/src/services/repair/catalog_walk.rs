@@ -11,6 +11,8 @@ use terrace_core::storage::key::{CARDS, FactKey, IndexKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host, Indices as _};
+use crate::services::catalog::cards::Cards;
+use crate::services::catalog::shards::Shard;
 use crate::services::catalog::{cards, merged, shards};
 use crate::services::index_refresh;
 use crate::services::repair::comparison::{Difference, all_same, counted, difference};
@@ -51,6 +53,7 @@ async fn is_listed<P: Host>(
         Some(known) => step.owner_cards.insert(known),
         None => {
             let listed = counted(ctx, step, cards::of_owner(ctx, &owner)).await?;
+            step.spend_names(listed.lines.len());
             step.owner_cards.insert((owner, listed.lines))
         }
     };
@@ -70,7 +73,7 @@ pub(crate) async fn after_card<P: Host>(
 ) {
     if step.only.is_some() && change != CardChange::Unchanged {
         let began = ctx.operations();
-        shards::publish(ctx, Owner::of(package), change).await;
+        shards::publish(ctx, package, change).await;
         step.spend((ctx.operations() - began) as usize);
     }
 }
@@ -81,6 +84,7 @@ pub(crate) async fn repair_catalogs<P: Host>(
     step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     loop {
+        let is_first = step.is_fresh;
         if step.reported_names() >= limits::REPAIRED_NAMES
             || !step.affords(MIN_OPERATIONS_FOR_LISTS)
         {
@@ -98,18 +102,33 @@ pub(crate) async fn repair_catalogs<P: Host>(
             continue;
         };
         let owner = Owner::of(&package);
-        let repaired = repair_catalog(ctx, step, &owner).await;
+        let repaired = match list_owner(ctx, step, &owner).await {
+            Ok(cards) if !is_first && step.left < cards.reads() => return Ok(StepFlow::Pause),
+            Ok(cards) => repair_catalog(ctx, step, &owner, &cards).await,
+            Err(failure) => Err(failure),
+        };
         step::note(ctx, step, IndexKey::Catalog(owner).to_string(), repaired);
         step.position = Position::past_owner_of(&package);
     }
+}
+
+async fn list_owner<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    owner: &Owner,
+) -> Result<Cards, Failure> {
+    let cards = counted(ctx, step, cards::of_owner(ctx, owner)).await?;
+    step.spend_names(cards.lines.len());
+    Ok(cards)
 }
 
 async fn repair_catalog<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
     owner: &Owner,
+    cards: &Cards,
 ) -> Result<bool, Failure> {
-    let expected = counted(ctx, step, shards::expected(ctx, owner)).await?;
+    let expected = counted(ctx, step, shards::expected(ctx, owner, cards)).await?;
     let unexpected = shards::unexpected(owner, &expected);
     let (change, removed) = match difference(ctx, step, &expected, &unexpected).await {
         Difference::None => return Ok(false),
@@ -117,8 +136,20 @@ async fn repair_catalog<P: Host>(
         Difference::Surplus => (CardChange::Shrunk, unexpected.len()),
     };
     step.count_writes(expected.len() + removed);
-    let rounds = limits::REFRESH_ROUNDS;
-    counted(ctx, step, shards::refresh(ctx, owner, change, rounds)).await
+    counted(ctx, step, refresh(ctx, owner, change)).await
+}
+
+/// Writes the indices of an owner, and returns whether they are current. The documents of its cards are not read again.
+async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+    change: CardChange,
+) -> Result<bool, Failure> {
+    let mut are_current = true;
+    for shard in Shard::ALL {
+        are_current &= shards::refresh(ctx, owner, shard, change, limits::REFRESH_ROUNDS).await?;
+    }
+    Ok(are_current)
 }
 
 /// Checks the catalogue of all owners.
@@ -126,20 +157,32 @@ pub(crate) async fn repair_merged<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
+    let is_first = step.is_fresh;
     if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
         return Ok(StepFlow::Pause);
     }
-    let repaired = repair_parts(ctx, step).await;
+    let repaired = match list_all(ctx, step).await {
+        Ok(cards) if !is_first && step.left < cards.reads() => return Ok(StepFlow::Pause),
+        Ok(cards) => repair_parts(ctx, step, &cards).await,
+        Err(failure) => Err(failure),
+    };
     let name = IndexKey::MergedCatalog(1).to_string();
     step::note(ctx, step, name, repaired);
     Ok(StepFlow::Continue)
 }
 
+async fn list_all<P: Host>(ctx: &Context<'_, P>, step: &mut RepairStep) -> Result<Cards, Failure> {
+    let cards = counted(ctx, step, cards::all(ctx)).await?;
+    step.spend_names(cards.lines.len());
+    Ok(cards)
+}
+
 async fn repair_parts<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
+    cards: &Cards,
 ) -> Result<bool, Failure> {
-    let expected = counted(ctx, step, merged::expected(ctx)).await?;
+    let expected = counted(ctx, step, merged::of_cards(ctx, cards)).await?;
     if all_same(ctx, step, &expected).await {
         return Ok(false);
     }
@@ -175,10 +218,7 @@ async fn remove<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Fai
 async fn restore<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<(), Failure> {
     match key {
         IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
-            let (unchanged, rounds) = (CardChange::Unchanged, limits::REFRESH_ROUNDS);
-            shards::refresh(ctx, owner, unchanged, rounds)
-                .await
-                .map(drop)
+            refresh(ctx, owner, CardChange::Unchanged).await.map(drop)
         }
         IndexKey::MergedCatalog(_) => merged::repair(ctx).await,
         _ => Ok(()),
@@ -189,8 +229,8 @@ async fn is_stale<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<bool,
     Ok(match key {
         IndexKey::Catalog(owner) => has_no_cards(ctx, &FactKey::cards_of(owner)).await?,
         IndexKey::Symbols(owner) => {
-            let expected = shards::expected(ctx, owner).await?;
-            !expected.iter().any(|(expected, _)| expected == key)
+            let cards = cards::of_owner(ctx, owner).await?;
+            !cards.have_symbols()
         }
         IndexKey::MergedCatalog(1) => has_no_cards(ctx, CARDS).await?,
         IndexKey::MergedCatalog(part) => usize::from(*part) > merged::expected(ctx).await?.len(),
