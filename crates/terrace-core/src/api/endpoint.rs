@@ -9,7 +9,7 @@
 
 use crate::api::route::{
     AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, MirrorRoute, OAuthRoute, OciRoute,
-    Route, TerraformRoute,
+    PageRoute, Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -22,7 +22,7 @@ use crate::oci::pushed::PushedPath;
 pub struct Endpoint {
     /// The name in logs and metrics, without names of packages or people.
     pub name: &'static str,
-    /// The paths in `docs/openapi.yaml`.
+    /// The paths in `docs/openapi.yaml`; none for web pages.
     pub paths: &'static [&'static str],
     /// The supported methods.
     pub actions: &'static [Action],
@@ -83,6 +83,8 @@ pub enum ErrorFormat {
     Oci,
     /// The format of OAuth (RFC 6749, section 5.2).
     OAuth,
+    /// A web page.
+    Html,
 }
 
 use RequiredAccess::{Admins, Anyone, Known, Publishers, Readers};
@@ -103,7 +105,6 @@ macro_rules! endpoints {
 }
 
 endpoints! {
-    HOME               Json  "home"               ["/"]                                                               [get(Anyone), head(Anyone)]
     HEALTH             Json  "health"             ["/healthz"]                                                        [get(Anyone), head(Anyone)]
 
     DISCOVERY          Json  "discovery"          ["/.well-known/terraform.json"]                                     [get(Anyone), head(Anyone)]
@@ -161,6 +162,23 @@ endpoints! {
     API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [get(Readers), head(Readers)]
     API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [get(Readers), head(Readers)]
     API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [get(Readers), head(Readers)]
+
+    PAGE_HOME          Html  "page_home"          []                                                                  [get(Readers), head(Readers)]
+    PAGE_BROWSE        Html  "page_browse"        []                                                                  [get(Readers), head(Readers)]
+    PAGE_SEARCH        Html  "page_search"        []                                                                  [get(Readers), head(Readers)]
+    PAGE_NAMESPACE     Html  "page_namespace"     []                                                                  [get(Readers), head(Readers)]
+    PAGE_PACKAGE       Html  "page_package"       []                                                                  [get(Readers), head(Readers)]
+    PAGE_VERSIONS      Html  "page_versions"      []                                                                  [get(Readers), head(Readers)]
+    PAGE_VERSION       Html  "page_version"       []                                                                  [get(Readers), head(Readers)]
+    PAGE_DOCUMENT      Html  "page_document"      []                                                                  [get(Readers), head(Readers)]
+    PAGE_TEXT          Html  "page_text"          []                                                                  [get(Readers), head(Readers)]
+    PAGE_COMPARISON    Html  "page_comparison"    []                                                                  [get(Readers), head(Readers)]
+    PAGE_FEED          Html  "page_feed"          []                                                                  [get(Readers), head(Readers)]
+    PAGE_BADGE         Html  "page_badge"         []                                                                  [get(Readers), head(Readers)]
+    PAGE_SITEMAP       Html  "page_sitemap"       []                                                                  [get(Readers), head(Readers)]
+    // The answer is the same for every caller.
+    PAGE_FILE          Html  "page_file"          []                                                                  [get(Anyone), head(Anyone)]
+    PAGE_UNKNOWN       Html  "page_unknown"       []                                                                  [get(Anyone), head(Anyone)]
 
     PUBLISH_PROVIDER   Json  "publish_provider"   ["/admin/v1/providers/{namespace}/{type}/{version}"]                [change(Method::Put, Publishers)]
     PUBLISH_MODULE     Json  "publish_module"     ["/admin/v1/modules/{namespace}/{name}/{system}/{version}"]         [change(Method::Put, Publishers)]
@@ -292,7 +310,6 @@ impl Route {
     /// Returns the properties of this route.
     pub fn endpoint(&self) -> &'static Endpoint {
         match self {
-            Self::Home => &HOME,
             Self::Health => &HEALTH,
             Self::Terraform(route) => match route {
                 TerraformRoute::Discovery => &DISCOVERY,
@@ -330,6 +347,7 @@ impl Route {
             Self::OAuth(route) => oauth(*route),
             Self::Api(route) => api(route),
             Self::Admin(route) => admin(route),
+            Self::Page(route) => page(route),
         }
     }
 }
@@ -347,6 +365,7 @@ impl HandledRoute {
             Self::List(route) => list(route),
             Self::Api(route) => api(route),
             Self::Admin(route) => admin(route),
+            Self::Page(route) => page(route),
         }
     }
 }
@@ -399,6 +418,26 @@ fn api(route: &ApiRoute) -> &'static Endpoint {
         ApiRoute::Version(..) => &API_VERSION,
         ApiRoute::Navigation(..) => &API_NAVIGATION,
         ApiRoute::Document(..) => &API_DOCUMENT,
+    }
+}
+
+fn page(route: &PageRoute) -> &'static Endpoint {
+    match route {
+        PageRoute::Home => &PAGE_HOME,
+        PageRoute::Browse(_) => &PAGE_BROWSE,
+        PageRoute::Search => &PAGE_SEARCH,
+        PageRoute::Namespace(_) => &PAGE_NAMESPACE,
+        PageRoute::Package(_) => &PAGE_PACKAGE,
+        PageRoute::Versions(_) => &PAGE_VERSIONS,
+        PageRoute::Version(..) => &PAGE_VERSION,
+        PageRoute::Document(..) => &PAGE_DOCUMENT,
+        PageRoute::Text(..) => &PAGE_TEXT,
+        PageRoute::Comparison(..) | PageRoute::ComparisonForm(_) => &PAGE_COMPARISON,
+        PageRoute::Feed(_) => &PAGE_FEED,
+        PageRoute::Badge(..) => &PAGE_BADGE,
+        PageRoute::Sitemap => &PAGE_SITEMAP,
+        PageRoute::Asset(_) | PageRoute::OpenSearch | PageRoute::Robots => &PAGE_FILE,
+        PageRoute::Moved(_) | PageRoute::Unknown => &PAGE_UNKNOWN,
     }
 }
 

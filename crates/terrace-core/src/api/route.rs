@@ -12,6 +12,7 @@ mod bytes;
 mod mirror;
 mod oauth;
 mod oci;
+mod page;
 mod terraform;
 
 use crate::http::problem::Problem;
@@ -27,6 +28,7 @@ pub use bytes::BytesRoute;
 pub use mirror::MirrorRoute;
 pub use oauth::OAuthRoute;
 pub use oci::OciRoute;
+pub use page::{ASSETS_PREFIX, Badge, FeedScope, PageRoute};
 pub use terraform::{ListRoute, TerraformRoute};
 
 /// The path prefix of the network mirror.
@@ -59,8 +61,8 @@ pub fn is_open_to_websites(path: &str) -> bool {
 /// All routes, by protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// `/`: a line of text for human visitors.
-    Home,
+    /// The web pages.
+    Page(PageRoute),
     /// `/healthz`
     Health,
     /// Service discovery, and the provider and module registries.
@@ -100,6 +102,8 @@ pub enum HandledRoute {
     Api(ApiRoute),
     /// The admin API.
     Admin(AdminRoute),
+    /// The web pages.
+    Page(PageRoute),
 }
 
 impl Route {
@@ -127,14 +131,14 @@ impl Route {
             "admin" => AdminRoute::parse(&split(rest))?.map(Self::Admin),
             "api" => ApiRoute::parse(&split(rest))?.map(Self::Api),
             "oauth" => OAuthRoute::parse(&split(rest)).map(Self::OAuth),
-            "" if rest.is_none() => Some(Self::Home),
             "healthz" if rest.is_none() => Some(Self::Health),
             ".well-known" if rest == Some("terraform.json") => {
                 Some(Self::Terraform(TerraformRoute::Discovery))
             }
             _ => {
-                mirror::check_base_url(first, &split(rest))?;
-                None
+                let rest = split(rest);
+                mirror::check_base_url(first, &rest)?;
+                PageRoute::parse(first, &rest)?.map(Self::Page)
             }
         };
         route.ok_or_else(|| no_such_route(path))
@@ -203,7 +207,7 @@ mod tests {
         let mac = "0".repeat(64);
         let archive = format!("/archives/1800000000/{mac}/{mac}.zip");
         for (path, want) in [
-            ("/", "Home"),
+            ("/", "Page(Home"),
             ("/.well-known/terraform.json", "Terraform(Discovery"),
             (
                 "/v1/providers/acme/widget/versions",

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::oci::{no_catalog, plan_generated, plan_pushed};
 use super::{Checksum, Composed, IndexForm, Projection, RequestHead};
 use crate::api::route::{
-    ApiRoute, HandledRoute, MirrorRoute, OciRoute, RequestedVersion, Route, TerraformRoute,
+    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, RequestedVersion, Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
@@ -49,7 +49,6 @@ pub(super) fn plan<S>(
     has_login: bool,
 ) -> ReadPlan<S> {
     match route {
-        Route::Home => ReadPlan::Answer(home()),
         Route::Terraform(route) => plan_terraform(route, head, has_login),
         Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => ReadPlan::Answer(no_catalog()),
@@ -66,6 +65,7 @@ pub(super) fn plan<S>(
         Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
         Route::Api(route) => plan_api(with_own_package(route, own)),
         Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
+        Route::Page(route) => ReadPlan::Handle(HandledRoute::Page(with_own_page(route, own))),
     }
 }
 
@@ -148,6 +148,14 @@ fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
         }
         route @ (ApiRoute::Search | ApiRoute::Namespaces | ApiRoute::Namespace(_)) => route,
     }
+}
+
+/// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
+fn with_own_page(route: PageRoute, own: &OwnHosts<'_>) -> PageRoute {
+    route.map_package(|package| match package {
+        Package::Mirrored(address) => own.package(address),
+        package => package,
+    })
 }
 
 fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
@@ -270,17 +278,6 @@ fn checksum_for(user_agent: Option<&str>) -> Checksum {
     } else {
         Checksum::Omitted
     }
-}
-
-fn home<S>() -> Reply<S> {
-    Reply::text(
-        200,
-        CachePolicy::Short,
-        "This is a Terrace registry for Terraform and OpenTofu.\n\
-         Use its hostname in a source address: <hostname>/<namespace>/<type> for a provider, \
-         <hostname>/<namespace>/<name>/<system> for a module.\n"
-            .to_owned(),
-    )
 }
 
 fn mirror_home<S>() -> Reply<S> {

@@ -143,7 +143,7 @@ fn owner(text: &str) -> Result<ApiRoute, Problem> {
     })
 }
 
-fn requested(text: &str) -> Result<RequestedVersion, Problem> {
+pub(super) fn requested(text: &str) -> Result<RequestedVersion, Problem> {
     match text {
         "latest" => Ok(RequestedVersion::Latest),
         version => Version::parse_request(version)

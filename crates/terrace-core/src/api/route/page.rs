@@ -1,0 +1,486 @@
+//! Routes of the web pages.
+//!
+//! The paths of packages are those of the public registries, so that replacing the hostname of a known link leads to the
+//! same package here.
+
+use std::fmt;
+
+use super::api::requested;
+use super::{RequestedVersion, mirrored, missing, module, provider};
+use crate::api::details::PackageKind;
+use crate::documentation::DocumentPath;
+use crate::http::problem::Problem;
+use crate::model::owner::Owner;
+use crate::model::package::Package;
+use crate::model::version::Version;
+
+/// A route of the web pages. A mirrored package is named by the hostname in the path, which may be one of the registry's
+/// own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageRoute {
+    /// `/`
+    Home,
+    /// `/browse/modules`, or `/browse/providers`
+    Browse(PackageKind),
+    /// `/search`
+    Search,
+    /// `/namespaces/{namespace}`, or `/namespaces/{hostname}/{namespace}`
+    Namespace(Owner),
+    /// `/{address}`
+    Package(Package),
+    /// `/{address}/versions`
+    Versions(Package),
+    /// `/{address}/{version}`
+    Version(Package, RequestedVersion),
+    /// `/{address}/{version}/docs/{kind}/{page}` and `/{address}/{version}/docs` of a provider;
+    /// `/{address}/{version}/submodules/{name}` and `/{address}/{version}/examples/{name}` of a module
+    Document(Package, RequestedVersion, DocumentPath),
+    /// The path of a document with `.md` at its end: its Markdown. `/{address}/{version}/docs/overview.md` and
+    /// `/{address}/{version}/readme.md` are the first pages of a provider and of a module.
+    Text(Package, RequestedVersion, DocumentPath),
+    /// `/{address}/compare/{from}...{to}`
+    Comparison(Package, Version, Version),
+    /// `/{address}/compare`: the target of the form that asks for two versions.
+    ComparisonForm(Package),
+    /// `/feed.atom`, `/namespaces/{namespace}/feed.atom`, or `/{address}/feed.atom`
+    Feed(FeedScope),
+    /// `/badges/{address}/version.svg`, or `/badges/{address}/status.svg`
+    Badge(Package, Badge),
+    /// `/_assets/{file}`
+    Asset(String),
+    /// `/opensearch.xml`
+    OpenSearch,
+    /// `/robots.txt`
+    Robots,
+    /// `/sitemap.xml`
+    Sitemap,
+    /// A path of OpenTofu's registry, and the path of the same page here.
+    Moved(String),
+    /// A path without a page, outside the protocols.
+    Unknown,
+}
+
+/// The packages of a feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeedScope {
+    /// All packages.
+    Registry,
+    /// The packages of an owner.
+    Namespace(Owner),
+    /// The versions of a package.
+    Package(Package),
+}
+
+/// The text of a badge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Badge {
+    /// The newest version.
+    Version,
+    /// The status of the package.
+    Status,
+}
+
+/// The path prefix of stylesheets, scripts and images.
+pub const ASSETS_PREFIX: &str = "/_assets/";
+
+/// The first segments of paths that clients of a protocol request. No page is below them.
+const PROTOCOL_SEGMENTS: [&str; 9] = [
+    "v1",
+    "v2",
+    "mirror",
+    "origins",
+    "archives",
+    "pull",
+    "admin",
+    "api",
+    "oauth",
+];
+
+impl PageRoute {
+    /// Parses a path whose first segment is `first`; `None` for a path that clients of a protocol request.
+    pub(super) fn parse(first: &str, rest: &[&str]) -> Result<Option<Self>, Problem> {
+        if PROTOCOL_SEGMENTS.contains(&first) || matches!(first, "healthz" | ".well-known") {
+            return Ok(None);
+        }
+        let found = match (first, rest) {
+            ("", []) => Some(Self::Home),
+            ("search", []) => Some(Self::Search),
+            ("browse", ["modules"]) => Some(Self::Browse(PackageKind::Module)),
+            ("browse", ["providers"]) => Some(Self::Browse(PackageKind::Provider)),
+            ("feed.atom", []) => Some(Self::Feed(FeedScope::Registry)),
+            ("opensearch.xml", []) => Some(Self::OpenSearch),
+            ("robots.txt", []) => Some(Self::Robots),
+            ("sitemap.xml", []) => Some(Self::Sitemap),
+            ("_assets", [file]) => Some(Self::Asset((*file).to_owned())),
+            ("namespaces", [owner @ .., "feed.atom"]) => {
+                owner_of(owner).map(|owner| Self::Feed(FeedScope::Namespace(owner)))
+            }
+            ("namespaces", owner) => owner_of(owner).map(Self::Namespace),
+            ("badges", rest) => Self::parse_badge(rest)?,
+            ("module" | "provider", rest) => Some(Self::Moved(moved(first, rest))),
+            _ => match package(first, rest)? {
+                Some((package, rest)) => Self::of_package(package, rest)?,
+                None => None,
+            },
+        };
+        Ok(Some(found.unwrap_or(Self::Unknown)))
+    }
+
+    fn parse_badge(segments: &[&str]) -> Result<Option<Self>, Problem> {
+        let Some((kind, rest)) = segments.split_first() else {
+            return Ok(None);
+        };
+        Ok(package(kind, rest)?.and_then(|(package, rest)| {
+            let badge = match rest {
+                ["version.svg"] => Badge::Version,
+                ["status.svg"] => Badge::Status,
+                _ => return None,
+            };
+            Some(Self::Badge(package, badge))
+        }))
+    }
+
+    /// Parses the segments after the address of a package.
+    fn of_package(package: Package, rest: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(match rest {
+            [] => Some(Self::Package(package)),
+            ["versions"] => Some(Self::Versions(package)),
+            ["feed.atom"] => Some(Self::Feed(FeedScope::Package(package))),
+            ["compare"] => Some(Self::ComparisonForm(package)),
+            ["compare", versions] => match versions.split_once("...") {
+                Some((from, to)) => Some(Self::Comparison(package, exact(from)?, exact(to)?)),
+                None => None,
+            },
+            [version] => Some(Self::Version(package, requested(version)?)),
+            [version, document @ ..] => {
+                let version = requested(version)?;
+                Self::document(package, version, document)
+            }
+        })
+    }
+
+    /// Parses the segments after the version; `None` if they name no document.
+    fn document(package: Package, version: RequestedVersion, segments: &[&str]) -> Option<Self> {
+        let (last, directories) = segments.split_last()?;
+        let is_page = |path: &DocumentPath| !matches!(path, DocumentPath::ExampleFile(..));
+        let parse = |last: &str| {
+            let mut segments = directories.to_vec();
+            segments.push(last);
+            let below = match (&package, segments.as_slice()) {
+                (Package::Module(_), segments) => segments,
+                (_, ["docs"]) => &["overview"],
+                (_, ["docs", segments @ ..]) => segments,
+                _ => return None,
+            };
+            DocumentPath::parse(&package, below).filter(is_page)
+        };
+        if let Some(document) = last.strip_suffix(".md").and_then(parse) {
+            return Some(Self::Text(package, version, document));
+        }
+        let document = parse(last)?;
+        Some(match document {
+            // The page of the version shows it.
+            DocumentPath::Readme => Self::Version(package, version),
+            document => Self::Document(package, version, document),
+        })
+    }
+
+    /// Returns the route with the newest version in place of the requested one.
+    #[must_use]
+    pub fn at(self, version: Version) -> Self {
+        let version = RequestedVersion::Exact(version);
+        match self {
+            Self::Package(package) | Self::Version(package, _) => Self::Version(package, version),
+            Self::Document(package, _, document) => Self::Document(package, version, document),
+            Self::Text(package, _, document) => Self::Text(package, version, document),
+            other => other,
+        }
+    }
+
+    /// Returns the route with another package in place of its own.
+    #[must_use]
+    pub fn map_package(self, map: impl FnOnce(Package) -> Package) -> Self {
+        match self {
+            Self::Package(package) => Self::Package(map(package)),
+            Self::Versions(package) => Self::Versions(map(package)),
+            Self::Version(package, version) => Self::Version(map(package), version),
+            Self::Document(package, version, document) => {
+                Self::Document(map(package), version, document)
+            }
+            Self::Text(package, version, document) => Self::Text(map(package), version, document),
+            Self::Comparison(package, from, to) => Self::Comparison(map(package), from, to),
+            Self::ComparisonForm(package) => Self::ComparisonForm(map(package)),
+            Self::Feed(FeedScope::Package(package)) => {
+                Self::Feed(FeedScope::Package(map(package)))
+            }
+            Self::Badge(package, badge) => Self::Badge(map(package), badge),
+            other => other,
+        }
+    }
+
+    /// Returns the package that the page describes.
+    pub fn package(&self) -> Option<&Package> {
+        match self {
+            Self::Package(package)
+            | Self::Versions(package)
+            | Self::Version(package, _)
+            | Self::Document(package, ..)
+            | Self::Text(package, ..)
+            | Self::Comparison(package, ..)
+            | Self::ComparisonForm(package)
+            | Self::Feed(FeedScope::Package(package))
+            | Self::Badge(package, _) => Some(package),
+            _ => None,
+        }
+    }
+}
+
+/// Parses the kind and the address of a package. Returns it with the segments that follow.
+fn package<'s, 'p>(
+    kind: &str,
+    segments: &'s [&'p str],
+) -> Result<Option<(Package, &'s [&'p str])>, Problem> {
+    Ok(match (kind, segments) {
+        ("modules", [namespace, name, system, rest @ ..]) => {
+            let address = module(namespace, name, system).map_err(missing)?;
+            Some((Package::Module(address), rest))
+        }
+        ("providers", [namespace, provider_type, rest @ ..]) => {
+            let address = provider(namespace, provider_type).map_err(missing)?;
+            Some((Package::Provider(address), rest))
+        }
+        ("mirrored", [hostname, namespace, provider_type, rest @ ..]) => {
+            let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
+            Some((Package::Mirrored(address), rest))
+        }
+        _ => None,
+    })
+}
+
+fn owner_of(segments: &[&str]) -> Option<Owner> {
+    Owner::parse_key(&segments.join("/").to_ascii_lowercase())
+}
+
+fn exact(text: &str) -> Result<Version, Problem> {
+    Version::parse_request(text).map_err(missing)
+}
+
+/// Returns the path of the same page here for a path of OpenTofu's registry, whose kinds are singular.
+fn moved(kind: &str, rest: &[&str]) -> String {
+    let mut path = format!("/{kind}s");
+    for segment in rest {
+        path.push('/');
+        path.push_str(match *segment {
+            "datasources" => "data-sources",
+            "ephemeral" => "ephemeral-resources",
+            "submodule" => "submodules",
+            "example" => "examples",
+            segment => segment,
+        });
+    }
+    path
+}
+
+impl fmt::Display for PageRoute {
+    /// Writes the path.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Home | Self::Unknown => f.write_str("/"),
+            Self::Browse(PackageKind::Module) => f.write_str("/browse/modules"),
+            Self::Browse(PackageKind::Provider) => f.write_str("/browse/providers"),
+            Self::Search => f.write_str("/search"),
+            Self::Namespace(owner) => write!(f, "/namespaces/{owner}"),
+            Self::Package(package) => write_address(f, package),
+            Self::Versions(package) => {
+                write_address(f, package)?;
+                f.write_str("/versions")
+            }
+            Self::Version(package, version) => {
+                write_address(f, package)?;
+                write!(f, "/{version}")
+            }
+            Self::Document(package, version, document) => {
+                write_address(f, package)?;
+                write!(f, "/{version}")?;
+                match document {
+                    DocumentPath::Overview => f.write_str("/docs"),
+                    document => write_document(f, document),
+                }
+            }
+            Self::Text(package, version, document) => {
+                write_address(f, package)?;
+                write!(f, "/{version}")?;
+                write_document(f, document)?;
+                f.write_str(".md")
+            }
+            Self::Comparison(package, from, to) => {
+                write_address(f, package)?;
+                write!(f, "/compare/{from}...{to}")
+            }
+            Self::ComparisonForm(package) => {
+                write_address(f, package)?;
+                f.write_str("/compare")
+            }
+            Self::Feed(FeedScope::Registry) => f.write_str("/feed.atom"),
+            Self::Feed(FeedScope::Namespace(owner)) => write!(f, "/namespaces/{owner}/feed.atom"),
+            Self::Feed(FeedScope::Package(package)) => {
+                write_address(f, package)?;
+                f.write_str("/feed.atom")
+            }
+            Self::Badge(package, badge) => {
+                f.write_str("/badges")?;
+                write_address(f, package)?;
+                f.write_str(match badge {
+                    Badge::Version => "/version.svg",
+                    Badge::Status => "/status.svg",
+                })
+            }
+            Self::Asset(file) => write!(f, "{ASSETS_PREFIX}{file}"),
+            Self::OpenSearch => f.write_str("/opensearch.xml"),
+            Self::Robots => f.write_str("/robots.txt"),
+            Self::Sitemap => f.write_str("/sitemap.xml"),
+            Self::Moved(path) => f.write_str(path),
+        }
+    }
+}
+
+fn write_address(f: &mut fmt::Formatter<'_>, package: &Package) -> fmt::Result {
+    match package {
+        Package::Module(address) => write!(f, "/modules/{address}"),
+        Package::Provider(address) => write!(f, "/providers/{address}"),
+        Package::Mirrored(address) => write!(f, "/mirrored/{address}"),
+    }
+}
+
+fn write_document(f: &mut fmt::Formatter<'_>, document: &DocumentPath) -> fmt::Result {
+    match document {
+        DocumentPath::Overview | DocumentPath::Page(..) => write!(f, "/docs/{document}"),
+        _ => write!(f, "/{document}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(path: &str) -> Result<Option<PageRoute>, Problem> {
+        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let (first, rest) = segments.split_first().unwrap();
+        PageRoute::parse(first, rest)
+    }
+
+    fn parsed(path: &str) -> PageRoute {
+        parse(path).expect(path).expect(path)
+    }
+
+    #[test]
+    fn a_path_is_written_as_it_was_parsed() {
+        for path in [
+            "/",
+            "/browse/modules",
+            "/browse/providers",
+            "/search",
+            "/namespaces/acme",
+            "/namespaces/registry.example.com/acme",
+            "/modules/acme/vpc/aws",
+            "/modules/acme/vpc/aws/versions",
+            "/modules/acme/vpc/aws/latest",
+            "/modules/acme/vpc/aws/1.2.3-rc.1",
+            "/modules/acme/vpc/aws/1.2.3/submodules/endpoints",
+            "/modules/acme/vpc/aws/1.2.3/examples/simple",
+            "/modules/acme/vpc/aws/1.2.3/readme.md",
+            "/modules/acme/vpc/aws/1.2.3/submodules/endpoints.md",
+            "/modules/acme/vpc/aws/compare/1.0.0...2.0.0-rc.1",
+            "/modules/acme/vpc/aws/compare",
+            "/providers/acme/widget",
+            "/providers/acme/widget/1.0.0",
+            "/providers/acme/widget/1.0.0/docs",
+            "/providers/acme/widget/latest/docs/resources/widget",
+            "/providers/acme/widget/latest/docs/resources/widget.md",
+            "/providers/acme/widget/1.0.0/docs/overview.md",
+            "/providers/acme/widget/feed.atom",
+            "/mirrored/registry.example.com/acme/widget/1.0.0/docs/guides/upgrade-2.0",
+            "/feed.atom",
+            "/namespaces/acme/feed.atom",
+            "/badges/modules/acme/vpc/aws/version.svg",
+            "/badges/mirrored/registry.example.com/acme/widget/status.svg",
+            "/_assets/0123.css",
+            "/opensearch.xml",
+            "/robots.txt",
+            "/sitemap.xml",
+        ] {
+            assert_eq!(parsed(path).to_string(), path);
+        }
+    }
+
+    #[test]
+    fn a_path_of_another_registry_leads_to_the_same_page() {
+        for (path, same) in [
+            ("/namespaces/Acme", "/namespaces/acme"),
+            (
+                "/providers/acme/widget/v1.0/docs/overview",
+                "/providers/acme/widget/1.0.0/docs",
+            ),
+            (
+                "/modules/acme/vpc/aws/1.0.0/readme",
+                "/modules/acme/vpc/aws/1.0.0",
+            ),
+        ] {
+            assert_eq!(parsed(path).to_string(), same);
+        }
+        for (path, target) in [
+            (
+                "/provider/acme/widget/v1.0.0/docs/datasources/x",
+                "/providers/acme/widget/v1.0.0/docs/data-sources/x",
+            ),
+            (
+                "/module/acme/vpc/aws/latest/submodule/x",
+                "/modules/acme/vpc/aws/latest/submodules/x",
+            ),
+        ] {
+            assert_eq!(parsed(path), PageRoute::Moved(target.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_path_without_a_page_is_unknown() {
+        for path in [
+            "/favicon.ico",
+            "/browse",
+            "/browse/widgets",
+            "/namespaces",
+            "/namespaces/a.b",
+            "/modules/acme",
+            "/modules/acme/vpc/aws/1.0.0/docs",
+            "/modules/acme/vpc/aws/1.0.0/examples/a/main.tf",
+            "/modules/acme/vpc/aws/compare/1.0.0",
+            "/providers/acme/widget/1.0.0/docs/widgets/x",
+            "/providers/acme/widget/1.0.0/resources/x",
+            "/badges/modules/acme/vpc/aws/x.svg",
+            "/_assets/a/b",
+            "/wp-login.php",
+        ] {
+            assert_eq!(parsed(path), PageRoute::Unknown, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_name_is_rejected() {
+        for path in [
+            "/modules/acme/vpc/aws/one",
+            "/modules/acme/v pc/aws",
+            "/providers/ac.me/widget",
+            "/providers/acme/widget/compare/1.0.0...x",
+        ] {
+            assert!(parse(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_a_protocol_has_no_page() {
+        for first in PROTOCOL_SEGMENTS {
+            assert_eq!(parse(&format!("/{first}/x/y/z")), Ok(None));
+        }
+        assert_eq!(parse("/.well-known/x"), Ok(None));
+    }
+}
