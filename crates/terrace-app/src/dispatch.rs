@@ -17,7 +17,7 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
     archive_inventory, archive_transfers, audit, document, documentation, exchange, facts, garbage,
-    health, keys, namespaces, public_lists, publish, pull, reindex, search, status, tokens,
+    health, keys, namespaces, pages, public_lists, publish, pull, reindex, search, status, tokens,
 };
 use crate::host::{Host, Request};
 
@@ -57,6 +57,7 @@ where
         HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
         HandledRoute::Api(route) => dispatch_api(ctx, route, call, request),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
+        HandledRoute::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
     }
 }
 

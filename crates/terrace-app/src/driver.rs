@@ -272,7 +272,7 @@ impl<S> From<Option<StoredIndex<S>>> for ReadIndices<S> {
 
 impl<S> ReadIndices<S> {
     /// Returns all indices of a read, or the keys of the absent ones.
-    fn into_stored(self, lookup: &Lookup) -> Result<StoredIndices<S>, Vec<IndexKey>> {
+    pub(crate) fn into_stored(self, lookup: &Lookup) -> Result<StoredIndices<S>, Vec<IndexKey>> {
         let Self { first, mut others } = self;
         others.resize_with(lookup.others.len(), || None);
         let is_absent = std::iter::once(first.is_none()).chain(others.iter().map(Option::is_none));

@@ -16,6 +16,7 @@ pub(crate) mod login;
 pub(crate) mod namespaces;
 pub(crate) mod oci;
 pub(crate) mod outcome;
+pub(crate) mod pages;
 pub(crate) mod public_lists;
 pub(crate) mod publish;
 pub(crate) mod pull;

@@ -12,20 +12,18 @@ use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
 use terrace_core::read::{NO_ROUTE, RequestHead, for_method, invalid_credentials_reply};
-use terrace_core::storage::key::IndexKey;
 
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
 use crate::driver;
 use crate::driver::{
-    Answer, PendingRead, ReadIndices, Record, RemainingWork, RequestStep, Suspension, Unfinished,
-    look_up,
+    Answer, PendingRead, Record, RemainingWork, RequestStep, Suspension, Unfinished, look_up,
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::oauth_error_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
-use crate::host::{Clock as _, Host, Indices as _, Request, StoreError};
+use crate::host::{Clock as _, Host, Request};
 use crate::services::audit::AuditedChange;
 use crate::services::auth::Permission;
 use crate::services::{audit, auth, format, reader};
@@ -143,30 +141,13 @@ async fn read<P: Host, R: Request>(
     request: &R,
     pending: PendingRead,
 ) -> RequestStep<P::Stream> {
-    let found = read_indices(ctx, &pending).await;
+    let keys = pending.keys().collect();
+    let found = reader::indices(ctx, keys, pending.form(), pending.cache_seconds()).await;
     let takes_range = pending.takes_range();
     let range = takes_range.then(|| request.header("range")).flatten();
     let now = ctx.host.clock().millis();
     let finished = pending.finish(found, range, ctx.config, now);
     finished.map_or_else(RequestStep::Continue, RequestStep::Answer)
-}
-
-/// Reads all indices of a read in one operation.
-async fn read_indices<P: Host>(
-    ctx: &Context<'_, P>,
-    pending: &PendingRead,
-) -> Result<ReadIndices<P::Stream>, StoreError> {
-    let (indices, seconds) = (ctx.host.indices(), pending.cache_seconds());
-    if pending.others().is_empty() {
-        let first = indices.get(pending.key(), pending.form(), seconds).await?;
-        return Ok(first.into());
-    }
-    let keys: Vec<&IndexKey> = pending.keys().collect();
-    let mut found = indices.get_all(&keys, seconds).await?.into_iter();
-    Ok(ReadIndices {
-        first: found.next().flatten(),
-        others: found.collect(),
-    })
 }
 
 /// Continues a read that needs more than its index.
@@ -328,7 +309,7 @@ fn changes_disabled(errors: ErrorFormat) -> Problem {
             "pushing is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
-        ErrorFormat::Json | ErrorFormat::OAuth => Problem::NotFound(
+        ErrorFormat::Json | ErrorFormat::OAuth | ErrorFormat::Html => Problem::NotFound(
             "the admin API is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
@@ -373,7 +354,7 @@ fn failure_reply<P: Host>(
     failure: Failure,
 ) -> Reply<P::Stream> {
     match errors {
-        ErrorFormat::Json => ctx.report(failure).reply(),
+        ErrorFormat::Json | ErrorFormat::Html => ctx.report(failure).reply(),
         ErrorFormat::OAuth => oauth_error_reply(ctx, failure),
         ErrorFormat::Oci => match ctx.report(failure) {
             // Clients follow the challenge, which names the origin of their request.

@@ -19,6 +19,7 @@ pub(crate) mod lease;
 pub(crate) mod listings;
 pub(crate) mod oci;
 pub(crate) mod origins;
+pub(crate) mod pages;
 pub(crate) mod publisher;
 pub(crate) mod pull;
 pub(crate) mod reader;

@@ -10,7 +10,7 @@ use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
 
 use crate::context::{Context, Task};
-use crate::driver::MissReason;
+use crate::driver::{MissReason, ReadIndices};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
 use crate::services::catalog::shards;
@@ -27,7 +27,16 @@ pub(crate) async fn read<P: Host>(
     origin: &str,
     miss: MissReason,
 ) -> Reply<P::Stream> {
-    match &miss {
+    log_miss(ctx, lookup, &miss);
+    match read_facts(ctx, lookup, origin, miss).await {
+        Ok(reply) => reply,
+        Err(failure) => lookup.problem(&ctx.report(failure)),
+    }
+}
+
+/// Logs why an index did not answer a read, if that is a failure.
+pub(crate) fn log_miss<P: Host>(ctx: &Context<'_, P>, lookup: &Lookup, miss: &MissReason) {
+    match miss {
         MissReason::Absent(_) | MissReason::Unfit => {}
         MissReason::Failed(error) => log_failure(ctx, error),
         MissReason::Corrupt => ctx.host.log(&format!(
@@ -35,10 +44,24 @@ pub(crate) async fn read<P: Host>(
             lookup.key
         )),
     }
-    match read_facts(ctx, lookup, origin, miss).await {
-        Ok(reply) => reply,
-        Err(failure) => lookup.problem(&ctx.report(failure)),
+}
+
+/// Reads the indices under these keys in one operation.
+pub(crate) async fn indices<P: Host>(
+    ctx: &Context<'_, P>,
+    keys: Vec<&IndexKey>,
+    form: IndexForm,
+    cache_seconds: u32,
+) -> Result<ReadIndices<P::Stream>, StoreError> {
+    let indices = ctx.host.indices();
+    if let [key] = keys.as_slice() {
+        return Ok(indices.get(key, form, cache_seconds).await?.into());
     }
+    let mut found = indices.get_all(&keys, cache_seconds).await?.into_iter();
+    Ok(ReadIndices {
+        first: found.next().flatten(),
+        others: found.collect(),
+    })
 }
 
 /// The text of an index, for a handler.
@@ -162,16 +185,33 @@ async fn read_facts<P: Host>(
     origin: &str,
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
+    let Some(found) = indices_of_facts(ctx, lookup, miss).await? else {
+        return Ok(lookup.not_found());
+    };
+    match finish(ctx, lookup, found, origin) {
+        Ok(reply) => Ok(reply),
+        Err(FinishError::Problem(problem)) => Err(problem.into()),
+        Err(FinishError::Corrupt) => Err(Failure::Corrupt(lookup.key.to_string())),
+    }
+}
+
+/// Returns the indices of a read as they follow from the facts, and writes them after the response; `None` if the facts hold
+/// nothing for the first.
+pub(crate) async fn indices_of_facts<P: Host>(
+    ctx: &Context<'_, P>,
+    lookup: &Lookup,
+    miss: MissReason,
+) -> Result<Option<StoredIndices<P::Stream>>, Failure> {
     let MadeIndex {
         document,
         is_worth_writing,
     } = make(ctx, &lookup.key).await?;
     let Some(document) = document else {
-        return Ok(lookup.not_found());
+        return Ok(None);
     };
     let mut others = Vec::new();
     for key in &lookup.others {
-        others.push(make(ctx, key).await?.document);
+        others.push(make(ctx, key).await?.document.map(found));
     }
     let pull = document.metadata.pull.as_ref();
     let is_replaced = matches!(miss, MissReason::Unfit);
@@ -186,7 +226,10 @@ async fn read_facts<P: Host>(
             ctx.defer(Task::BackfillIndex(key));
         }
     }
-    answer(ctx, lookup, document, others, origin)
+    Ok(Some(StoredIndices {
+        first: found(document),
+        others,
+    }))
 }
 
 /// An index that was built from the facts.
@@ -274,25 +317,6 @@ impl MadeIndex {
             document: Some(document),
             is_worth_writing: false,
         }
-    }
-}
-
-fn answer<P: Host>(
-    ctx: &Context<'_, P>,
-    lookup: &Lookup,
-    first: IndexDocument,
-    others: Vec<Option<IndexDocument>>,
-    origin: &str,
-) -> Result<Reply<P::Stream>, Failure> {
-    let others = others.into_iter().map(|it| it.map(found));
-    let found = StoredIndices {
-        first: found(first),
-        others: others.collect(),
-    };
-    match finish(ctx, lookup, found, origin) {
-        Ok(reply) => Ok(reply),
-        Err(FinishError::Problem(problem)) => Err(problem.into()),
-        Err(FinishError::Corrupt) => Err(Failure::Corrupt(lookup.key.to_string())),
     }
 }
 

@@ -204,7 +204,7 @@ fn check_not_revoked(
 }
 
 /// Parses an index; the default if it is absent, or that of a revoked version, which holds no data.
-fn optional<'f, S, T>(found: &'f Other<S>) -> Result<T, FinishError>
+pub(super) fn optional<'f, S, T>(found: &'f Other<S>) -> Result<T, FinishError>
 where
     T: Default + Deserialize<'f>,
 {
@@ -219,7 +219,7 @@ fn reply<S>(document: &impl Serialize) -> Reply<S> {
 }
 
 /// Returns the entity tag of an answer that is composed from these indices by this version of Terrace.
-fn composed_etag<S>(found: &StoredIndices<S>) -> String {
+pub(super) fn composed_etag<S>(found: &StoredIndices<S>) -> String {
     let mut text = env!("CARGO_PKG_VERSION").to_owned();
     let others = found.others.iter().map(Option::as_ref);
     for index in std::iter::once(Some(&found.first)).chain(others) {

@@ -65,6 +65,8 @@ pub(super) enum Projection {
     Manifest,
     Blob,
     Composed(Composed),
+    /// A web page, which is not made here: see [`PageRead`](super::page::PageRead).
+    Page,
     ProviderDownload(Package, Version, Platform),
     MirrorPackages,
     ModuleDownload(Checksum),
@@ -233,7 +235,7 @@ impl Lookup {
                 reply.ok_or_else(|| FinishError::Problem(self.missing()))?
             }
             Projection::OriginVersions => origin_versions(&found)?,
-            Projection::Composed(_) => return Err(FinishError::Corrupt),
+            Projection::Composed(_) | Projection::Page => return Err(FinishError::Corrupt),
             #[cfg(test)]
             Projection::Joined => return Err(FinishError::Corrupt),
         };

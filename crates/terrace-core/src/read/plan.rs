@@ -5,7 +5,8 @@ use serde_json::json;
 use super::oci::{no_catalog, plan_generated, plan_pushed};
 use super::{Checksum, Composed, IndexForm, Projection, RequestHead};
 use crate::api::route::{
-    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, RequestedVersion, Route, TerraformRoute,
+    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, RequestedVersion, Route,
+    TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};

@@ -13,7 +13,7 @@ use terrace_base::time::UnixTime;
 
 /// The freshness of a list, which decides whether it may be served.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Freshness {
+pub enum Freshness {
     /// It may.
     Fresh,
     /// It may. After the answer, its origin should be asked for newer versions.

@@ -85,15 +85,7 @@ pub const ASSETS_PREFIX: &str = "/_assets/";
 
 /// The first segments of paths that clients of a protocol request. No page is below them.
 const PROTOCOL_SEGMENTS: [&str; 9] = [
-    "v1",
-    "v2",
-    "mirror",
-    "origins",
-    "archives",
-    "pull",
-    "admin",
-    "api",
-    "oauth",
+    "v1", "v2", "mirror", "origins", "archives", "pull", "admin", "api", "oauth",
 ];
 
 impl PageRoute {
@@ -210,9 +202,7 @@ impl PageRoute {
             Self::Text(package, version, document) => Self::Text(map(package), version, document),
             Self::Comparison(package, from, to) => Self::Comparison(map(package), from, to),
             Self::ComparisonForm(package) => Self::ComparisonForm(map(package)),
-            Self::Feed(FeedScope::Package(package)) => {
-                Self::Feed(FeedScope::Package(map(package)))
-            }
+            Self::Feed(FeedScope::Package(package)) => Self::Feed(FeedScope::Package(map(package))),
             Self::Badge(package, badge) => Self::Badge(map(package), badge),
             other => other,
         }

@@ -1,0 +1,241 @@
+//! Reads for web pages about a package: the indices that the path of the page names, in one operation.
+
+use super::composed::{composed_etag, optional};
+use super::lookup::{IndexForm, Lookup, Projection};
+use super::package::{navigation, package_details, version_details};
+use super::pulled::Freshness;
+use super::{FinishError, StoredIndices, parse};
+use crate::api::details::{Navigation, PackageDetails, VersionDetails, VersionSummary};
+use crate::auth::access::{Access, Caller, Owner, Visibility};
+use crate::http::method::Method;
+use crate::http::problem::Problem;
+use crate::index::about::{About, AboutDocumentation};
+use crate::index::overview::Overview;
+use crate::limits;
+use crate::model::package::Package;
+use crate::model::version::Version;
+use crate::storage::index_document::IndexMetadata;
+use crate::storage::key::IndexKey;
+use crate::upstream::pull::{PullPolicy, blocked};
+use terrace_base::time::UnixTime;
+
+/// The subject of a page about a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageSubject {
+    /// A package, from its overview.
+    Package(Package),
+    /// A version, from its description, the overview and, for a provider, the index of the version.
+    Version(Package, Version),
+    /// A document of a version, from the version's description and the overview.
+    Document(Package, Version),
+    /// Two versions, from their descriptions and the overview.
+    Comparison(Package, Version, Version),
+}
+
+/// The read for a page.
+#[derive(Debug)]
+pub struct PageRead {
+    /// The keys. The first decides whether there is anything to show.
+    pub lookup: Lookup,
+    subject: PageSubject,
+}
+
+/// The values that a page shows.
+#[derive(Debug)]
+pub enum PageView {
+    /// A package.
+    Package(PackageDetails),
+    /// A version, or one of its documents.
+    Version(Box<VersionView>),
+    /// Two versions, the one to compare with first.
+    Comparison(Box<[VersionView; 2]>),
+}
+
+/// The values of a page about a version.
+#[derive(Debug)]
+pub struct VersionView {
+    /// The details.
+    pub details: VersionDetails,
+    /// All versions of the package, the newest first.
+    pub versions: Vec<VersionSummary>,
+    /// The documents and symbols.
+    pub navigation: Navigation,
+    /// The documentation, with the places of its texts.
+    pub documentation: Option<AboutDocumentation>,
+}
+
+impl PageRead {
+    /// Creates the read of a page for a caller. To a caller without access, the package appears not to exist.
+    ///
+    /// # Errors
+    /// If reads require a token and there is none, or if the operator blocks the version.
+    pub fn new(
+        subject: PageSubject,
+        caller: &Caller,
+        access: &Access,
+        policy: &PullPolicy,
+    ) -> Result<Self, Problem> {
+        let package = subject.package();
+        let visibility = access.visibility(caller, &Owner::of(package));
+        if visibility == Visibility::Unauthenticated {
+            return Err(Problem::no_token());
+        }
+        let is_hidden = visibility == Visibility::Hidden;
+        if let Package::Mirrored(address) = package
+            && !is_hidden
+            && let Some(version) = subject.versions().find(|it| policy.blocks(address, it))
+        {
+            return Err(blocked(address, version));
+        }
+        let [key, others @ ..] = subject.keys();
+        let mut others: Vec<IndexKey> = others.into_iter().flatten().collect();
+        let mut requested_key = None;
+        let mut key = key.unwrap_or(IndexKey::Overview(package.clone()));
+        if is_hidden {
+            others = others.iter().map(IndexKey::hidden).collect();
+            let hidden = key.hidden();
+            requested_key = Some(std::mem::replace(&mut key, hidden));
+        }
+        Ok(Self {
+            lookup: Lookup {
+                key,
+                others,
+                form: IndexForm::Text,
+                cache_seconds: limits::LIST_CACHE_SECONDS,
+                token: None,
+                requested_key,
+                is_private: visibility == Visibility::Private,
+                projection: Projection::Page,
+                method: Method::Get,
+                if_none_match: None,
+                range: None,
+            },
+            subject,
+        })
+    }
+
+    /// Returns whether only callers with access may see the page.
+    pub fn is_private(&self) -> bool {
+        self.lookup.is_private
+    }
+
+    /// Returns the error if the registry has no such package or version.
+    pub fn missing(&self) -> Problem {
+        self.lookup.missing()
+    }
+
+    /// Returns whether the index that decides may be shown.
+    pub fn freshness(
+        &self,
+        metadata: &IndexMetadata,
+        policy: &PullPolicy,
+        now: UnixTime,
+    ) -> Freshness {
+        self.lookup.freshness(metadata, policy, now)
+    }
+
+    /// Returns the entity tag of the indices, without quotes.
+    pub fn tag<S>(found: &StoredIndices<S>) -> String {
+        composed_etag(found).trim_matches('"').to_owned()
+    }
+
+    /// Returns the values that the page shows.
+    ///
+    /// # Errors
+    /// If an index is not the output of an index function.
+    pub fn view<S>(&self, found: &StoredIndices<S>) -> Result<PageView, FinishError> {
+        let StoredIndices { first, others } = found;
+        let other = |at: usize| others.get(at).unwrap_or(&None);
+        Ok(match &self.subject {
+            PageSubject::Package(package) => {
+                PageView::Package(package_details(package, &parse(first)?))
+            }
+            PageSubject::Version(package, version) => {
+                let (overview, built) = (optional(other(0))?, optional(other(1))?);
+                let view = VersionView::new(package, version, parse(first)?, &overview, built);
+                PageView::Version(Box::new(view))
+            }
+            PageSubject::Document(package, version) => {
+                let (overview, built) = (optional(other(0))?, Default::default());
+                let view = VersionView::new(package, version, parse(first)?, &overview, built);
+                PageView::Version(Box::new(view))
+            }
+            PageSubject::Comparison(package, from, to) => {
+                let overview: Overview = optional(other(1))?;
+                let to_about: Option<About> = other(0).as_ref().map(parse).transpose()?;
+                let to_about = to_about.ok_or_else(|| FinishError::Problem(self.lacks(to)))?;
+                let view = |version, about| {
+                    VersionView::new(package, version, about, &overview, Default::default())
+                };
+                PageView::Comparison(Box::new([view(from, parse(first)?), view(to, to_about)]))
+            }
+        })
+    }
+
+    fn lacks(&self, version: &Version) -> Problem {
+        let address = self.subject.package().address();
+        Problem::NotFound(format!(
+            "this registry has no version {version} of {address}"
+        ))
+    }
+}
+
+impl PageSubject {
+    fn package(&self) -> &Package {
+        match self {
+            Self::Package(package)
+            | Self::Version(package, _)
+            | Self::Document(package, _)
+            | Self::Comparison(package, ..) => package,
+        }
+    }
+
+    fn versions(&self) -> impl Iterator<Item = &Version> {
+        let (one, other) = match self {
+            Self::Package(_) => (None, None),
+            Self::Version(_, version) | Self::Document(_, version) => (Some(version), None),
+            Self::Comparison(_, from, to) => (Some(from), Some(to)),
+        };
+        one.into_iter().chain(other)
+    }
+
+    fn keys(&self) -> [Option<IndexKey>; limits::KEYS_OF_READ] {
+        let overview = |package: &Package| Some(IndexKey::Overview(package.clone()));
+        let about = |package: &Package, version: &Version| {
+            Some(IndexKey::About(package.clone(), version.clone()))
+        };
+        match self {
+            Self::Package(package) => [overview(package), None, None],
+            Self::Document(package, version)
+            | Self::Version(package @ Package::Module(_), version) => {
+                [about(package, version), overview(package), None]
+            }
+            Self::Version(package, version) => [
+                about(package, version),
+                overview(package),
+                Some(IndexKey::Version(package.clone(), version.clone())),
+            ],
+            Self::Comparison(package, from, to) => {
+                [about(package, from), about(package, to), overview(package)]
+            }
+        }
+    }
+}
+
+impl VersionView {
+    fn new(
+        package: &Package,
+        version: &Version,
+        about: About,
+        overview: &Overview,
+        built: super::package::BuiltVersion,
+    ) -> Self {
+        let documentation = about.documentation.clone();
+        Self {
+            navigation: navigation(package, version, &about),
+            details: version_details(package, version, about, overview, built),
+            versions: overview.versions.iter().map(VersionSummary::from).collect(),
+            documentation,
+        }
+    }
+}
