@@ -1,5 +1,6 @@
 //! The configuration of a deployment: all variables are parsed here, and only once.
 
+mod brand;
 mod login;
 mod settings;
 
@@ -19,6 +20,7 @@ use terrace_base::secret::Secret;
 use terrace_base::url::HttpsUrl;
 use terrace_presign::{Endpoint, Presigner};
 
+pub use brand::{Accent, Brand};
 pub use settings::*;
 
 /// The configuration of a deployment.
@@ -49,6 +51,8 @@ pub struct Config {
     pub login: Option<Box<Login>>,
     /// The number of storage operations of one repair step; 0 disables periodic repairs.
     pub repair_operations: u32,
+    /// The appearance of the web pages.
+    pub brand: Brand,
 }
 
 /// The error for a variable that cannot be used, with its name and the rule. It never contains the value of a
@@ -126,6 +130,7 @@ impl Config {
             oci_providers: provider_repositories(&var)?,
             login: login.map(Box::new),
             repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
+            brand: brand::brand(&var)?,
         })
     }
 }

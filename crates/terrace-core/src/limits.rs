@@ -565,3 +565,6 @@ pub const SEARCHES_A_MINUTE: u32 = 60;
 /// Maximum position in a list that is paged by position, as the public registry's API does it. All entries up to the
 /// position are sorted, so it bounds the CPU; cursors lead further.
 pub const MAX_OFFSET: usize = 10_000;
+
+/// Maximum length of the registry's name on its web pages, in characters: it stands beside the search field.
+pub const WEB_NAME_CHARS: usize = 60;

@@ -111,6 +111,12 @@ settings! {
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
+    /// The name of the registry on its web pages; the default is its hostname.
+    variable WEB_NAME = "TERRACE_WEB_NAME";
+    /// The logo of the web pages: a data URL of an image.
+    variable WEB_LOGO = "TERRACE_WEB_LOGO";
+    /// The accent colour of the web pages: `#rrggbb`.
+    variable WEB_ACCENT = "TERRACE_WEB_ACCENT";
     /// The storage operations of one step of a repair; the default is 40, and 0 means no periodic repair.
     variable REPAIR_OPERATIONS = "TERRACE_REPAIR_OPERATIONS";
 }
