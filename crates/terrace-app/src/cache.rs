@@ -1,13 +1,15 @@
 //! The cache that an isolate keeps between requests. It affects only latency, the delay until a revocation
 //! takes effect, and throttling.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Revocations, Throttle};
+use terrace_core::config::Brand;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
+use terrace_web::assets::Assets;
 
 /// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ pub struct Cache {
     catalog_checked_at: Cell<UnixTime>,
     /// The discovery document of the sign-in provider, with the time at which it was read.
     discovery: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
+    /// The stylesheet, the script and the pictures of the web pages.
+    assets: OnceCell<Assets>,
 }
 
 /// How long an issuer is not contacted after a failure, in seconds: each attempt may block until it times
@@ -53,6 +57,14 @@ pub enum CachedRevocation {
 }
 
 impl Cache {
+    /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
+    pub(crate) fn assets(&self, brand: &Brand) -> &Assets {
+        self.assets.get_or_init(|| {
+            let accent = brand.accent.as_ref();
+            Assets::new(accent.and_then(|accent| accent.as_str().parse().ok()))
+        })
+    }
+
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
     pub fn revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {

@@ -3,7 +3,7 @@
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
-use terrace_core::api::route::{AdminRoute, HandledRoute, is_open_to_websites};
+use terrace_core::api::route::{AdminRoute, HandledRoute, PageRoute, is_open_to_websites};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::shared::oauth_error_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
+use crate::handlers::pages::problem_page;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::audit::AuditedChange;
 use crate::services::auth::Permission;
@@ -205,11 +206,23 @@ where
     R: Request<Stream = P::Stream>,
 {
     let errors = route.endpoint().errors;
+    let is_page = !matches!(route, HandledRoute::Page(PageRoute::Unknown));
     let method = action.method;
-    let origin = request.origin().to_owned();
+    let failed = FailedRequest {
+        origin: request.origin().to_owned(),
+        path: request.path().to_owned(),
+        // Programs that look for something here read JSON.
+        wants_html: is_page || accepts_html(&request),
+    };
     let served = run(ctx, route, action, request).await;
-    let reply = served.unwrap_or_else(|failure| failure_reply(ctx, errors, &origin, failure));
+    let reply = served.unwrap_or_else(|failure| failure_reply(ctx, errors, &failed, failure));
     for_method(reply, method)
+}
+
+/// Returns whether a client is a browser that shows a page.
+fn accepts_html<R: Request>(request: &R) -> bool {
+    let accept = request.header("accept").unwrap_or_default();
+    accept.contains("text/html")
 }
 
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
@@ -346,14 +359,25 @@ async fn record<P: Host>(
     audit::record(ctx, change, status).await
 }
 
+/// The parts of a failed request that its answer depends on.
+struct FailedRequest {
+    origin: String,
+    path: String,
+    wants_html: bool,
+}
+
 /// Returns the response to a failure, in the error format of the endpoint's clients.
 fn failure_reply<P: Host>(
     ctx: &Context<'_, P>,
     errors: ErrorFormat,
-    origin: &str,
+    request: &FailedRequest,
     failure: Failure,
 ) -> Reply<P::Stream> {
+    let FailedRequest { origin, path, .. } = request;
     match errors {
+        ErrorFormat::Html if request.wants_html => {
+            problem_page(ctx, origin, path, &ctx.report(failure))
+        }
         ErrorFormat::Json | ErrorFormat::Html => ctx.report(failure).reply(),
         ErrorFormat::OAuth => oauth_error_reply(ctx, failure),
         ErrorFormat::Oci => match ctx.report(failure) {

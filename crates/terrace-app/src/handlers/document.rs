@@ -1,5 +1,6 @@
 //! Sends the texts of documentation.
 
+use terrace_base::digest::Sha256;
 use terrace_core::auth::access::{Owner, Visibility};
 use terrace_core::documentation::{DocumentPath, DocumentText, Member};
 use terrace_core::http::problem::Problem;
@@ -63,8 +64,8 @@ where
 enum Place {
     /// The index has it.
     Here(String),
-    /// The archive of the documentation has it.
-    Stored(Box<AboutDocumentation>, Member),
+    /// The archive with this digest has it, at a place behind its head of this length in bytes.
+    Stored(Sha256, u64, Member),
 }
 
 /// Returns the text. If its archive is missing or damaged, or the index is not valid and names no place, the index may be
@@ -86,21 +87,34 @@ async fn text<P: Host>(
     found.ok_or_else(|| requested.missing_text().into())
 }
 
+/// Returns the text of a document of this documentation. If its archive is missing or damaged, the index that described
+/// it may be outdated, so it is built from the facts again.
+pub(crate) async fn text_in<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &RequestedDocument,
+    documentation: Option<&AboutDocumentation>,
+) -> Result<String, Failure> {
+    if let Some(text) = text_at(ctx, Some(requested.place_in(documentation)?)).await? {
+        return Ok(text);
+    }
+    let key = IndexKey::About(requested.package.clone(), requested.version.clone());
+    let found = match &reader::replaced(ctx, &key, "").await? {
+        Some(rebuilt) => text_at(ctx, requested.place(rebuilt)?).await?,
+        None => None,
+    };
+    found.ok_or_else(|| requested.missing_text().into())
+}
+
 /// Returns the text at a place, with replacements for bytes that are not UTF-8; `None` if it is missing or damaged there.
 async fn text_at<P: Host>(
     ctx: &Context<'_, P>,
     place: Option<Place>,
 ) -> Result<Option<String>, Failure> {
-    let (documentation, member) = match place {
+    let (archive, head_length, member) = match place {
         None => return Ok(None),
         Some(Place::Here(text)) => return Ok(Some(text)),
-        Some(Place::Stored(documentation, member)) => (documentation, member),
+        Some(Place::Stored(archive, head_length, member)) => (archive, head_length, member),
     };
-    let AboutDocumentation {
-        archive,
-        head_length,
-        ..
-    } = *documentation;
     let bytes = documentation::page(ctx, archive, head_length, member).await?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
@@ -142,11 +156,24 @@ impl RequestedDocument {
         let Ok(About { documentation, .. }) = serde_json::from_str(&index.text) else {
             return Ok(None);
         };
+        self.place_in(documentation.as_ref()).map(Some)
+    }
+
+    /// Returns the place of the text in this documentation.
+    ///
+    /// # Errors
+    /// If the version has no such document.
+    fn place_in(&self, documentation: Option<&AboutDocumentation>) -> Result<Place, Problem> {
         let documentation = documentation.ok_or_else(|| self.missing_document())?;
         match documentation.head.document(&self.path) {
-            Some(DocumentText::Here(text)) => Ok(Some(Place::Here(text.to_owned()))),
+            Some(DocumentText::Here(text)) => Ok(Place::Here(text.to_owned())),
             Some(DocumentText::At(member)) => {
-                Ok(Some(Place::Stored(Box::new(documentation), member)))
+                let AboutDocumentation {
+                    archive,
+                    head_length,
+                    ..
+                } = *documentation;
+                Ok(Place::Stored(archive, head_length, member))
             }
             None => Err(self.missing_document()),
         }
@@ -178,7 +205,7 @@ impl RequestedDocument {
         ))
     }
 
-    fn missing_document(&self) -> Problem {
+    pub(crate) fn missing_document(&self) -> Problem {
         let (address, version, path) = (self.package.address(), &self.version, &self.path);
         Problem::NotFound(format!(
             "version {version} of {address} has no document {path}: the path without it lists all documents"

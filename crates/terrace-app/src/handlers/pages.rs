@@ -1,11 +1,21 @@
-//! The web pages.
+//! The web pages. Each is drawn from the values that the API answers with, by `terrace-web`.
 
-use terrace_core::api::route::PageRoute;
-use terrace_core::http::problem::Problem;
+mod catalog;
+mod documents;
+mod feeds;
+mod files;
+mod package;
+mod shared;
+
+use terrace_core::api::route::{PageRoute, RequestedVersion, no_such_route};
+use terrace_core::http::reply::{CachePolicy, Reply};
 
 use crate::context::Context;
+use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Host, Request};
+
+pub(crate) use shared::problem_page;
 
 /// Answers the request for a page.
 pub(crate) async fn page<P, R>(
@@ -18,10 +28,52 @@ where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
-    let _ = (ctx, call, route);
-    Err(Problem::NotFound(format!(
-        "this registry has no path {}: check the URL",
-        request.path()
-    ))
-    .into())
+    match route {
+        PageRoute::Home => catalog::start(ctx, call, request).await,
+        PageRoute::Browse(kind) => catalog::browse(ctx, call, request, kind).await,
+        PageRoute::Search => catalog::search(ctx, call, request).await,
+        PageRoute::Namespace(owner) => catalog::namespace(ctx, call, request, owner).await,
+        PageRoute::Package(ref package)
+        | PageRoute::Version(ref package, RequestedVersion::Latest)
+        | PageRoute::Document(ref package, RequestedVersion::Latest, _)
+        | PageRoute::Text(ref package, RequestedVersion::Latest, _) => {
+            let package = package.clone();
+            package::newest(ctx, call, request, package, route).await
+        }
+        PageRoute::Versions(package) => package::versions(ctx, call, request, package).await,
+        PageRoute::Version(package, RequestedVersion::Exact(version)) => {
+            package::version(ctx, call, request, package, version).await
+        }
+        PageRoute::Comparison(package, from, to) => {
+            package::comparison(ctx, call, request, package, [from, to]).await
+        }
+        PageRoute::ComparisonForm(package) => package::choice(ctx, call, request, package).await,
+        PageRoute::Document(package, RequestedVersion::Exact(version), path) => {
+            let requested = RequestedDocument {
+                package,
+                version,
+                path,
+            };
+            documents::page(ctx, call, request, requested).await
+        }
+        PageRoute::Text(package, RequestedVersion::Exact(version), path) => {
+            let requested = RequestedDocument {
+                package,
+                version,
+                path,
+            };
+            document::send(ctx, call, request, requested).await
+        }
+        PageRoute::Feed(scope) => feeds::feed(ctx, call, request, scope).await,
+        PageRoute::Sitemap => feeds::sitemap(ctx, call, request).await,
+        PageRoute::Badge(package, badge) => feeds::badge(ctx, call, request, package, badge).await,
+        PageRoute::Asset(file) => files::asset(ctx, &file),
+        PageRoute::OpenSearch => files::open_search(ctx, &call, &request),
+        PageRoute::Robots => files::robots(ctx, &call, &request),
+        PageRoute::Moved(path) => {
+            let reply = Reply::new(301, CachePolicy::Short).with("location", path);
+            Ok(reply.into())
+        }
+        PageRoute::Unknown => Err(no_such_route(request.path()).into()),
+    }
 }

@@ -23,24 +23,32 @@ where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
+    let page = page(ctx, &call).await?;
+    Ok(listing::reply(&call.caller, &request, &page).into())
+}
+
+/// Returns the results of the search that the query of a request describes.
+pub(crate) async fn page<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+) -> Result<SearchPage, Failure> {
     let search = Search {
-        query: query(&call)?,
-        kind: listing::parsed(&call, "kind")?,
+        query: query(call)?,
+        kind: listing::parsed(call, "kind")?,
         system: None,
-        after: listing::parsed(&call, "after")?,
+        after: listing::parsed(call, "after")?,
         offset: 0,
-        limit: listing::limit(&call)?,
+        limit: listing::limit(call)?,
     };
-    let owner = namespace(&call)?;
+    let owner = namespace(call)?;
     let catalog = listings::searched(ctx, &call.caller, owner.as_ref()).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let found = search.run(&catalog.texts(), &is_visible);
     let results = found.matches.iter();
-    let page = SearchPage {
+    Ok(SearchPage {
         results: results.map(|found| result(found, &search.query)).collect(),
         next: found.next.as_ref().map(ToString::to_string),
-    };
-    Ok(listing::reply(&call.caller, &request, &page).into())
+    })
 }
 
 /// Returns the words to find.

@@ -1,5 +1,6 @@
 //! The catalogue, as a caller may see it.
 
+use terrace_core::api::details::ListedPackage;
 use terrace_core::auth::access::{Caller, Owner, Visibility, network};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::catalog::{CatalogText, MergedPart};
@@ -41,6 +42,24 @@ impl Catalog {
             }],
         }
     }
+}
+
+impl Catalog {
+    /// Returns the visible packages of a merged catalogue that were published last, the newest first.
+    pub(crate) fn recent(&self, is_visible: &dyn Fn(&Owner) -> bool) -> Vec<ListedPackage> {
+        let Self::Merged(parts) = self else {
+            return Vec::new();
+        };
+        let first = parts.first().and_then(|it| MergedPart::parse(&it.text));
+        let lines = first.iter().flat_map(MergedPart::newest);
+        let visible = lines.filter(|line| is_visible(&Owner::of(&line.package)));
+        visible.map(|line| ListedPackage::from(&line)).collect()
+    }
+}
+
+/// Returns whether only callers with access may see packages of an owner.
+pub(crate) fn is_private<P: Host>(ctx: &Context<'_, P>, caller: &Caller, owner: &Owner) -> bool {
+    ctx.config.access.visibility(caller, owner) == Visibility::Private
 }
 
 /// Returns whether a caller may see packages of an owner.

@@ -8,23 +8,16 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
 use crate::services::reader;
 
-/// The values of a page, and the entity tag of the indices that they come from.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) view: PageView,
-    pub(crate) tag: String,
-}
-
 /// Reads the values of a page: one KV operation, unless an index is missing, damaged or too old.
-pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>, page: &PageRead) -> Result<Found, Failure> {
+pub(crate) async fn read<P: Host>(
+    ctx: &Context<'_, P>,
+    page: &PageRead,
+) -> Result<PageView, Failure> {
     let miss = match stored(ctx, page).await {
         Ok(found) => match usable(ctx, page, &found) {
             Some(miss) => miss,
             None => match page.view(&found) {
-                Ok(view) => {
-                    let tag = PageRead::tag(&found);
-                    return Ok(Found { view, tag });
-                }
+                Ok(view) => return Ok(view),
                 Err(FinishError::Problem(problem)) => return Err(problem.into()),
                 Err(FinishError::Corrupt) => MissReason::Corrupt,
             },
@@ -35,10 +28,7 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>, page: &PageRead) -> Resu
     let found = reader::indices_of_facts(ctx, &page.lookup, miss).await?;
     let found = found.ok_or_else(|| page.missing())?;
     match page.view(&found) {
-        Ok(view) => Ok(Found {
-            view,
-            tag: PageRead::tag(&found),
-        }),
+        Ok(view) => Ok(view),
         Err(FinishError::Problem(problem)) => Err(problem.into()),
         Err(FinishError::Corrupt) => Err(Failure::Corrupt(page.lookup.key.to_string())),
     }

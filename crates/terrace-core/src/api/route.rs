@@ -158,7 +158,8 @@ fn split(rest: Option<&str>) -> Vec<&str> {
     rest.map_or_else(Vec::new, |rest| rest.split('/').collect())
 }
 
-fn no_such_route(path: &str) -> Problem {
+/// Returns the error for a path without a route.
+pub fn no_such_route(path: &str) -> Problem {
     Problem::NotFound(format!(
         "this registry has no path {}: check the URL",
         line(path).at_most(QUOTED_CHARS)

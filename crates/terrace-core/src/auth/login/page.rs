@@ -6,7 +6,7 @@
 use super::exchange::REFUSED;
 use super::{Consent, Port, Terminal};
 use crate::auth::access::{Scope, Scopes};
-use crate::http::reply::Reply;
+use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::time::UnixTime;
 
@@ -94,7 +94,7 @@ pub(super) fn page<S>(
         "default-src 'none'; style-src '{STYLE_HASH}'; form-action {form_action}; \
          frame-ancestors 'none'; base-uri 'none'"
     );
-    Reply::page(status, policy, html.0)
+    Reply::page_with(status, CachePolicy::NoStore, policy.into(), html.0)
 }
 
 /// Creates the page that asks a person whether their terminal may have a token. `sealed` is the sealed

@@ -1,0 +1,117 @@
+//! The pages of lists of packages.
+
+use terrace_core::api::details::PackageKind;
+use terrace_core::auth::access::Owner;
+use terrace_core::http::problem::Problem;
+use terrace_core::search::SearchKind;
+use terrace_web::pages;
+
+use super::shared::{html, site};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::{listing, namespaces, search as searches};
+use crate::host::{Host, Request};
+use crate::services::listings;
+
+/// The number of packages on the start page.
+const RECENT: usize = 12;
+
+/// Shows the start page: the packages that were published last, or the first steps in an empty registry.
+pub(super) async fn start<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let mut recent = catalog.recent(&is_visible);
+    recent.truncate(RECENT);
+    let start = pages::Start {
+        recent: &recent,
+        namespaces: &namespaces::views(&catalog, &is_visible),
+    };
+    let site = site(ctx, &call.origin, &call.caller);
+    html(&call, &request, false, pages::start(&site, &start))
+}
+
+/// Shows the packages of a kind.
+pub(super) async fn browse<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    kind: PackageKind,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let wanted = match kind {
+        PackageKind::Module => SearchKind::Module,
+        PackageKind::Provider => SearchKind::Provider,
+    };
+    let lines = terrace_core::search::packages(&catalog.texts(), Some(wanted), &is_visible);
+    let (packages, next) = namespaces::page_of(&call, lines)?;
+    let browse = pages::Browse {
+        kind,
+        packages: &packages,
+        next: next.as_deref(),
+        namespaces: &namespaces::views(&catalog, &is_visible),
+    };
+    let site = site(ctx, &call.origin, &call.caller);
+    html(&call, &request, false, pages::browse(&site, &browse))
+}
+
+/// Shows the packages of a namespace.
+pub(super) async fn namespace<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    owner: Owner,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let listed = namespaces::page(ctx, &call, &owner).await?;
+    let is_private = listings::is_private(ctx, &call.caller, &owner);
+    let site = site(ctx, &call.origin, &call.caller);
+    html(
+        &call,
+        &request,
+        is_private,
+        pages::namespace(&site, &owner, &listed),
+    )
+}
+
+/// Shows the results of a search. Without words, it shows the form.
+pub(super) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let text = |name| -> Result<String, Failure> {
+        Ok(listing::parameter(&call, name)?.unwrap_or_default())
+    };
+    let (query, kind, namespace) = (text("q")?, text("kind")?, text("namespace")?);
+    let (results, error) = match query.trim() {
+        "" => (None, None),
+        _ => match searches::page(ctx, &call).await {
+            Ok(page) => (Some(page), None),
+            // The form shows why it was rejected.
+            Err(Failure::Problem(Problem::BadRequest(reason))) => (None, Some(reason)),
+            Err(failure) => return Err(failure),
+        },
+    };
+    let searched = pages::Searched {
+        query: &query,
+        kind: &kind,
+        namespace: &namespace,
+        results: results.as_ref(),
+        error: error.as_deref(),
+    };
+    let site = site(ctx, &call.origin, &call.caller);
+    html(&call, &request, false, pages::search(&site, &searched))
+}

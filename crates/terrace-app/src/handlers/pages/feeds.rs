@@ -1,0 +1,133 @@
+//! Feeds, badges and the sitemap.
+
+use terrace_core::api::details::ListedPackage;
+use terrace_core::api::route::{Badge, FeedScope, PageRoute, RequestedVersion};
+use terrace_core::auth::access::{Caller, Owner};
+use terrace_core::http::problem::Problem;
+use terrace_core::index::catalog::CatalogLine;
+use terrace_core::model::package::Package;
+use terrace_core::search::packages;
+use terrace_web::badge::BadgeText;
+use terrace_web::feed::{self, Entry};
+use terrace_web::well_known;
+
+use super::package::{Shown, details};
+use super::shared::{document, site};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::namespaces;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+use crate::services::listings;
+
+const ATOM: &str = "application/atom+xml; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+const XML: &str = "application/xml; charset=utf-8";
+
+/// Sends a feed of new versions.
+pub(super) async fn feed<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    scope: FeedScope,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let (entries, is_private) = match &scope {
+        FeedScope::Registry => {
+            let catalog = listings::merged(ctx, &call.caller).await?;
+            let recent = catalog.recent(&|owner| listings::sees(ctx, &call.caller, owner));
+            (recent.iter().filter_map(Entry::of_package).collect(), false)
+        }
+        FeedScope::Namespace(owner) => {
+            let catalog = listings::of_owner(ctx, &call.caller, owner).await?;
+            let texts = catalog.texts();
+            let lines = packages(&texts, None, &|_| true);
+            if lines.is_empty() {
+                return Err(namespaces::missing(owner).into());
+            }
+            let is_private = listings::is_private(ctx, &call.caller, owner);
+            let packages = listed(&lines);
+            (
+                packages.iter().filter_map(Entry::of_package).collect(),
+                is_private,
+            )
+        }
+        FeedScope::Package(package) => {
+            let found = details(ctx, &call, package.clone()).await?;
+            let versions = found.value.versions.iter();
+            let entries = versions.map(|version| Entry::of_version(package, version));
+            (entries.collect::<Vec<_>>(), found.is_private)
+        }
+    };
+    let site = site(ctx, &call.origin, &call.caller);
+    let text = feed::feed(&site, &scope, &entries);
+    document(&call, &request, is_private, ATOM, text)
+}
+
+fn listed(lines: &[(&str, &str)]) -> Vec<ListedPackage> {
+    let lines = lines
+        .iter()
+        .filter_map(|(_, line)| CatalogLine::parse(line));
+    lines.map(|line| ListedPackage::from(&line)).collect()
+}
+
+/// Sends the badge of a package. One that does not exist has a badge too, because an image shows no text of an error.
+pub(super) async fn badge<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+    badge: Badge,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let label = package.address().to_string();
+    let (text, is_private) = match details(ctx, &call, package).await {
+        Ok(Shown { value, is_private }) => {
+            let text = match badge {
+                Badge::Version => BadgeText::version(&label, value.latest.as_ref()),
+                Badge::Status => BadgeText::status(&label, value.status.map(|status| status.state)),
+            };
+            (text, is_private)
+        }
+        Err(Failure::Problem(Problem::NotFound(_) | Problem::Unauthorized(_))) => {
+            (BadgeText::unknown(&label), false)
+        }
+        Err(failure) => return Err(failure),
+    };
+    document(&call, &request, is_private, SVG, text.to_svg())
+}
+
+/// Sends the sitemap: the packages that anyone may see.
+pub(super) async fn sitemap<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let anyone = Caller::Anonymous;
+    let catalog = listings::merged(ctx, &anyone).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &anyone, owner);
+    let lines = packages(&catalog.texts(), None, &is_visible);
+    let lines = lines
+        .iter()
+        .filter_map(|(_, line)| CatalogLine::parse(line));
+    let pages =
+        lines.map(|line| PageRoute::Version(line.package, RequestedVersion::Exact(line.latest)));
+    let site = site(ctx, &call.origin, &anyone);
+    document(
+        &call,
+        &request,
+        false,
+        XML,
+        well_known::sitemap(&site, pages),
+    )
+}

@@ -1,0 +1,228 @@
+//! The pages of packages and versions.
+
+use terrace_core::api::details::PackageDetails;
+use terrace_core::api::route::PageRoute;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
+use terrace_web::comparison::{Comparison, ProviderVersion};
+use terrace_web::pages::{ComparedVersions, Release};
+use terrace_web::{comparison, pages};
+
+use super::documents;
+use super::shared::{html, site};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::listing::parameter;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+use crate::services::pages as reads;
+
+/// The details of a package, and whether they are private.
+pub(super) struct Shown<T> {
+    pub(super) value: T,
+    pub(super) is_private: bool,
+}
+
+/// Reads the details of a package.
+pub(super) async fn details<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    package: Package,
+) -> Result<Shown<PackageDetails>, Failure> {
+    let (view, is_private) = read(ctx, call, PageSubject::Package(package)).await?;
+    match view {
+        PageView::Package(value) => Ok(Shown { value, is_private }),
+        PageView::Version(_) | PageView::Comparison(_) => Err(Failure::corrupt("the page")),
+    }
+}
+
+/// Reads the details of a version, or of one of its documents.
+pub(super) async fn version_view<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    subject: PageSubject,
+) -> Result<Shown<VersionView>, Failure> {
+    let (view, is_private) = read(ctx, call, subject).await?;
+    match view {
+        PageView::Version(value) => Ok(Shown {
+            value: *value,
+            is_private,
+        }),
+        PageView::Package(_) | PageView::Comparison(_) => Err(Failure::corrupt("the page")),
+    }
+}
+
+async fn read<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    subject: PageSubject,
+) -> Result<(PageView, bool), Failure> {
+    let config = ctx.config;
+    let page = PageRead::new(subject, &call.caller, &config.access, &config.pull)?;
+    let view = reads::read(ctx, &page).await?;
+    Ok((view, page.is_private()))
+}
+
+/// Redirects to the newest version that can be installed. Without one, shows all versions.
+pub(super) async fn newest<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+    route: PageRoute,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let found = details(ctx, &call, package.clone()).await?;
+    match found.value.latest.clone() {
+        Some(latest) => {
+            let location = route.at(latest).to_string();
+            let reply = Reply::new(302, CachePolicy::NoStore).with("location", location);
+            Ok(reply.into())
+        }
+        None => all_versions(ctx, &call, &request, (&package, &found)),
+    }
+}
+
+/// Shows the versions of a package.
+pub(super) async fn versions<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let found = details(ctx, &call, package.clone()).await?;
+    all_versions(ctx, &call, &request, (&package, &found))
+}
+
+fn all_versions<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    request: &R,
+    (package, found): (&Package, &Shown<PackageDetails>),
+) -> Handled<P::Stream> {
+    let site = site(ctx, &call.origin, &call.caller);
+    let page = pages::versions(&site, package, &found.value);
+    html(call, request, found.is_private, page)
+}
+
+/// Shows a version.
+pub(super) async fn version<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+    version: Version,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let subject = PageSubject::Version(package.clone(), version);
+    let found = version_view(ctx, &call, subject).await?;
+    let release = release(&package, &found.value);
+    let site = site(ctx, &call.origin, &call.caller);
+    let page = match &package {
+        Package::Module(_) => documents::module(&site, &release),
+        Package::Provider(_) | Package::Mirrored(_) => {
+            pages::provider(&site, &release, &found.value.navigation)
+        }
+    };
+    html(&call, &request, found.is_private, page)
+}
+
+/// Returns the version that a page shows.
+pub(super) fn release<'v>(package: &'v Package, view: &'v VersionView) -> Release<'v> {
+    Release {
+        package,
+        details: &view.details,
+        versions: &view.versions,
+    }
+}
+
+/// Compares two versions.
+pub(super) async fn comparison<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+    [from, to]: [Version; 2],
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let subject = PageSubject::Comparison(package.clone(), from.clone(), to.clone());
+    let (view, is_private) = read(ctx, &call, subject).await?;
+    let PageView::Comparison(both) = view else {
+        return Err(Failure::corrupt("the page"));
+    };
+    let comparison = compared(&both);
+    let shown = ComparedVersions {
+        from: &from,
+        to: &to,
+        comparison: comparison.as_ref(),
+    };
+    let [old, _] = &*both;
+    let site = site(ctx, &call.origin, &call.caller);
+    let page = pages::comparison(&site, &package, &old.versions, Some(&shown));
+    html(&call, &request, is_private, page)
+}
+
+/// Returns the differences; `None` if the documentation of a version is missing.
+fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
+    match (&old.details.module, &new.details.module) {
+        (Some(old), Some(new)) => return Some(comparison::modules(old, new)),
+        (None, None) => {}
+        _ => return None,
+    }
+    let is_documented = |view: &VersionView| view.documentation.is_some();
+    (is_documented(old) && is_documented(new)).then(|| comparison::providers(of(old), of(new)))
+}
+
+fn of(view: &VersionView) -> ProviderVersion<'_> {
+    ProviderVersion {
+        details: &view.details,
+        navigation: &view.navigation,
+    }
+}
+
+/// Redirects to the comparison of the versions that a form names. Without them, asks for them.
+pub(super) async fn choice<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    if let (Some(from), Some(to)) = (chosen(&call, "from")?, chosen(&call, "to")?) {
+        let route = PageRoute::Comparison(package, from, to);
+        return Ok(Reply::redirect(route.to_string()).into());
+    }
+    let found = details(ctx, &call, package.clone()).await?;
+    let site = site(ctx, &call.origin, &call.caller);
+    let page = pages::comparison(&site, &package, &found.value.versions, None);
+    html(&call, &request, found.is_private, page)
+}
+
+fn chosen(call: &Call, name: &str) -> Result<Option<Version>, Failure> {
+    let Some(text) = parameter(call, name)? else {
+        return Ok(None);
+    };
+    let version = Version::parse_request(&text);
+    let version = version
+        .map_err(|error| Problem::BadRequest(format!("the parameter {name} is invalid: {error}")));
+    Ok(Some(version?))
+}

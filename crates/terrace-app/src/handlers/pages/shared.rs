@@ -1,0 +1,125 @@
+//! Parts of all pages: the registry that they describe, their headers, and the page of an error.
+
+use terrace_core::auth::access::Caller;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::storage::index_document::short_etag;
+use terrace_web::pages::Failure as ShownFailure;
+use terrace_web::{SignIn, Site};
+
+use crate::context::Context;
+use crate::handlers::listing::unchanged;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Host, Request};
+
+/// Returns the registry as a page for this caller shows it.
+pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller) -> Site {
+    let config = ctx.config;
+    let hostname = origin.split_once("://").map_or(origin, |(_, host)| host);
+    Site {
+        origin: origin.to_owned(),
+        hostname: hostname.to_owned(),
+        name: config
+            .brand
+            .name
+            .clone()
+            .unwrap_or_else(|| hostname.to_owned()),
+        logo: config.brand.logo.clone(),
+        assets: ctx.host.cache().assets(&config.brand).names().clone(),
+        sign_in: match (caller, &config.login) {
+            (_, None) => SignIn::Unavailable,
+            (Caller::Anonymous, Some(_)) => SignIn::SignedOut,
+            (_, Some(_)) => SignIn::SignedIn,
+        },
+        is_private: config.access.is_private(),
+        has_mirror: true,
+        has_oci: true,
+        has_login: config.login.is_some(),
+    }
+}
+
+/// Returns the reply with a page, unless the client has it.
+pub(super) fn html<S, R: Request>(
+    call: &Call,
+    request: &R,
+    is_private: bool,
+    html: String,
+) -> Handled<S> {
+    let etag = short_etag(&html);
+    let reply = || Reply::page(200, CachePolicy::Revalidate, html);
+    sent(call, request, is_private, etag, reply)
+}
+
+/// Returns the reply with a document that is no page, unless the client has it.
+pub(super) fn document<S, R: Request>(
+    call: &Call,
+    request: &R,
+    is_private: bool,
+    content_type: &'static str,
+    text: String,
+) -> Handled<S> {
+    let etag = short_etag(&text);
+    let reply = || {
+        Reply::new(200, CachePolicy::Revalidate)
+            .with("content-type", content_type)
+            .with_security_headers()
+            .with_body(Body::Text(text))
+    };
+    sent(call, request, is_private, etag, reply)
+}
+
+/// Returns the reply, unless the client has it. The entity tag covers every byte, and so the origin, the caller and the
+/// version of Terrace. No shared cache may store an answer that depends on the caller.
+fn sent<S, R: Request>(
+    call: &Call,
+    request: &R,
+    is_private: bool,
+    etag: String,
+    reply: impl FnOnce() -> Reply<S>,
+) -> Handled<S> {
+    let reply = match unchanged(request, &etag) {
+        Some(unchanged) => unchanged,
+        None => reply().with("etag", etag),
+    };
+    Ok(match is_private || call.caller != Caller::Anonymous {
+        true => reply.private(),
+        false => reply,
+    }
+    .into())
+}
+
+/// Returns the page of an error.
+pub(crate) fn problem_page<P: Host>(
+    ctx: &Context<'_, P>,
+    origin: &str,
+    path: &str,
+    problem: &Problem,
+) -> Reply<P::Stream> {
+    let status = problem.status();
+    let failure = ShownFailure {
+        status,
+        title: title(status),
+        message: &problem.messages().join(" "),
+        path,
+    };
+    let html = terrace_web::pages::error(&site(ctx, origin, &Caller::Anonymous), &failure);
+    let page = Reply::page(status, CachePolicy::NoStore, html);
+    match problem.reply::<()>().header("retry-after") {
+        Some(seconds) => page.with("retry-after", seconds.to_owned()),
+        None => page,
+    }
+}
+
+fn title(status: u16) -> &'static str {
+    match status {
+        400 => "This address is not valid",
+        401 => "Sign in to see this page",
+        403 => "You may not see this page",
+        404 => "This page does not exist",
+        405 => "This page can only be read",
+        410 => "This version was revoked",
+        429 => "Too many requests",
+        503 => "This page is not available yet",
+        _ => "This page cannot be shown",
+    }
+}
