@@ -14,7 +14,9 @@ mod admin;
 mod archives;
 mod config;
 mod documents;
+mod html;
 mod login;
+mod markdown;
 mod metadata;
 mod names;
 mod oci;
@@ -28,7 +30,9 @@ pub use admin::admin;
 pub use archives::{tar, zip};
 pub use config::config;
 pub use documents::{documents, release};
+pub use html::assert_allowed;
 pub use login::login;
+pub use markdown::{highlight, markdown};
 pub use metadata::{module, provider};
 pub use names::names;
 pub use oci::{oci, pushed};
@@ -53,12 +57,14 @@ const NOW: UnixTime = UnixTime(1_800_000_000);
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their programs and corpora.
-pub const TARGETS: [(&str, Target); 20] = [
+pub const TARGETS: [(&str, Target); 22] = [
     ("admin", admin),
     ("config", config),
     ("documents", documents),
     ("exchange", exchange),
+    ("highlight", highlight),
     ("login", login),
+    ("markdown", markdown),
     ("module", module),
     ("names", names),
     ("oci", oci),

@@ -60,7 +60,7 @@ fn only_lib_and_platform_name_the_worker_crate() {
 }
 
 /// The crates without IO, clock or async.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "terrace-archive",
     "terrace-base",
     "terrace-core",
@@ -69,6 +69,7 @@ const PURE: [&str; 8] = [
     "terrace-openpgp",
     "terrace-presign",
     "terrace-signature",
+    "terrace-web",
 ];
 
 #[test]

@@ -1,0 +1,422 @@
+//! The meaning of links in the documentation of providers and in the READMEs of modules.
+
+use terrace_core::documentation::{DocumentationKind, PageName};
+use terrace_core::model::address::ProviderAddress;
+
+use super::{Links, TargetKind};
+
+/// The hosts whose pages of the same provider are this registry's own.
+const REGISTRIES: [&str; 5] = [
+    "registry.terraform.io",
+    "registry.opentofu.org",
+    "search.opentofu.org",
+    "www.terraform.io",
+    "terraform.io",
+];
+
+/// The extensions of pages in links. A longer one comes before its end.
+const EXTENSIONS: [&str; 5] = [".html.markdown", ".html.md", ".markdown", ".html", ".md"];
+
+/// Links of a page of a provider's documentation.
+///
+/// Links to pages of the same provider lead to this registry, whether they are relative to the file, to the page, in the form
+/// of the registry's predecessor (`/docs/providers/aws/r/instance.html`) or URLs of a public registry.
+#[derive(Clone, Copy)]
+pub struct DocumentationLinks<'l> {
+    /// The path of the overview, such as `/providers/acme/widget/1.2.0/docs`. Other pages are below it.
+    pub root: &'l str,
+    /// The provider.
+    pub provider: &'l ProviderAddress,
+    /// The kind of the page with the links.
+    pub from: DocumentationKind,
+    /// Returns whether a page exists.
+    pub has_page: &'l dyn Fn(DocumentationKind, &PageName) -> bool,
+}
+
+/// Links of a README of a module.
+///
+/// Links to submodules and examples lead to their pages, others to the repository.
+#[derive(Clone, Copy)]
+pub struct ModuleLinks<'l> {
+    /// The path of the version's page, such as `/modules/acme/vpc/aws/1.2.0`.
+    pub root: &'l str,
+    /// The directory of the README within the module, such as `modules/subnet`; empty for the root.
+    pub directory: &'l str,
+    /// Returns whether a directory, such as `examples/simple`, has a page.
+    pub has_part: &'l dyn Fn(&str) -> bool,
+    /// The repository with the module's code, if known.
+    pub repository: Option<Repository<'l>>,
+}
+
+/// A repository with the code of a module.
+#[derive(Debug, Clone, Copy)]
+pub struct Repository<'l> {
+    /// The URL of its page, such as `https://github.com/acme/terraform-aws-vpc`.
+    pub url: &'l str,
+    /// The commit, tag or branch.
+    pub revision: &'l str,
+    /// The directory of the module; empty for the root.
+    pub directory: &'l str,
+}
+
+impl Links for DocumentationLinks<'_> {
+    fn resolve(&self, target: &str, kind: TargetKind) -> Option<String> {
+        if kind == TargetKind::Image {
+            return None;
+        }
+        let (path, suffix) = split_suffix(target);
+        if let Some((host, path)) = host_and_path(path) {
+            let is_registry = REGISTRIES
+                .iter()
+                .any(|known| host.eq_ignore_ascii_case(known));
+            let page = is_registry.then(|| self.absolute(path))??;
+            return Some(format!("{page}{suffix}"));
+        }
+        let page = match path.strip_prefix('/') {
+            Some(path) => self.absolute(path),
+            None => self.relative(path),
+        };
+        match page {
+            Some(page) => Some(format!("{page}{suffix}")),
+            // Elsewhere on the site that the documentation was written for.
+            None if path.starts_with("/docs/") => Some(format!("https://www.terraform.io{target}")),
+            None if path.starts_with("/providers/") || path.starts_with("/modules/") => {
+                Some(format!("https://registry.terraform.io{target}"))
+            }
+            None => None,
+        }
+    }
+}
+
+impl DocumentationLinks<'_> {
+    /// Returns the page at a path of a public registry.
+    fn absolute(&self, path: &str) -> Option<String> {
+        let segments: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+        let provider = self.provider.provider_type.as_str();
+        match segments.as_slice() {
+            ["providers" | "provider", namespace, name, rest @ ..]
+                if *namespace == self.provider.namespace.as_str() && *name == provider =>
+            {
+                match rest {
+                    [] | [_] => self.page(&[]),
+                    [_, "docs", page @ ..] => self.page(page),
+                    _ => None,
+                }
+            }
+            ["docs", "providers", name, page @ ..] if stem(name) == provider => self.page(page),
+            ["docs", page @ ..] => self.page(page),
+            _ => None,
+        }
+    }
+
+    fn relative(&self, path: &str) -> Option<String> {
+        let directory = match self.from {
+            DocumentationKind::Overview => "",
+            kind => kind.as_str(),
+        };
+        let segments = joined(directory, path)?;
+        match segments.as_slice() {
+            // The overview of a public registry is at `…/docs`, so its links begin with that segment.
+            ["docs", page @ ..] => self.page(page),
+            page => self.page(page),
+        }
+    }
+
+    /// Returns the path of a page that exists.
+    fn page(&self, segments: &[&str]) -> Option<String> {
+        match segments {
+            [] => Some(self.root.to_owned()),
+            [file] if matches!(stem(file), "index" | "overview") => Some(self.root.to_owned()),
+            [directory, file] => {
+                let kind = kind_of(directory)?;
+                let name = self.existing(kind, stem(file))?;
+                Some(format!("{}/{kind}/{name}", self.root))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the name of a page, which may have the type of the provider in one of the two places only.
+    fn existing(&self, kind: DocumentationKind, name: &str) -> Option<PageName> {
+        let prefix = format!("{}_", self.provider.provider_type);
+        let short = name.strip_prefix(&prefix).unwrap_or(name);
+        let names = [name.to_owned(), short.to_owned(), format!("{prefix}{name}")];
+        let mut names = names.iter().filter_map(|name| name.parse().ok());
+        names.find(|name| (self.has_page)(kind, name))
+    }
+}
+
+impl Links for ModuleLinks<'_> {
+    fn resolve(&self, target: &str, kind: TargetKind) -> Option<String> {
+        let (path, suffix) = split_suffix(target);
+        if host_and_path(path).is_some() {
+            return None;
+        }
+        let segments = match path.strip_prefix('/') {
+            Some(path) => joined("", path)?,
+            None => joined(self.directory, path)?,
+        };
+        if kind == TargetKind::Link
+            && let Some(page) = self.page(&segments)
+        {
+            return Some(format!("{page}{suffix}"));
+        }
+        let file = self.repository?.file(&segments, kind)?;
+        Some(format!("{file}{suffix}"))
+    }
+}
+
+impl ModuleLinks<'_> {
+    fn page(&self, segments: &[&str]) -> Option<String> {
+        let directory = match segments {
+            [directory @ .., "README.md"] => directory,
+            directory => directory,
+        };
+        let kind = match directory {
+            [] => return Some(self.root.to_owned()),
+            ["modules", _] => "submodules",
+            ["examples", _] => "examples",
+            _ => return None,
+        };
+        let has_page = (self.has_part)(&directory.join("/"));
+        let name = directory.last().filter(|_| has_page)?;
+        Some(format!("{}/{kind}/{name}", self.root))
+    }
+}
+
+impl Repository<'_> {
+    /// Returns the URL of a file of the module; `None` if the form of the host's URLs is unknown.
+    fn file(&self, segments: &[&str], kind: TargetKind) -> Option<String> {
+        let (host, _) = host_and_path(self.url)?;
+        let is_image = kind == TargetKind::Image;
+        let form = match host {
+            "github.com" if is_image => "raw",
+            "github.com" => "blob",
+            "bitbucket.org" if is_image => "raw",
+            "bitbucket.org" => "src",
+            host if host.split('.').any(|label| label == "gitlab") && is_image => "-/raw",
+            host if host.split('.').any(|label| label == "gitlab") => "-/blob",
+            _ => return None,
+        };
+        let url = self.url.trim_end_matches('/');
+        let url = url.strip_suffix(".git").unwrap_or(url);
+        let file = segments.join("/");
+        let directory = self.directory.trim_matches('/');
+        let slash = if directory.is_empty() { "" } else { "/" };
+        Some(format!(
+            "{url}/{form}/{}/{directory}{slash}{file}",
+            self.revision
+        ))
+    }
+}
+
+/// Splits the query and the fragment off.
+fn split_suffix(target: &str) -> (&str, &str) {
+    let end = target.find(['?', '#']).unwrap_or(target.len());
+    target.split_at_checked(end).unwrap_or((target, ""))
+}
+
+/// Splits a URL into host and path; `None` for a relative reference.
+fn host_and_path(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    is_web.then(|| rest.split_once('/').unwrap_or((rest, "")))
+}
+
+/// Returns the segments of a path relative to a directory; `None` if it leads out of the root.
+fn joined<'p>(directory: &'p str, path: &'p str) -> Option<Vec<&'p str>> {
+    let mut segments = Vec::new();
+    for segment in directory.split('/').chain(path.split('/')) {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()?),
+            segment => segments.push(segment),
+        }
+    }
+    Some(segments)
+}
+
+/// Returns the name of a page without its extension.
+fn stem(name: &str) -> &str {
+    let mut stems = EXTENSIONS
+        .iter()
+        .filter_map(|extension| name.strip_suffix(extension));
+    stems.next().unwrap_or(name)
+}
+
+/// Returns the kind of the pages in a directory of either layout.
+fn kind_of(directory: &str) -> Option<DocumentationKind> {
+    match directory {
+        "r" => Some(DocumentationKind::Resource),
+        "d" | "datasources" => Some(DocumentationKind::DataSource),
+        "f" => Some(DocumentationKind::Function),
+        "overview" => None,
+        directory => directory.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documentation(from: DocumentationKind, target: &str) -> Option<String> {
+        let provider = "acme/widget".parse().unwrap();
+        let links = DocumentationLinks {
+            root: "/providers/acme/widget/1.0.0/docs",
+            provider: &provider,
+            from,
+            has_page: &|kind, name| {
+                let name = name.as_str();
+                match kind {
+                    DocumentationKind::Resource => name == "thing",
+                    DocumentationKind::DataSource => name == "widget_other",
+                    _ => false,
+                }
+            },
+        };
+        links.resolve(target, TargetKind::Link)
+    }
+
+    #[test]
+    fn links_to_pages_of_the_provider_are_own() {
+        let root = "/providers/acme/widget/1.0.0/docs";
+        for (target, expected) in [
+            ("thing", "/resources/thing"),
+            ("thing.md#a", "/resources/thing#a"),
+            ("../resources/widget_thing.html", "/resources/thing"),
+            ("../data-sources/other", "/data-sources/widget_other"),
+            ("../d/other.html.markdown", "/data-sources/widget_other"),
+            ("/docs/providers/widget/r/thing.html", "/resources/thing"),
+            ("/docs/providers/widget/index.html", ""),
+            ("/docs/resources/thing", "/resources/thing"),
+            ("../index.md", ""),
+            ("../overview", ""),
+            ("..", ""),
+            (
+                "https://registry.terraform.io/providers/acme/widget/latest/docs/resources/thing#b",
+                "/resources/thing#b",
+            ),
+            (
+                "https://search.opentofu.org/provider/acme/widget/v1.0.0/docs/datasources/other",
+                "/data-sources/widget_other",
+            ),
+            (
+                "https://registry.terraform.io/providers/acme/widget/latest",
+                "",
+            ),
+            (
+                "https://www.terraform.io/docs/providers/widget/d/other.html",
+                "/data-sources/widget_other",
+            ),
+        ] {
+            let found = documentation(DocumentationKind::Resource, target);
+            assert_eq!(found, Some(format!("{root}{expected}")), "{target}");
+        }
+        for target in ["resources/thing", "docs/resources/thing", "./r/thing"] {
+            let found = documentation(DocumentationKind::Overview, target);
+            assert_eq!(found, Some(format!("{root}/resources/thing")), "{target}");
+        }
+    }
+
+    #[test]
+    fn links_to_other_places_are_kept_or_dropped() {
+        for target in [
+            "missing",
+            "../../x",
+            "a/b/c",
+            "../images/a.png",
+            "https://example.com/providers/acme/widget/latest/docs",
+            "https://registry.terraform.io/providers/hashicorp/aws/latest/docs",
+            "https://registry.terraform.io/providers/acme/widget/latest/docs/resources/missing",
+        ] {
+            assert_eq!(
+                documentation(DocumentationKind::Resource, target),
+                None,
+                "{target}"
+            );
+        }
+        assert_eq!(
+            documentation(DocumentationKind::Resource, "/docs/providers/aws/r/a.html"),
+            Some("https://www.terraform.io/docs/providers/aws/r/a.html".to_owned())
+        );
+        assert_eq!(
+            documentation(
+                DocumentationKind::Resource,
+                "/providers/hashicorp/aws/latest"
+            ),
+            Some("https://registry.terraform.io/providers/hashicorp/aws/latest".to_owned())
+        );
+    }
+
+    fn module(directory: &str, url: &str, target: &str, kind: TargetKind) -> Option<String> {
+        let links = ModuleLinks {
+            root: "/modules/acme/vpc/aws/1.0.0",
+            directory,
+            has_part: &|path| matches!(path, "modules/subnet" | "examples/simple"),
+            repository: Some(Repository {
+                url,
+                revision: "v1.0.0",
+                directory: "",
+            }),
+        };
+        links.resolve(target, kind)
+    }
+
+    #[test]
+    fn links_to_parts_of_the_module_are_own() {
+        let root = "/modules/acme/vpc/aws/1.0.0";
+        for (directory, target, expected) in [
+            ("", "modules/subnet", "/submodules/subnet"),
+            (
+                "",
+                "./examples/simple/README.md#usage",
+                "/examples/simple#usage",
+            ),
+            ("", "/examples/simple/", "/examples/simple"),
+            ("modules/subnet", "../../", ""),
+            ("modules/subnet", "../../README.md", ""),
+            (
+                "modules/subnet",
+                "../../examples/simple",
+                "/examples/simple",
+            ),
+        ] {
+            let found = module(
+                directory,
+                "https://github.com/a/b",
+                target,
+                TargetKind::Link,
+            );
+            assert_eq!(found, Some(format!("{root}{expected}")), "{target}");
+        }
+    }
+
+    #[test]
+    fn links_to_other_files_lead_to_the_repository() {
+        let link = |url, target| module("", url, target, TargetKind::Link);
+        let github = "https://github.com/a/b.git";
+        assert_eq!(
+            link(github, "LICENSE"),
+            Some("https://github.com/a/b/blob/v1.0.0/LICENSE".into())
+        );
+        assert_eq!(
+            link(github, "examples/other"),
+            Some("https://github.com/a/b/blob/v1.0.0/examples/other".into())
+        );
+        assert_eq!(
+            module("modules/subnet", github, "a.png", TargetKind::Image),
+            Some("https://github.com/a/b/raw/v1.0.0/modules/subnet/a.png".into())
+        );
+        assert_eq!(
+            link("https://gitlab.com/a/b/", "x"),
+            Some("https://gitlab.com/a/b/-/blob/v1.0.0/x".into())
+        );
+        assert_eq!(
+            link("https://bitbucket.org/a/b", "x"),
+            Some("https://bitbucket.org/a/b/src/v1.0.0/x".into())
+        );
+        assert_eq!(link("https://git.example.com/a/b", "x"), None);
+        assert_eq!(link(github, "../x"), None);
+        assert_eq!(link(github, "https://example.com"), None);
+    }
+}

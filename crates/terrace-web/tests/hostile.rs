@@ -1,0 +1,353 @@
+//! Documents that try to run scripts, to load or send something, to break out of their place, or to take long.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use terrace_fuzz_targets::assert_allowed;
+use terrace_web::limits;
+use terrace_web::markdown::{Images, Links, NoLinks, Options, Rendered, TargetKind, render};
+
+const HOSTILE: &str = include_str!("fixtures/hostile.txt");
+
+/// The places in which each document is tried.
+const PLACES: [(&str, &str); 12] = [
+    ("", ""),
+    ("text ", " text\n\nmore"),
+    ("- ", "\n"),
+    ("> ", "\n"),
+    ("# ", "\n"),
+    ("**", "**"),
+    ("[", "](https://a.example)"),
+    ("![", "](https://a.example/x.png)"),
+    ("| a |\n|--|\n| ", " |\n"),
+    ("<details><summary>", "</summary>x</details>"),
+    ("<table><tr><td>\n\n", "\n\n</td></tr></table>"),
+    (
+        "<p align=center><b><a href=\"https://a.example\">\n",
+        "</a></b></p>",
+    ),
+];
+
+/// Resolves every target to itself, as a careless caller would.
+struct Careless;
+
+impl Links for Careless {
+    fn resolve(&self, target: &str, _kind: TargetKind) -> Option<String> {
+        Some(target.to_owned())
+    }
+}
+
+fn rendered(text: &str, links: &dyn Links, images: Images) -> Rendered {
+    let options = Options {
+        links,
+        first_level: 2,
+        id_prefix: "",
+        images,
+        omits_title: false,
+    };
+    render(text, &options)
+}
+
+fn html(text: &str) -> String {
+    rendered(text, &NoLinks, Images::Links).html
+}
+
+/// Returns the documents of the fixture.
+fn documents() -> Vec<String> {
+    let documents: Vec<String> = HOSTILE.split("\n%\n").skip(1).map(unescaped).collect();
+    assert!(documents.len() > 250, "{}", documents.len());
+    documents
+}
+
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split("{{");
+    let mut output = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (number, rest) = part.split_once("}}").unwrap();
+        output.push(char::from_u32(u32::from_str_radix(number, 16).unwrap()).unwrap());
+        output.push_str(rest);
+    }
+    output
+}
+
+#[test]
+fn a_hostile_document_becomes_allowed_html_in_every_place() {
+    for document in documents() {
+        for (before, after) in PLACES {
+            let text = format!("{before}{document}{after}");
+            for images in [Images::Links, Images::Shown] {
+                assert_allowed(&rendered(&text, &NoLinks, images).html);
+                assert_allowed(&rendered(&text, &Careless, images).html);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_documents_do_not_act_across_each_other() {
+    let documents = documents();
+    for pair in documents.windows(2) {
+        assert_allowed(&html(&pair.join("\n\n")));
+        assert_allowed(&html(&pair.join("")));
+    }
+    assert_allowed(&html(&documents.join("\n\n")));
+}
+
+#[test]
+fn the_checks_reject_hostile_html() {
+    for bad in [
+        "<script></script>",
+        "<p onclick=\"x\"></p>",
+        "<p style=\"x\"></p>",
+        "<a href=\"javascript:x\"></a>",
+        "<a href=\"java\tscript:x\"></a>",
+        "<a href=\"//a\"></a>",
+        "<a href=\"https://a\"></a>",
+        "<img src=\"data:x\">",
+        "<div><p></div>",
+        "<p><div></div></p>",
+        "<p id=\"a\"></p><p id=\"a\"></p>",
+        "<p id=\"page-a\"></p>",
+        "<p class=\"x\"></p>",
+        "<!-- x -->",
+        "</div>",
+        "<table>x</table>",
+        "\u{202e}",
+    ] {
+        let verdict = std::panic::catch_unwind(|| assert_allowed(bad));
+        assert!(verdict.is_err(), "{bad} was accepted");
+    }
+}
+
+#[test]
+fn nothing_swallows_the_page_after_it() {
+    for open in [
+        "<details>",
+        "<details><summary>",
+        "<!--",
+        "<b>",
+        "<table>",
+        "<pre>",
+        "```\n",
+        "<div>",
+        "<a href=\"https://a.example\">",
+        "<p align=\"",
+    ] {
+        let html = format!("<main>{}</main><footer></footer>", html(open));
+        let inside = html
+            .strip_prefix("<main>")
+            .unwrap()
+            .strip_suffix("</main><footer></footer>")
+            .unwrap();
+        assert_allowed(inside);
+    }
+}
+
+/// Pathological documents of about `size` bytes.
+fn pathological(size: usize) -> Vec<(String, String)> {
+    let units = [
+        "[",
+        "![",
+        "*",
+        "**a",
+        "_",
+        "~",
+        "~~",
+        "`",
+        "`a``",
+        ">",
+        "> ",
+        "- ",
+        "1. ",
+        "<",
+        "<a",
+        "<!--",
+        "<b>",
+        "</b>",
+        "<b></b>",
+        "<details>",
+        "<table>",
+        "<ul>",
+        "<li>",
+        "<a href=\"",
+        "<a b='",
+        "&",
+        "&a;",
+        "&copy;",
+        "|",
+        "|\n|-",
+        "a|",
+        "[a](",
+        "![a](",
+        "[^1]",
+        "[^1]: ",
+        "\\",
+        "http://",
+        "https://a.b/(",
+        "https://a.b/) ",
+        "# a\n",
+        "#\n",
+        "a\n=\n",
+        "-> \n\n",
+        "-> a\n\n",
+        "* `a`\n",
+        "\u{202e}",
+        "\0",
+        "]()",
+        "[](x)",
+        "```hcl\n1\n```\n",
+        "<p align=center>",
+        "<img src=https://a>",
+        "\r",
+        "$$",
+        "<!",
+        "<?",
+        "<![CDATA[",
+        "[x]: y\n",
+        "[x]",
+        "\t",
+        "<h1>",
+        "<pre>\n",
+        "</pre>",
+        "<summary>",
+        "<td>",
+        "**<b>",
+        "*a _b ",
+        "a**b",
+        "[a][",
+        "\n\n",
+        "  \n",
+        "é",
+    ];
+    let mut documents: Vec<(String, String)> = units
+        .iter()
+        .map(|unit| (unit.to_string(), unit.repeat(size / unit.len())))
+        .collect();
+    let nested = |start: &str, end: &str| {
+        let count = size / (start.len() + end.len());
+        (
+            format!("{start}…{end}"),
+            format!("{}a{}", start.repeat(count), end.repeat(count)),
+        )
+    };
+    documents.extend([
+        nested("[", "](x)"),
+        nested("![", "](x)"),
+        nested("**", "**"),
+        nested("<b>", "</b>"),
+        nested("<div>\n", "</div>\n"),
+        nested("(", ")"),
+        nested("<p>", "</p>"),
+        nested("<ul><li>", "</ul>"),
+        nested("[^", "]"),
+    ]);
+    let staircase = (0..1_000).map(|depth| format!("{}- a\n", "  ".repeat(depth)));
+    documents.push(("staircase".to_owned(), staircase.take_while_size(size)));
+    let quotes = (0..1_000).map(|depth| format!("{}a\n\n", "> ".repeat(depth)));
+    documents.push(("quotes".to_owned(), quotes.take_while_size(size)));
+    let columns = size / 4;
+    documents.push((
+        "wide table".to_owned(),
+        format!(
+            "{}\n{}\n{}",
+            "|a".repeat(columns / 2),
+            "|-".repeat(columns / 2),
+            "|\n".repeat(columns)
+        ),
+    ));
+    let code = |unit: &str| format!("```hcl\n{}", unit.repeat(size / unit.len()));
+    for unit in [
+        "1 ", "\"${", "a=", "{a ", "<<A\n", "$", "\"$ ", "a \"", "/*", "a      ", "%{", "a::", "<<",
+    ] {
+        documents.push((format!("code {unit}"), code(unit)));
+    }
+    let reference = format!("[a]: https://a.example/{}\n\n", "b".repeat(size / 8));
+    documents.push((
+        "expansion".to_owned(),
+        format!("{reference}{}", "[a]".repeat(size / 4)),
+    ));
+    documents
+}
+
+trait Joined {
+    fn take_while_size(self, size: usize) -> String;
+}
+
+impl<I: Iterator<Item = String>> Joined for I {
+    fn take_while_size(self, size: usize) -> String {
+        let mut text = String::new();
+        for part in self {
+            if text.len() + part.len() > size {
+                break;
+            }
+            text.push_str(&part);
+        }
+        text
+    }
+}
+
+#[test]
+fn pathological_documents_become_bounded_and_allowed_html() {
+    for (name, text) in pathological(4_000) {
+        let rendered = rendered(&text, &NoLinks, Images::Links);
+        let bound = text.len() * limits::EXPANSION * 2 + limits::EXPANSION_BASE * 2;
+        assert!(
+            rendered.html.len() <= bound,
+            "{name}: {} bytes",
+            rendered.html.len()
+        );
+        assert_allowed(&rendered.html);
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test may measure time")]
+fn time_grows_linearly_with_the_document() {
+    let time = |text: &str| {
+        let start = Instant::now();
+        let rendered = rendered(text, &NoLinks, Images::Links);
+        (start.elapsed(), rendered.html.len())
+    };
+    let size = limits::DOCUMENT_BYTES / 5;
+    let small: Vec<(String, String)> = pathological(size / 10);
+    for ((name, large), (_, small)) in pathological(size).into_iter().zip(small) {
+        let is_linear = || {
+            let (slow, bytes) = time(&large);
+            let fast = time(&small).0.max(Duration::from_millis(1));
+            println!("{name:?}: {slow:?} for {bytes} bytes, {fast:?} for a tenth");
+            // Quadratic time would be 100 times as long.
+            slow < fast * 40
+        };
+        // Others may use the machine.
+        assert!((0..3).any(|_| is_linear()), "{name:?}");
+    }
+}
+
+#[test]
+fn a_longer_document_is_cut() {
+    let long = "é".repeat(limits::DOCUMENT_BYTES);
+    let rendered = rendered(&long, &NoLinks, Images::Links);
+    assert!(rendered.is_truncated);
+    assert!(rendered.html.len() <= limits::DOCUMENT_BYTES + 20);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn parts_of_hostile_documents_become_allowed_html(parts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..30), 1..6)) {
+        let documents = documents();
+        let mut text = String::new();
+        for (document, start, length) in parts {
+            let chars: Vec<char> = document.get(&documents).chars().collect();
+            let start = start.index(chars.len());
+            text.extend(chars.iter().skip(start).take(length));
+        }
+        assert_allowed(&html(&text));
+    }
+
+    #[test]
+    fn any_mixture_of_tags_becomes_allowed_html(text in r#"(</?(a|b|p|pre|div|details|summary|ul|ol|li|table|caption|thead|tbody|tfoot|tr|td|th|h1|h2|code|img|br|hr|blockquote)( href="https://a\.b"| id=x| align=center| open)?>|\n|\n\n|x|- |> |\*|\*\*|~~|`|\| |\|--\|\n|# |-> |```\n|    ){0,40}"#) {
+        assert_allowed(&html(&text));
+    }
+}
