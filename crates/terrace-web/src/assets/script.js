@@ -1,0 +1,112 @@
+// Everything here is an extra: pages work without it.
+"use strict";
+(() => {
+  const live = document.getElementById("live");
+  const say = (text) => { if (live) live.textContent = text; };
+
+  // Copy buttons.
+  for (const button of document.querySelectorAll("button.copy")) {
+    if (!navigator.clipboard) break;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const code = button.parentElement.querySelector("code");
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+        say("Copied");
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected";
+        say("The browser does not allow copying. The text is selected.");
+      }
+      setTimeout(() => { button.textContent = "Copy"; say(""); }, 2000);
+    });
+  }
+
+  // `/` moves to the search, unless the reader is typing.
+  const search = document.getElementById("q");
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping || !search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  });
+
+  // The best match first: the whole name, its end after an underscore, its beginning, a part of it.
+  const rank = (name, words) => {
+    const [word] = words;
+    if (!words.every((it) => name.includes(it))) return -1;
+    if (words.length > 1) return 3;
+    if (name === word) return 0;
+    if (name.endsWith("_" + word)) return 1;
+    return name.startsWith(word) ? 2 : 3;
+  };
+  const wordsOf = (field) => field.value.toLowerCase().split(/\s+/).filter(Boolean);
+
+  // The filter of the documentation tree.
+  const filter = document.querySelector("[data-filter]");
+  if (filter) {
+    const tree = document.querySelector(".tree");
+    const matches = document.querySelector(".matches");
+    const links = [...tree.querySelectorAll("a")];
+    filter.addEventListener("input", () => {
+      const words = wordsOf(filter);
+      tree.hidden = words.length > 0;
+      matches.hidden = !tree.hidden;
+      if (matches.hidden) { say(""); return; }
+      const found = links.map((link) => ({ link, rank: rank(link.textContent.trim().toLowerCase(), words) }))
+        .filter((it) => it.rank >= 0).sort((a, b) => a.rank - b.rank).slice(0, 200);
+      matches.replaceChildren(...found.map(({ link }) => {
+        const item = document.createElement("li");
+        const copy = link.cloneNode(true);
+        const kind = link.closest("ul").previousElementSibling?.matches(".kind, summary")
+          ? link.closest("ul").previousElementSibling.firstChild.textContent.trim() : "";
+        if (kind) {
+          const note = document.createElement("span");
+          note.className = "small";
+          note.textContent = " " + kind;
+          copy.append(note);
+        }
+        item.append(copy);
+        return item;
+      }));
+      if (!found.length) {
+        const none = document.createElement("li");
+        none.textContent = "Nothing has this name. Press Enter to search everything.";
+        matches.append(none);
+      }
+      say(found.length + (found.length === 1 ? " match" : " matches"));
+    });
+    filter.form.addEventListener("submit", (event) => {
+      const first = matches.hidden ? null : matches.querySelector("a");
+      if (first) { event.preventDefault(); location.assign(first.href); }
+    });
+    const current = tree.querySelector("[aria-current]");
+    const sidebar = tree.parentElement;
+    if (current && current.offsetTop > sidebar.clientHeight) sidebar.scrollTop = current.offsetTop - sidebar.clientHeight / 2;
+  }
+
+  // Filters of lists in the page.
+  for (const field of document.querySelectorAll("[data-filter-list]")) {
+    const fields = [...document.getElementById(field.dataset.filterList).querySelectorAll(".field")];
+    field.hidden = false;
+    field.addEventListener("input", () => {
+      const words = wordsOf(field);
+      let count = 0;
+      for (const item of fields) {
+        item.hidden = !words.every((word) => item.textContent.toLowerCase().includes(word));
+        count += !item.hidden;
+      }
+      say(words.length ? count + " shown" : "");
+    });
+  }
+
+  // A menu closes when the reader goes elsewhere, or presses Escape.
+  for (const menu of document.querySelectorAll("details.menu")) {
+    addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && menu.open) { menu.open = false; menu.querySelector("summary").focus(); }
+    });
+  }
+})();

@@ -1,0 +1,151 @@
+//! The comparison of modules.
+
+use terrace_core::api::details::{ModuleView, NamedPartView};
+use terrace_core::documentation::{
+    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+};
+
+use super::{Comparison, Fields, Rules};
+
+/// Compares two versions of a module, with their submodules.
+pub fn modules(old: &ModuleView, new: &ModuleView) -> Comparison {
+    let mut comparison = Comparison::default();
+    parts(&mut comparison, "", &old.root, &new.root);
+    let rules = Rules {
+        name: |part: &NamedPartView| part.name.to_string(),
+        fields: |_| Vec::new(),
+        is_breaking: |_, new| new.is_none(),
+    };
+    comparison.add("Submodules", &old.submodules, &new.submodules, &rules);
+    for submodule in &new.submodules {
+        let mut known = old.submodules.iter();
+        if let Some(known) = known.find(|it| it.name == submodule.name) {
+            let of = format!(" of {}", submodule.name);
+            parts(&mut comparison, &of, &known.part, &submodule.part);
+        }
+    }
+    comparison
+}
+
+/// Compares two parts. `of` follows the titles.
+fn parts(comparison: &mut Comparison, of: &str, old: &ModulePart, new: &ModulePart) {
+    comparison.add(format!("Inputs{of}"), &old.inputs, &new.inputs, &INPUTS);
+    comparison.add(format!("Outputs{of}"), &old.outputs, &new.outputs, &OUTPUTS);
+    let title = format!("Resources{of}");
+    comparison.add(title, &old.resources, &new.resources, &RESOURCES);
+    let title = format!("Providers{of}");
+    comparison.add(title, &old.providers, &new.providers, &PROVIDERS);
+    comparison.add(format!("Modules{of}"), &old.calls, &new.calls, &CALLS);
+    let title = format!("Terraform or OpenTofu{of}");
+    let (old, new) = (&old.required_versions, &new.required_versions);
+    comparison.add(title, &[joined(old)], &[joined(new)], &REQUIRED_VERSIONS);
+}
+
+const INPUTS: Rules<Input> = Rules {
+    name: |it| it.name.clone(),
+    fields: input_fields,
+    is_breaking: |old, new| match (old, new) {
+        (None, Some(new)) => new.is_required(),
+        (Some(old), Some(new)) => {
+            let becomes_required = new.is_required() && !old.is_required();
+            becomes_required
+                || unspaced(old.constraint.as_ref()) != unspaced(new.constraint.as_ref())
+        }
+        (_, None) => true,
+    },
+};
+
+const OUTPUTS: Rules<Output> = Rules {
+    name: |it| it.name.clone(),
+    fields: |it| {
+        vec![
+            ("description", it.description.clone()),
+            ("sensitive", flag(it.is_sensitive)),
+            ("ephemeral", flag(it.is_ephemeral)),
+            ("deprecated", it.deprecated.clone()),
+        ]
+    },
+    is_breaking: |old, new| {
+        let is_sensitive = |it: Option<&Output>| it.is_some_and(|it| it.is_sensitive);
+        let is_ephemeral = |it: Option<&Output>| it.is_some_and(|it| it.is_ephemeral);
+        let becomes_secret = is_sensitive(new) && !is_sensitive(old);
+        let becomes_ephemeral = is_ephemeral(new) && !is_ephemeral(old);
+        new.is_none() || (old.is_some() && (becomes_secret || becomes_ephemeral))
+    },
+};
+
+const RESOURCES: Rules<Resource> = Rules {
+    name: |it| {
+        let mode = match it.mode {
+            ResourceMode::Managed => "",
+            ResourceMode::Data => "data.",
+            ResourceMode::Ephemeral => "ephemeral.",
+        };
+        format!("{mode}{}.{}", it.resource_type, it.name)
+    },
+    fields: |it| vec![("provider", Some(it.provider.clone()))],
+    // A resource that is removed from a module is destroyed, unless the module moves or forgets it.
+    is_breaking: |_, new| new.is_none(),
+};
+
+const PROVIDERS: Rules<ProviderRequirement> = Rules {
+    name: |it| it.name.clone(),
+    fields: |it| {
+        vec![
+            ("source", it.source.clone()),
+            ("version", joined(&it.versions)),
+            ("aliases", joined(&it.aliases)),
+        ]
+    },
+    is_breaking: |old, new| match (old, new) {
+        (Some(old), Some(new)) => {
+            (&old.source, &old.versions, &old.aliases) != (&new.source, &new.versions, &new.aliases)
+        }
+        (None, Some(new)) => !new.aliases.is_empty(),
+        (_, None) => false,
+    },
+};
+
+const CALLS: Rules<ModuleCall> = Rules {
+    name: |it| it.name.clone(),
+    fields: |it| {
+        vec![
+            ("source", Some(it.source.clone())),
+            ("version", it.version.clone()),
+        ]
+    },
+    is_breaking: |_, _| false,
+};
+
+const REQUIRED_VERSIONS: Rules<Option<String>> = Rules {
+    name: |_| "required version".to_owned(),
+    fields: |it| vec![("constraint", it.clone())],
+    is_breaking: |_, new| new.is_some_and(Option::is_some),
+};
+
+fn input_fields(input: &Input) -> Fields {
+    let default = input.default.clone();
+    vec![
+        ("type", unspaced(input.constraint.as_ref())),
+        ("required", flag(input.is_required())),
+        ("default", unspaced(default.as_ref())),
+        ("description", input.description.clone()),
+        ("sensitive", flag(input.is_sensitive)),
+        ("ephemeral", flag(input.is_ephemeral)),
+        ("not null", flag(input.is_nullable == Some(false))),
+        ("deprecated", input.deprecated.clone()),
+    ]
+}
+
+fn flag(value: bool) -> Option<String> {
+    value.then(|| "yes".to_owned())
+}
+
+fn joined(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// Returns code with single spaces, so that a new layout is no difference.
+fn unspaced(code: Option<&String>) -> Option<String> {
+    code.map(|code| code.split_whitespace().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,24 @@
+//! The pages, each a function that returns a whole document.
+
+mod browse;
+mod compare;
+mod document;
+mod install;
+mod messages;
+mod module;
+mod module_tables;
+mod provider;
+mod search;
+mod start;
+mod versions;
+
+pub use crate::parts::package_head::Release;
+pub use browse::{Browse, browse, namespace};
+pub use compare::{ComparedVersions, comparison};
+pub use document::{ShownDocument, document};
+pub use messages::{Failure, error, sign_in, signed_out};
+pub use module::{ExampleFile, ShownPart, module, module_part};
+pub use provider::provider;
+pub use search::{Searched, search};
+pub use start::{Start, start};
+pub use versions::versions;

@@ -1,0 +1,169 @@
+//! The page of a document of a provider.
+
+use maud::{Markup, html};
+use terrace_core::api::details::{DocumentView, Navigation};
+use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::documentation::{DocumentPath, DocumentationKind};
+
+use super::Release;
+use super::provider::notes;
+use crate::links::{document as document_of, document_path, text_path};
+use crate::parts::layout::Page;
+use crate::parts::package_head::{Section, feed};
+use crate::parts::{banner, time, tree};
+use crate::rendered::Rendered;
+use crate::site::Site;
+use crate::text::kind_name;
+
+/// A document, and its place.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownDocument<'a> {
+    /// The path of the document.
+    pub path: &'a DocumentPath,
+    /// Its entry in the navigation.
+    pub view: &'a DocumentView,
+    /// Its text.
+    pub text: Rendered<'a>,
+    /// Whether the newest version has a document of this path, if that is known.
+    pub is_in_latest: bool,
+}
+
+/// Returns the page of a document.
+pub fn document(
+    site: &Site,
+    release: &Release<'_>,
+    navigation: &Navigation,
+    shown: &ShownDocument<'_>,
+) -> String {
+    let Release {
+        package, details, ..
+    } = *release;
+    let version = &details.version.version;
+    let newest = details.latest.as_ref().filter(|_| shown.is_in_latest);
+    let newest = newest.map(|latest| document_path(package, latest, shown.path));
+    let has_contents = shown.text.contents.len() > 1;
+    let body = html! {
+        main {
+        (release.head(Section::Documentation, tree::first(package, navigation)))
+        div.columns.(if has_contents { "three" } else { "two" }) {
+            (tree::tree(package, navigation, Some(shown.path)))
+            div.content #content tabindex="-1" {
+                (banner::of_version(package, details, newest.as_deref()))
+                (over(shown.view))
+                article.prose dir="auto" { (shown.text.markup()) }
+                (about_text(release, navigation, shown))
+                (neighbours(release, navigation, shown.path))
+            }
+            @if has_contents { (contents(&shown.text)) }
+        }
+        }
+    };
+    let title = title(shown.view);
+    let title = format!("{title} · {}", release.title());
+    let path = PageRoute::Document(
+        package.clone(),
+        RequestedVersion::Exact(version.clone()),
+        shown.path.clone(),
+    );
+    let page = Page {
+        title: &title,
+        description: shown.view.description.as_deref().unwrap_or_default(),
+        path: Some(path.to_string()),
+        feed: Some(feed(package)),
+        class: "package",
+        ..Page::default()
+    };
+    page.render(site, &body)
+}
+
+/// Returns the headings of a text, as links to them.
+pub(super) fn contents(text: &Rendered<'_>) -> Markup {
+    let top = text.contents.iter().map(|heading| heading.level).min();
+    let top = top.unwrap_or_default();
+    let shown = text.contents.iter();
+    let shown = shown.filter(|heading| heading.level <= top.saturating_add(1));
+    html! {
+        nav.contents aria-labelledby="on-this-page" {
+            p #on-this-page { "On this page" }
+            ul {
+                @for heading in shown {
+                    li.deeper[heading.level > top] { a href={ "#" (heading.id) } { bdi { (heading.text) } } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the kind and the subcategory of a document, above its text.
+fn over(view: &DocumentView) -> Markup {
+    let kind = view
+        .kind
+        .parse()
+        .ok()
+        .filter(|kind| *kind != DocumentationKind::Overview);
+    html! {
+        @if let Some(kind) = kind {
+            p.over {
+                (kind_name(kind))
+                @if let Some(subcategory) = &view.subcategory { " · " bdi { (subcategory) } }
+            }
+        }
+    }
+}
+
+/// Returns notes about the text: its Markdown, how it came about, and its faults.
+fn about_text(release: &Release<'_>, navigation: &Navigation, shown: &ShownDocument<'_>) -> Markup {
+    let package = release.package;
+    let markdown = text_path(package, &navigation.version, shown.path);
+    let documentation = navigation.documentation.as_ref();
+    html! {
+        div.about-text {
+            @if shown.view.is_truncated {
+                (banner::notice("warn", &html! { p { "This page is longer than a page may be, and was cut. Its source has the rest." } }))
+            }
+            @if shown.view.is_generated {
+                p { "Generated from the schema of the provider, because it has no page for this." }
+            }
+            @if let Some(docs) = documentation.filter(|docs| docs.changes > 0) {
+                p { "The documentation was changed after the version was published, last on " (time(&docs.changed_at)) "." }
+            }
+            @if let Some(origin) = documentation.and_then(|docs| docs.origin.as_deref()) {
+                p { "Taken from " @if is_web(origin) { a href=(origin) rel="nofollow noopener noreferrer" { (origin) } } @else { (origin) } "." }
+            }
+            p { a href=(markdown) { "View as Markdown" } }
+            @if let Some(docs) = documentation { (notes(&docs.notes)) }
+        }
+    }
+}
+
+/// Returns whether a text may be the target of a link.
+fn is_web(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+/// Returns links to the documents before and after this one.
+fn neighbours(release: &Release<'_>, navigation: &Navigation, path: &DocumentPath) -> Markup {
+    let listed = navigation.documents.iter();
+    let listed: Vec<_> = listed
+        .filter_map(|view| Some((document_of(view)?, view)))
+        .collect();
+    let at = listed.iter().position(|(known, _)| known == path);
+    let before = at.and_then(|at| listed.get(at.checked_sub(1)?));
+    let after = at.and_then(|at| listed.get(at.checked_add(1)?));
+    let link = |(path, _): &(DocumentPath, &DocumentView)| {
+        document_path(release.package, &navigation.version, path)
+    };
+    html! {
+        @if before.is_some() || after.is_some() {
+            nav.neighbours aria-label="Neighbouring pages" {
+                @if let Some(before) = before { a.before href=(link(before)) rel="prev" { span.small { "Previous" } bdi { (title(before.1)) } } }
+                @if let Some(after) = after { a.after href=(link(after)) rel="next" { span.small { "Next" } bdi { (title(after.1)) } } }
+            }
+        }
+    }
+}
+
+fn title(view: &DocumentView) -> &str {
+    let title = view.title.as_deref().filter(|it| !it.is_empty());
+    title.unwrap_or(&view.name)
+}

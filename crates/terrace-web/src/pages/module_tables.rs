@@ -1,0 +1,241 @@
+//! The interface of a module: inputs, outputs, resources and dependencies.
+
+use maud::{Markup, html};
+use terrace_core::documentation::{
+    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+};
+
+use crate::parts::{code, label};
+use crate::text::counted;
+
+/// Lists up to this length are shown without a filter.
+const UNFILTERED: usize = 12;
+
+/// Returns the number of things in a section.
+type Count = fn(&ModulePart) -> usize;
+
+/// The sections of a module's interface, in their order.
+const SECTIONS: [(&str, &str, Count); 4] = [
+    ("inputs", "Inputs", |part| part.inputs.len()),
+    ("outputs", "Outputs", |part| part.outputs.len()),
+    ("resources", "Resources", |part| part.resources.len()),
+    ("dependencies", "Dependencies", |part| {
+        part.providers
+            .len()
+            .saturating_add(part.calls.len())
+            .saturating_add(part.required_versions.len())
+    }),
+];
+
+/// Returns the links to the sections, for the contents of a page.
+pub(super) fn section_links(part: &ModulePart) -> Markup {
+    html! {
+        @for (id, name, count) in SECTIONS {
+            @if count(part) > 0 { li { a href={ "#" (id) } { (name) " " span.count { (count(part)) } } } }
+        }
+    }
+}
+
+/// Returns all sections.
+pub(super) fn sections(part: &ModulePart) -> Markup {
+    html! {
+        (errors(&part.errors))
+        (inputs(&part.inputs))
+        (outputs(&part.outputs))
+        (resources(&part.resources))
+        (dependencies(part))
+    }
+}
+
+fn errors(errors: &[String]) -> Markup {
+    html! {
+        @if !errors.is_empty() {
+            div.notice.warn role="note" {
+                p { strong { (counted(errors.len(), "file")) " could not be read." } " Their contents are missing below." }
+                ul { @for error in errors { li { code dir="auto" { (error) } } } }
+            }
+        }
+    }
+}
+
+fn inputs(inputs: &[Input]) -> Markup {
+    let (required, optional): (Vec<_>, Vec<_>) = inputs.iter().partition(|it| it.is_required());
+    let group = |name: &str, inputs: &[&Input]| {
+        html! {
+            @if !inputs.is_empty() {
+                h3 { (name) " " span.count { (inputs.len()) } }
+                ul.fields { @for it in inputs { (input(it)) } }
+            }
+        }
+    };
+    html! {
+        @if !inputs.is_empty() {
+            section #inputs {
+                div.heading-row {
+                    h2 #inputs-heading { "Inputs " span.count { (inputs.len()) } }
+                    @if inputs.len() > UNFILTERED {
+                        input type="search" hidden data-filter-list="inputs" aria-label="Filter inputs" placeholder="Filter inputs";
+                    }
+                }
+                (group("Required", &required))
+                (group("Optional", &optional))
+            }
+        }
+    }
+}
+
+fn input(input: &Input) -> Markup {
+    let anchor = anchor("input", &input.name);
+    html! {
+        li.field #(anchor) {
+            div.field-head {
+                a.name href={ "#" (anchor) } { code { bdi { (input.name) } } }
+                @match input.constraint.as_deref() {
+                    Some(constraint) if is_short(constraint) => code.type { (constraint) },
+                    Some(_) => {}
+                    None => code.type { "any" },
+                }
+                @if input.is_sensitive { (label("quiet", "sensitive")) }
+                @if input.is_ephemeral { (label("quiet", "ephemeral")) }
+                @if input.is_nullable == Some(false) { (label("quiet", "not null")) }
+                @if input.deprecated.is_some() { (label("warn", "deprecated")) }
+            }
+            (description(input.description.as_deref(), input.deprecated.as_deref()))
+            @if let Some(constraint) = input.constraint.as_deref().filter(|it| !is_short(it)) {
+                details { summary { "Type" } (code::block(&format!("the type of {}", input.name), constraint)) }
+            }
+            @match input.default.as_deref() {
+                Some(value) if is_short(value) => p.default { "Default " code { (value) } },
+                Some(value) => details { summary { "Default" } (code::block(&format!("the default of {}", input.name), value)) },
+                None => {}
+            }
+        }
+    }
+}
+
+fn outputs(outputs: &[Output]) -> Markup {
+    html! {
+        @if !outputs.is_empty() {
+            section #outputs {
+                h2 #outputs-heading { "Outputs " span.count { (outputs.len()) } }
+                ul.fields {
+                    @for output in outputs {
+                        @let anchor = anchor("output", &output.name);
+                        li.field #(anchor) {
+                            div.field-head {
+                                a.name href={ "#" (anchor) } { code { bdi { (output.name) } } }
+                                @if output.is_sensitive { (label("quiet", "sensitive")) }
+                                @if output.is_ephemeral { (label("quiet", "ephemeral")) }
+                                @if output.deprecated.is_some() { (label("warn", "deprecated")) }
+                            }
+                            (description(output.description.as_deref(), output.deprecated.as_deref()))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn description(description: Option<&str>, deprecated: Option<&str>) -> Markup {
+    html! {
+        @if let Some(reason) = deprecated { p.deprecated dir="auto" { "Deprecated: " (reason) } }
+        @if let Some(text) = description { p.text dir="auto" { (text.trim()) } }
+    }
+}
+
+fn resources(resources: &[Resource]) -> Markup {
+    let mode = |mode: ResourceMode| match mode {
+        ResourceMode::Managed => "resource",
+        ResourceMode::Data => "data",
+        ResourceMode::Ephemeral => "ephemeral",
+    };
+    html! {
+        @if !resources.is_empty() {
+            section #resources {
+                h2 #resources-heading { "Resources " span.count { (resources.len()) } }
+                div.scroll tabindex="0" role="region" aria-labelledby="resources-heading" {
+                    table {
+                        thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
+                        tbody {
+                            @for it in resources {
+                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn dependencies(part: &ModulePart) -> Markup {
+    html! {
+        @if !(part.providers.is_empty() && part.calls.is_empty() && part.required_versions.is_empty()) {
+            section #dependencies {
+                h2 #dependencies-heading { "Dependencies" }
+                @if !part.required_versions.is_empty() {
+                    p { "Terraform or OpenTofu " code { (part.required_versions.join(", ")) } }
+                }
+                @if !part.providers.is_empty() { (providers(&part.providers)) }
+                @if !part.calls.is_empty() { (calls(&part.calls)) }
+            }
+        }
+    }
+}
+
+fn providers(providers: &[ProviderRequirement]) -> Markup {
+    html! {
+        h3 #providers { "Providers" }
+        div.scroll tabindex="0" role="region" aria-labelledby="providers" {
+            table {
+                thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
+                tbody {
+                    @for it in providers {
+                        tr {
+                            th scope="row" { code { (it.name) } }
+                            td { @if let Some(source) = &it.source { code { (source) } } @else { "–" } }
+                            td { (or_dash(&it.versions.join(", "))) }
+                            td { (or_dash(&it.aliases.join(", "))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn calls(calls: &[ModuleCall]) -> Markup {
+    html! {
+        h3 #modules { "Modules" }
+        div.scroll tabindex="0" role="region" aria-labelledby="modules" {
+            table {
+                thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
+                tbody {
+                    @for it in calls {
+                        tr {
+                            th scope="row" { code { (it.name) } }
+                            td { (or_dash(&it.source)) }
+                            td { (or_dash(it.version.as_deref().unwrap_or_default())) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn or_dash(text: &str) -> Markup {
+    html! { @if text.is_empty() { "–" } @else { code { (text) } } }
+}
+
+/// Returns whether a type or a value fits in a line.
+fn is_short(text: &str) -> bool {
+    text.len() <= 60 && !text.contains('\n')
+}
+
+/// Returns the ID of a field: a prefix, so that no name clashes with an ID of the page, and the name without spaces.
+fn anchor(prefix: &str, name: &str) -> String {
+    let name: String = name.split_whitespace().collect();
+    format!("{prefix}-{name}")
+}

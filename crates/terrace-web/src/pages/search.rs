@@ -1,0 +1,189 @@
+//! The results of a search.
+
+use maud::{Markup, html};
+use terrace_core::api::details::{
+    Highlights, ListedPackage, PackageName, Pieces, SearchPage, SearchResult,
+};
+use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::documentation::DocumentationKind;
+use terrace_core::model::version::Version;
+
+use crate::links::{document_at, package as package_of, package_path, with_query};
+use crate::parts::cards::{card, kind_icon};
+use crate::parts::layout::Page;
+use crate::parts::{label, next_page};
+use crate::site::Site;
+use crate::text::kind_name;
+
+/// The kinds of the form, with their names.
+const KINDS: [(&str, &str); 10] = [
+    ("", "Everything"),
+    ("module", "Modules"),
+    ("provider", "Providers"),
+    ("resource", "Resources"),
+    ("data-source", "Data sources"),
+    ("function", "Functions"),
+    ("ephemeral-resource", "Ephemeral resources"),
+    ("list-resource", "List resources"),
+    ("action", "Actions"),
+    ("state-store", "State stores"),
+];
+
+/// A search, as the reader wrote it, and its results.
+#[derive(Debug, Clone, Copy)]
+pub struct Searched<'a> {
+    /// The words.
+    pub query: &'a str,
+    /// The kind; empty for all.
+    pub kind: &'a str,
+    /// The namespace; empty for all.
+    pub namespace: &'a str,
+    /// The results; `None` before a search.
+    pub results: Option<&'a SearchPage>,
+    /// The reason why the words are no query, and the rule.
+    pub error: Option<&'a str>,
+}
+
+/// Returns the page of a search.
+pub fn search(site: &Site, searched: &Searched<'_>) -> String {
+    let next = searched.results.and_then(|page| page.next.as_deref());
+    let next = next.map(|after| {
+        let parameters = [
+            ("q", searched.query),
+            ("kind", searched.kind),
+            ("namespace", searched.namespace),
+            ("after", after),
+        ];
+        with_query(&PageRoute::Search.to_string(), &parameters)
+    });
+    let body = html! {
+        main.inner #content {
+            h1 {
+                @if searched.query.is_empty() { "Search" } @else { "Results for “" bdi { (searched.query) } "”" }
+            }
+            (form(searched))
+            @if let Some(error) = searched.error { div.notice.warn role="note" { p dir="auto" { (error) } } }
+            @if let Some(page) = searched.results {
+                @if page.results.is_empty() { (nothing(searched)) }
+                section {
+                    h2.hidden { "Results" }
+                    ul.cards { @for found in &page.results { li.card { (result(found)) } } }
+                    (next_page(next.as_deref()))
+                }
+            }
+        }
+    };
+    let title = match searched.query {
+        "" => "Search".to_owned(),
+        query => format!("{query} · Search"),
+    };
+    let page = Page {
+        title: &title,
+        query: searched.query,
+        ..Page::default()
+    };
+    page.render(site, &body)
+}
+
+fn form(searched: &Searched<'_>) -> Markup {
+    html! {
+        form.refine action=(PageRoute::Search) {
+            label { span { "Words" } input type="search" name="q" value=(searched.query) autocapitalize="off" spellcheck="false"; }
+            label {
+                span { "Kind" }
+                select name="kind" {
+                    @for (value, name) in KINDS { option value=(value) selected[value == searched.kind] { (name) } }
+                }
+            }
+            label { span { "Namespace" } input type="text" name="namespace" value=(searched.namespace) placeholder="any" autocapitalize="off" spellcheck="false"; }
+            button.button.primary type="submit" { "Search" }
+        }
+    }
+}
+
+fn nothing(searched: &Searched<'_>) -> Markup {
+    let everywhere = with_query(&PageRoute::Search.to_string(), &[("q", searched.query)]);
+    html! {
+        div.empty {
+            p { "Nothing that you can see has these words." }
+            @if !(searched.kind.is_empty() && searched.namespace.is_empty()) {
+                p { a href=(everywhere) { "Search everything" } " for the same words." }
+            } @else {
+                p { "Try fewer words, or the beginning of a name: a word is found by its beginning." }
+            }
+        }
+    }
+}
+
+fn result(result: &SearchResult) -> Markup {
+    match result {
+        SearchResult::Package {
+            package,
+            highlights,
+            inputs,
+        } => package_result(package, highlights, inputs),
+        SearchResult::Symbol {
+            kind,
+            name,
+            provider,
+            version,
+            path,
+            highlights,
+        } => {
+            let link = symbol_path(provider, version, path.as_deref());
+            let shown = marked_or(&highlights.name, name);
+            symbol_result(*kind, provider, &link, &shown, version)
+        }
+    }
+}
+
+fn package_result(listed: &ListedPackage, highlights: &Highlights, inputs: &[Pieces]) -> Markup {
+    let name = html! { bdi { (marked_or(&highlights.name, &listed.package.address)) } };
+    let description = html! {
+        @if !listed.description.is_empty() { p dir="auto" { (marked_or(&highlights.description, &listed.description)) } }
+        @if !inputs.is_empty() {
+            p.small { "Inputs: " @for (at, input) in inputs.iter().enumerate() { @if at > 0 { ", " } code { (marked(input)) } } }
+        }
+    };
+    card(listed, &name, &description)
+}
+
+fn symbol_result(
+    kind: DocumentationKind,
+    provider: &PackageName,
+    link: &str,
+    name: &Markup,
+    version: &Version,
+) -> Markup {
+    html! {
+        h3 { (kind_icon(provider)) a href=(link) { code { bdi { (name) } } } " " (label("quiet", kind_name(kind))) }
+        p.meta { span { "of " a href=(package_path(provider)) { bdi { (provider.address) } } " " bdi { (version) } } }
+    }
+}
+
+/// Returns the path of a symbol's page, or of its provider's version.
+fn symbol_path(provider: &PackageName, version: &Version, path: Option<&str>) -> String {
+    let Some(package) = package_of(provider) else {
+        return PageRoute::Home.to_string();
+    };
+    let document = path.and_then(|path| document_at(&package, path));
+    let version = RequestedVersion::Exact(version.clone());
+    let route = match document {
+        Some(document) => PageRoute::Document(package, version, document),
+        None => PageRoute::Version(package, version),
+    };
+    route.to_string()
+}
+
+/// Returns a text in pieces with every second one marked.
+fn marked(pieces: &Pieces) -> Markup {
+    html! {
+        @for (at, piece) in pieces.iter().enumerate() {
+            @if at % 2 == 1 { mark { (piece) } } @else { (piece) }
+        }
+    }
+}
+
+fn marked_or(pieces: &Pieces, text: &str) -> Markup {
+    html! { @if pieces.is_empty() { (text) } @else { (marked(pieces)) } }
+}

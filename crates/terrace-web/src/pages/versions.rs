@@ -1,0 +1,86 @@
+//! The list of a package's versions.
+
+use maud::{Markup, html};
+use terrace_core::api::details::{PackageDetails, VersionSummary};
+use terrace_core::api::route::PageRoute;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+
+use crate::links::version_path;
+use crate::parts::layout::Page;
+use crate::parts::package_head::{Section, crumbs, feed, name, sections};
+use crate::parts::{label, state_label, time};
+use crate::site::Site;
+
+/// Returns the list of a package's versions.
+pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> String {
+    let path = PageRoute::Versions(package.clone()).to_string();
+    let body = html! {
+        main {
+        (head(package, Section::Versions))
+        div.inner.content #content tabindex="-1" {
+            div.heading-row {
+                h2 #versions { "Versions " span.count { (details.versions.len()) } }
+                a.button href=(feed(package)) { "Atom feed" }
+            }
+            div.scroll tabindex="0" role="region" aria-labelledby="versions" {
+                table.versions {
+                    thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { "Documentation" } th scope="col" { span.hidden { "Compare" } } } }
+                    tbody {
+                        @for (at, version) in details.versions.iter().enumerate() {
+                            (row(package, details, version, details.versions.get(at.saturating_add(1))))
+                        }
+                    }
+                }
+            }
+        }
+        }
+    };
+    let title = format!("Versions of {}", package.address());
+    let page = Page {
+        title: &title,
+        path: Some(path),
+        feed: Some(feed(package)),
+        class: "package",
+        ..Page::default()
+    };
+    page.render(site, &body)
+}
+
+/// Returns the head of pages about more than one version.
+pub(super) fn head(package: &Package, section: Section) -> Markup {
+    let newest = PageRoute::Package(package.clone()).to_string();
+    html! {
+        div.package-head {
+            div.inner {
+                (crumbs(package))
+                div.title { h1 dir="auto" { (name(package)) } }
+                (sections(package, newest, Some(section), None))
+            }
+        }
+    }
+}
+
+fn row(
+    package: &Package,
+    details: &PackageDetails,
+    listed: &VersionSummary,
+    before: Option<&VersionSummary>,
+) -> Markup {
+    let is_latest = details.latest.as_ref() == Some(&listed.version);
+    let compared = |before: &Version| {
+        PageRoute::Comparison(package.clone(), before.clone(), listed.version.clone())
+    };
+    html! {
+        tr {
+            th scope="row" { a href=(version_path(package, &listed.version)) { bdi { (listed.version) } } }
+            td { @if let Some(at) = &listed.published_at { (time(at)) } @else { "–" } }
+            td {
+                @if is_latest { (label("good", "latest")) " " }
+                @if let Some(status) = &listed.status { (state_label(status.state)) " " span.reason dir="auto" { (status.reason) } }
+            }
+            td { @if listed.is_documented { "yes" } @else { "–" } }
+            td.number { @if let Some(before) = before { a href=(compared(&before.version)) { "changes since " bdi { (before.version) } } } }
+        }
+    }
+}

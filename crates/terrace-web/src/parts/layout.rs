@@ -1,0 +1,156 @@
+//! The frame of all pages: head, header, search and footer.
+
+use maud::{DOCTYPE, Markup, html};
+use terrace_core::api::details::PackageKind;
+use terrace_core::api::route::{FeedScope, PageRoute};
+
+use super::icons;
+use crate::assets::path_of;
+use crate::links::with_query;
+use crate::site::{SignIn, Site};
+
+/// A page inside the frame.
+pub(crate) struct Page<'a> {
+    /// The title, without the registry's name.
+    pub(crate) title: &'a str,
+    /// The description for search engines and previews; empty if there is none.
+    pub(crate) description: &'a str,
+    /// The path without a query, which is also the canonical one; `None` for a page that search engines ignore.
+    pub(crate) path: Option<String>,
+    /// The path of a feed of the page's contents.
+    pub(crate) feed: Option<String>,
+    /// The text of the search field.
+    pub(crate) query: &'a str,
+    /// The class of the body, which decides about columns.
+    pub(crate) class: &'static str,
+}
+
+impl Default for Page<'_> {
+    fn default() -> Self {
+        Self {
+            title: "",
+            description: "",
+            path: None,
+            feed: None,
+            query: "",
+            class: "plain",
+        }
+    }
+}
+
+impl Page<'_> {
+    /// Returns the whole document around `body`, which holds one `main`, and the ID `content` at its text.
+    pub(crate) fn render(&self, site: &Site, body: &Markup) -> String {
+        let document = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head { (self.head(site)) }
+                body.(self.class) {
+                    a.skip href="#content" { "Skip to content" }
+                    (header(site, self.query, self.path.as_deref()))
+                    (body)
+                    (footer(site))
+                }
+            }
+        };
+        document.into_string()
+    }
+
+    fn head(&self, site: &Site) -> Markup {
+        let title = match self.title {
+            "" => site.name.clone(),
+            title => format!("{title} · {}", site.name),
+        };
+        let names = &site.assets;
+        html! {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width,initial-scale=1";
+            title { (title) }
+            meta name="color-scheme" content="light dark";
+            link rel="stylesheet" href=(path_of(&names.stylesheet));
+            link rel="icon" type="image/svg+xml" href=(path_of(&names.icon));
+            link rel="search" type="application/opensearchdescription+xml" title=(site.name)
+                href=(PageRoute::OpenSearch);
+            @if let Some(feed) = &self.feed {
+                link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
+            }
+            (self.previews(site, &title))
+            script src=(path_of(&names.script)) defer {}
+        }
+    }
+
+    /// Returns the properties for search engines and previews, which pages of a private registry do not have.
+    fn previews(&self, site: &Site, title: &str) -> Markup {
+        let path = self.path.as_ref().filter(|_| !site.is_private);
+        let Some(path) = path else {
+            return html! { meta name="robots" content="noindex"; };
+        };
+        let url = format!("{}{path}", site.origin);
+        html! {
+            link rel="canonical" href=(url);
+            meta property="og:type" content="website";
+            meta property="og:site_name" content=(site.name);
+            meta property="og:title" content=(title);
+            meta property="og:url" content=(url);
+            @if !self.description.is_empty() {
+                meta name="description" content=(self.description);
+                meta property="og:description" content=(self.description);
+            }
+        }
+    }
+}
+
+fn header(site: &Site, query: &str, path: Option<&str>) -> Markup {
+    html! {
+        header.top {
+            div.bar {
+                a.brand href=(PageRoute::Home) {
+                    img src=(site.logo.clone().unwrap_or_else(|| path_of(&site.assets.icon))) alt="" width="28" height="28";
+                    span dir="auto" { (site.name) }
+                }
+                (search_form(query))
+                nav.links aria-label="Registry" {
+                    a href=(PageRoute::Browse(PackageKind::Module)) { "Modules" }
+                    a href=(PageRoute::Browse(PackageKind::Provider)) { "Providers" }
+                    (sign_in(site, path))
+                }
+            }
+        }
+    }
+}
+
+fn search_form(query: &str) -> Markup {
+    html! {
+        form.search role="search" action=(PageRoute::Search) {
+            label.hidden for="q" { "Search modules, providers and resources" }
+            (icons::search())
+            input #q type="search" name="q" value=(query) placeholder="Search modules, providers, resources" autocomplete="off"
+                autocapitalize="off" spellcheck="false" enterkeyhint="search";
+            kbd aria-hidden="true" { "/" }
+        }
+    }
+}
+
+fn sign_in(site: &Site, path: Option<&str>) -> Markup {
+    html! {
+        @match site.sign_in {
+            SignIn::Unavailable => {}
+            SignIn::SignedOut => {
+                a href=(with_query(Site::SIGN_IN_PATH, &[("return", path.unwrap_or_default())])) rel="nofollow" { "Sign in" }
+            }
+            SignIn::SignedIn => form action=(Site::SIGN_OUT_PATH) method="post" {
+                button.plain type="submit" { "Sign out" }
+            },
+        }
+    }
+}
+
+fn footer(site: &Site) -> Markup {
+    html! {
+        footer.bottom {
+            p { bdi { (site.hostname) } " · a Terraform and OpenTofu registry" }
+            p { a href=(PageRoute::Feed(FeedScope::Registry)) { "Feed" } }
+        }
+        div #live.hidden role="status" {}
+    }
+}

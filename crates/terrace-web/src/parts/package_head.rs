@@ -1,0 +1,189 @@
+//! The head of all pages of a version: the address, the version with its picker, facts, and the other pages.
+
+use maud::{Markup, html};
+use terrace_core::api::details::{PackageKind, VersionDetails, VersionSummary};
+use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::model::owner::Owner;
+use terrace_core::model::package::Package;
+use terrace_core::model::status::ReleaseState;
+
+use super::{icons, label, state_label, time};
+use crate::links::{owner_path, version_path};
+use crate::snippets::Shown;
+use crate::text::state_name;
+
+/// The number of versions in the picker. The list of versions has all.
+const PICKED_VERSIONS: usize = 30;
+
+/// A version of a package, which its pages show.
+#[derive(Debug, Clone, Copy)]
+pub struct Release<'a> {
+    /// The package.
+    pub package: &'a Package,
+    /// The details of the version.
+    pub details: &'a VersionDetails,
+    /// All versions, the newest first.
+    pub versions: &'a [VersionSummary],
+}
+
+/// A link in the row of a package's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// The page of the version.
+    Overview,
+    /// The documents of a provider.
+    Documentation,
+    /// The list of versions.
+    Versions,
+    /// The comparison of two versions.
+    Comparison,
+}
+
+impl Release<'_> {
+    /// Returns the text of a title: the address and the version.
+    pub(crate) fn title(&self) -> String {
+        format!(
+            "{} {}",
+            self.package.address(),
+            self.details.version.version
+        )
+    }
+
+    /// Returns the version and the newest one, for snippets.
+    pub(crate) fn shown(&self) -> Shown<'_> {
+        Shown {
+            version: &self.details.version.version,
+            latest: self.details.latest.as_ref(),
+        }
+    }
+
+    /// Returns whether the version can be installed.
+    pub(crate) fn is_installable(&self) -> bool {
+        let status = self.details.version.status.as_ref();
+        status.is_none_or(|status| status.state != ReleaseState::Revoked)
+    }
+
+    /// Returns the head. `section` is the part that the page belongs to, and `documents` the path of the first document.
+    pub(crate) fn head(&self, section: Section, documents: Option<String>) -> Markup {
+        let version = &self.details.version.version;
+        html! {
+            div.package-head {
+                div.inner {
+                    (crumbs(self.package))
+                    div.title {
+                        h1 dir="auto" { (name(self.package)) }
+                        (self.picker())
+                        @if let Some(status) = &self.details.version.status { (state_label(status.state)) }
+                        @else if let Some(status) = &self.details.package_status { (state_label(status.state)) }
+                        @if version.is_prerelease() { (label("info", "prerelease")) }
+                    }
+                    (self.facts())
+                    (sections(self.package, version_path(self.package, version), Some(section), documents))
+                }
+            }
+        }
+    }
+
+    fn picker(&self) -> Markup {
+        let version = &self.details.version.version;
+        html! {
+            details.menu {
+                summary aria-label={ "Version " (version) ", show others" } { bdi { (version) } }
+                ul {
+                    @for known in self.versions.iter().take(PICKED_VERSIONS) {
+                        li {
+                            a href=(version_path(self.package, &known.version))
+                                aria-current=[(known.version == *version).then_some("true")] {
+                                bdi { (known.version) }
+                                @if Some(&known.version) == self.details.latest.as_ref() { span.small { "latest" } }
+                                @else if let Some(status) = &known.status { span.small { (state_name(status.state)) } }
+                            }
+                        }
+                    }
+                    li { a.all href=(PageRoute::Versions(self.package.clone())) { "All versions" } }
+                }
+            }
+        }
+    }
+
+    fn facts(&self) -> Markup {
+        let license = self.details.documentation.as_ref();
+        let license = license.and_then(|it| it.license.as_deref());
+        html! {
+            p.meta {
+                @if let Some(at) = &self.details.version.published_at { span { "Published " (time(at)) } }
+                @if let Some(source) = &self.details.version.source {
+                    a.external href=(source.url) rel="nofollow noopener noreferrer" { "Source" (icons::external()) }
+                }
+                @if let Some(license) = license { span { "Licence " bdi { (license) } } }
+                @if self.details.provenance.is_some() {
+                    span.verified { (icons::verified()) "Published by a verified job" }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the links to the namespace and the kind of a package.
+pub(crate) fn crumbs(package: &Package) -> Markup {
+    let owner = Owner::of(package);
+    let (kind, heading) = match package {
+        Package::Module(_) => (PackageKind::Module, "Modules"),
+        _ => (PackageKind::Provider, "Providers"),
+    };
+    html! {
+        nav.crumbs aria-label="Breadcrumb" {
+            ol {
+                li { a href=(PageRoute::Browse(kind)) { (heading) } }
+                li { a href=(owner_path(&owner)) { bdi { (owner) } } }
+                li { a href=(PageRoute::Package(package.clone())) { bdi { (name(package)) } } }
+            }
+        }
+    }
+}
+
+/// Returns the row of links to a package's pages.
+pub(crate) fn sections(
+    package: &Package,
+    overview: String,
+    current: Option<Section>,
+    documents: Option<String>,
+) -> Markup {
+    let links = [
+        (Section::Overview, "Overview", Some(overview)),
+        (Section::Documentation, "Documentation", documents),
+        (
+            Section::Versions,
+            "Versions",
+            Some(PageRoute::Versions(package.clone()).to_string()),
+        ),
+        (
+            Section::Comparison,
+            "Compare",
+            Some(PageRoute::ComparisonForm(package.clone()).to_string()),
+        ),
+    ];
+    html! {
+        nav.sections aria-label="Package" {
+            @for (section, name, path) in links {
+                @if let Some(path) = path {
+                    a href=(path) aria-current=[(current == Some(section)).then_some("page")] { (name) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the feed of a package's versions.
+pub(crate) fn feed(package: &Package) -> String {
+    PageRoute::Feed(FeedScope::Package(package.clone())).to_string()
+}
+
+/// Returns the name of a package without its owner.
+pub(crate) fn name(package: &Package) -> String {
+    match package {
+        Package::Provider(address) => address.provider_type.to_string(),
+        Package::Mirrored(address) => address.provider.provider_type.to_string(),
+        Package::Module(address) => format!("{}/{}", address.name, address.system),
+    }
+}

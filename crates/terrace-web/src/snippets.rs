@@ -1,0 +1,174 @@
+//! The code that readers copy.
+
+use std::fmt::Write as _;
+
+use terrace_core::documentation::{Input, ModulePart};
+use terrace_core::model::owner::Owner;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+
+use crate::site::Site;
+
+/// A version, and the newest one.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    /// The version of the page.
+    pub(crate) version: &'a Version,
+    /// The newest version that can be installed.
+    pub(crate) latest: Option<&'a Version>,
+}
+
+/// Returns the `required_providers` block that installs a version of a provider.
+pub(crate) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> String {
+    let (name, source) = match package {
+        Package::Mirrored(address) => (
+            address.provider.provider_type.to_string(),
+            address.to_string(),
+        ),
+        Package::Provider(address) => (
+            address.provider_type.to_string(),
+            format!("{}/{address}", site.hostname),
+        ),
+        Package::Module(_) => return String::new(),
+    };
+    format!(
+        "terraform {{\n  required_providers {{\n    {name} = {{\n      source  = \"{source}\"\n      \
+         version = \"{}\"\n    }}\n  }}\n}}\n",
+        constraint(version)
+    )
+}
+
+/// Returns the call of a version of a module, or of one of its submodules, with its required inputs.
+pub(crate) fn module(
+    site: &Site,
+    package: &Package,
+    version: Shown<'_>,
+    directory: Option<&str>,
+    part: Option<&ModulePart>,
+) -> String {
+    let directory = directory.map_or_else(String::new, |it| format!("//{it}"));
+    let mut code = format!(
+        "module \"{}\" {{\n  source  = \"{}/{}{directory}\"\n  version = \"{}\"\n",
+        call_name(package),
+        site.hostname,
+        package.address(),
+        constraint(version)
+    );
+    push_inputs(&mut code, part);
+    code.push_str("}\n");
+    code
+}
+
+/// Returns the call of a module through OCI.
+pub(crate) fn oci_module(
+    site: &Site,
+    package: &Package,
+    version: Shown<'_>,
+    directory: Option<&str>,
+    part: Option<&ModulePart>,
+) -> String {
+    let directory = directory.map_or_else(String::new, |it| format!("//{it}"));
+    let mut code = format!(
+        "module \"{}\" {{\n  source = \"oci://{}/modules/{}{directory}?tag={}\"\n",
+        call_name(package),
+        site.hostname,
+        package.address(),
+        version.version
+    );
+    push_inputs(&mut code, part);
+    code.push_str("}\n");
+    code
+}
+
+/// Returns the CLI configuration that installs the providers of `package`'s owner from the network mirror, and all others
+/// as before.
+pub(crate) fn network_mirror(site: &Site, package: &Package) -> String {
+    let pattern = pattern(site, package);
+    format!(
+        "provider_installation {{\n  network_mirror {{\n    url     = \"{}/mirror/\"\n    include = [\"{pattern}\"]\n  \
+         }}\n  direct {{\n    exclude = [\"{pattern}\"]\n  }}\n}}\n",
+        site.origin
+    )
+}
+
+/// Returns the CLI configuration that installs the providers of `package`'s owner from the OCI mirror, and all others as
+/// before.
+pub(crate) fn oci_mirror(site: &Site, package: &Package) -> String {
+    let pattern = pattern(site, package);
+    format!(
+        "provider_installation {{\n  oci_mirror {{\n    repository_template = \
+         \"{}/providers/${{hostname}}/${{namespace}}/${{type}}\"\n    include             = [\"{pattern}\"]\n  }}\n  \
+         direct {{\n    exclude = [\"{pattern}\"]\n  }}\n}}\n",
+        site.hostname
+    )
+}
+
+/// Returns the pattern of all providers with the hostname and namespace of `package`.
+fn pattern(site: &Site, package: &Package) -> String {
+    let owner = Owner::of(package);
+    match package {
+        Package::Mirrored(_) => format!("{owner}/*"),
+        _ => format!("{}/{owner}/*", site.hostname),
+    }
+}
+
+/// Returns the constraint for a version. That of the newest version admits compatible successors; prereleases and versions
+/// with build metadata are installed by an exact constraint only.
+fn constraint(shown: Shown<'_>) -> String {
+    let version = shown.version;
+    let is_exact = version.is_prerelease() || version.has_build();
+    if is_exact || shown.latest.is_some_and(|latest| latest != version) {
+        return version.to_string();
+    }
+    let parts = version.as_semver();
+    match parts.major {
+        0 => format!("~> {version}"),
+        major => format!("~> {major}.{}", parts.minor),
+    }
+}
+
+fn call_name(package: &Package) -> &str {
+    match package {
+        Package::Module(address) => address.name.as_str(),
+        _ => "example",
+    }
+}
+
+/// Appends the required inputs, each with an empty value of its type, aligned as `terraform fmt` does.
+fn push_inputs(code: &mut String, part: Option<&ModulePart>) {
+    let inputs = part.map_or(&[][..], |part| &part.inputs);
+    let required = || inputs.iter().filter(|input| input.is_required());
+    let width = required().map(|input| input.name.chars().count()).max();
+    let Some(width) = width else { return };
+    code.push('\n');
+    for input in required() {
+        let name = one_line(&input.name);
+        let _ = writeln!(code, "  {name:width$} = {}", placeholder(input));
+    }
+}
+
+/// Returns an empty value of an input's type, with the type as a comment. It is valid code, so that a pasted snippet
+/// parses and the client names the inputs that need another value.
+fn placeholder(input: &Input) -> String {
+    let constraint = input.constraint.as_deref().unwrap_or("any");
+    let constraint = constraint.split_whitespace().collect::<Vec<_>>().join(" ");
+    let value = match constraint.split(['(', ' ']).next().unwrap_or_default() {
+        "string" => "\"\"",
+        "number" => "0",
+        "bool" => "false",
+        "list" | "set" | "tuple" => "[]",
+        "map" | "object" => "{}",
+        _ => "null",
+    };
+    let shown: String = constraint.chars().take(60).collect();
+    let rest = if shown.len() < constraint.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{value} # {shown}{rest}")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
