@@ -6,7 +6,7 @@ use maud::{Markup, html};
 /// Returns an icon of one path in a square of 16 units.
 fn icon(path: &'static str) -> Markup {
     html! {
-        svg.icon viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false" { path d=(path); }
+        svg.icon viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false" { path d=(path) {} }
     }
 }
 

@@ -33,7 +33,7 @@ impl Default for Page<'_> {
             path: None,
             feed: None,
             query: "",
-            class: "plain",
+            class: "page",
         }
     }
 }
@@ -139,7 +139,7 @@ fn sign_in(site: &Site, path: Option<&str>) -> Markup {
                 a href=(with_query(Site::SIGN_IN_PATH, &[("return", path.unwrap_or_default())])) rel="nofollow" { "Sign in" }
             }
             SignIn::SignedIn => form action=(Site::SIGN_OUT_PATH) method="post" {
-                button.plain type="submit" { "Sign out" }
+                button.link type="submit" { "Sign out" }
             },
         }
     }

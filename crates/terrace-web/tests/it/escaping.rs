@@ -1,0 +1,39 @@
+//! Stored texts on pages.
+
+use proptest::prelude::*;
+
+use crate::html::Html;
+use crate::pages::{HOSTILE, hostile};
+
+/// Returns the elements and the names of their attributes, without the values.
+fn shape(html: &str) -> Vec<(String, Vec<String>)> {
+    let elements = Html::parse(html).elements.into_iter();
+    elements
+        .map(|it| (it.name, it.attributes.into_keys().collect()))
+        .collect()
+}
+
+#[test]
+fn a_hostile_text_creates_no_element_and_no_attribute() {
+    let plain = shape(&hostile(
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    ));
+    assert_eq!(shape(&hostile(HOSTILE)), plain);
+}
+
+#[test]
+fn a_hostile_text_is_shown_as_it_is() {
+    let page = Html::parse(&hostile(HOSTILE));
+    let title = page.named("title").next().unwrap();
+    assert!(title.text.contains(HOSTILE), "{}", title.text);
+    assert!(page.named("code").any(|it| it.text == HOSTILE));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_text_creates_an_element(text in "[<>&\"'=/!a-z\\[\\]{}`;-]{70}") {
+        let plain = shape(&hostile(&"x".repeat(70)));
+        prop_assert_eq!(shape(&hostile(&text)), plain);
+    }
+}

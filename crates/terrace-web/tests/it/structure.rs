@@ -1,0 +1,120 @@
+//! The structure of all pages, on which assistive technology and the security policy rely.
+
+use std::collections::BTreeSet;
+
+use terrace_web::Site;
+use terrace_web::pages::{Start, start};
+
+use crate::html::Html;
+use crate::{fixtures, pages};
+
+#[test]
+fn every_page_is_valid_html() {
+    for (name, html) in pages::all() {
+        let page = Html::parse(&html);
+        assert_eq!(page.errors, [] as [String; 0], "{name}");
+    }
+}
+
+#[test]
+fn no_page_has_inline_styles_or_scripts() {
+    for (name, html) in pages::all() {
+        for element in Html::parse(&html).elements {
+            let inline = element
+                .attributes
+                .keys()
+                .find(|it| *it == "style" || it.starts_with("on"));
+            assert_eq!(inline, None, "{name}: {}", element.name);
+            assert_ne!(element.name, "style", "{name}");
+            let is_inline = element.name == "script" && element.attribute("src").is_empty();
+            assert!(!is_inline, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_page_has_one_main_one_first_heading_and_unique_ids() {
+    for (name, html) in pages::all() {
+        let page = Html::parse(&html);
+        assert_eq!(page.named("main").count(), 1, "{name}");
+        assert_eq!(page.named("h1").count(), 1, "{name}");
+        let mut ids = BTreeSet::new();
+        for id in page
+            .elements
+            .iter()
+            .map(|it| it.attribute("id"))
+            .filter(|id| !id.is_empty())
+        {
+            assert!(ids.insert(id), "{name}: {id}");
+        }
+        assert!(ids.contains("content"), "{name}");
+        for label in page
+            .named("label")
+            .map(|it| it.attribute("for"))
+            .filter(|id| !id.is_empty())
+        {
+            assert!(ids.contains(label), "{name}: {label}");
+        }
+    }
+}
+
+#[test]
+fn headings_of_every_page_skip_no_level() {
+    for (name, html) in pages::all() {
+        let mut last = 0;
+        for element in Html::parse(&html).elements {
+            let level = match element.name.as_bytes() {
+                [b'h', level @ b'1'..=b'6'] => level - b'0',
+                _ => continue,
+            };
+            assert!(level <= last + 1, "{name}: {}", element.text);
+            last = level;
+        }
+    }
+}
+
+#[test]
+fn a_page_of_a_public_registry_has_a_canonical_link_and_one_of_a_private_registry_is_not_indexed() {
+    let public = Html::parse(&start(&fixtures::site(), &Start::default()));
+    let canonical = public
+        .named("link")
+        .find(|it| it.attribute("rel") == "canonical")
+        .unwrap();
+    assert_eq!(canonical.attribute("href"), "https://registry.example.com/");
+    assert!(
+        public
+            .named("meta")
+            .any(|it| it.attribute("property") == "og:title")
+    );
+    let is_hidden = |page: &Html| {
+        page.named("meta")
+            .any(|it| it.attribute("content") == "noindex")
+    };
+    assert!(!is_hidden(&public));
+    let private = Html::parse(&start(&fixtures::private_site(), &Start::default()));
+    assert!(is_hidden(&private));
+    assert!(
+        !private
+            .named("meta")
+            .any(|it| it.attribute("property").starts_with("og:"))
+    );
+    for (name, html) in pages::all()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("not-found"))
+    {
+        assert!(is_hidden(&Html::parse(&html)), "{name}");
+    }
+}
+
+#[test]
+fn the_logo_of_an_operator_replaces_that_of_terrace() {
+    let site = Site {
+        logo: Some("data:image/svg+xml;base64,AA==".to_owned()),
+        ..fixtures::site()
+    };
+    let page = Html::parse(&start(&site, &Start::default()));
+    assert_eq!(
+        page.named("img").next().unwrap().attribute("src"),
+        "data:image/svg+xml;base64,AA=="
+    );
+}
