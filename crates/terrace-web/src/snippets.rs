@@ -137,13 +137,16 @@ fn call_name(package: &Package) -> &str {
 /// Appends the required inputs, each with an empty value of its type, aligned as `terraform fmt` does.
 fn push_inputs(code: &mut String, part: Option<&ModulePart>) {
     let inputs = part.map_or(&[][..], |part| &part.inputs);
-    let required = || inputs.iter().filter(|input| input.is_required());
+    let required = || {
+        inputs
+            .iter()
+            .filter(|it| it.is_required() && is_identifier(&it.name))
+    };
     let width = required().map(|input| input.name.chars().count()).max();
     let Some(width) = width else { return };
     code.push('\n');
     for input in required() {
-        let name = one_line(&input.name);
-        let _ = writeln!(code, "  {name:width$} = {}", placeholder(input));
+        let _ = writeln!(code, "  {:width$} = {}", input.name, placeholder(input));
     }
 }
 
@@ -169,6 +172,8 @@ fn placeholder(input: &Input) -> String {
     format!("{value} # {shown}{rest}")
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Returns whether a text may be the name of an argument. Others would be code of their own in a pasted snippet.
+fn is_identifier(text: &str) -> bool {
+    let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(is_inner)
 }

@@ -12,7 +12,7 @@ use terrace_web::pages::{
     self, Browse, ComparedVersions, ExampleFile, Failure, Release, Searched, ShownDocument,
     ShownPart, Start,
 };
-use terrace_web::{Site, well_known};
+use terrace_web::{Rendered, Site, well_known};
 
 use crate::fixtures::{self, module, parsed, provider, text};
 
@@ -225,7 +225,7 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
     let details = provider::version_details(package, &versions[at], "2.4.1");
     let navigation = provider::navigation(package, &versions[at], 200);
     let path = DocumentPath::parse(package, &["resources", "widget"]).expect("a document");
-    let text = text::resource("widget_widget");
+    let text = text::rendered(text::RESOURCE);
     let mut views = navigation.documents.iter();
     let view = views
         .find(|it| it.kind == "resources" && it.name == "widget")
@@ -233,7 +233,7 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
     let shown = ShownDocument {
         path: &path,
         view,
-        text: text.rendered(),
+        text: Rendered::from(&text),
         is_in_latest: true,
     };
     pages::document(
@@ -247,14 +247,14 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
 fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let vpc = fixtures::package("acme/vpc/aws");
     let versions = fixtures::versions(&["5.2.0", "5.1.0", "5.0.0", "4.9.9"]);
-    let readme = text::readme();
+    let readme = text::rendered(text::README);
     let page = |inputs: usize, at: usize| {
         let details =
             module::version_details(&vpc, &versions[at], "5.2.0", Some(module::view(inputs)));
         pages::module(
             site,
             &release(&vpc, &details, &versions),
-            Some(&readme.rendered()),
+            Some(&Rendered::from(&readme)),
         )
     };
     let mut bare = module::version_details(&vpc, &versions[0], "5.2.0", None);
@@ -269,7 +269,7 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let submodule = ShownPart {
         path: &DocumentPath::Submodule("endpoints".parse().expect("a name")),
         view: &shown.submodules[0],
-        readme: Some(readme.rendered()),
+        readme: Some(Rendered::from(&readme)),
         files: &[],
     };
     let files = [

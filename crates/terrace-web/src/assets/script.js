@@ -1,7 +1,7 @@
 // Everything here is an extra: pages work without it.
 "use strict";
 (() => {
-  const live = document.getElementById("live");
+  const live = document.getElementById("page-live");
   const say = (text) => { if (live) live.textContent = text; };
 
   // Copy buttons.
@@ -24,7 +24,7 @@
   }
 
   // `/` moves to the search, unless the reader is typing.
-  const search = document.getElementById("q");
+  const search = document.getElementById("page-q");
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping || !search) return;

@@ -34,7 +34,7 @@ pub fn browse(site: &Site, browse: &Browse<'_>) -> String {
         .next
         .map(|after| with_query(&path, &[("after", after)]));
     let body = html! {
-        main.inner #content {
+        main.inner #page-content {
             h1 { (title) }
             div.with-aside {
                 section {
@@ -70,12 +70,12 @@ pub fn namespace(site: &Site, owner: &Owner, listed: &PackagePage) -> String {
         packages.collect::<Vec<_>>()
     };
     let body = html! {
-        main.inner #content {
+        main.inner #page-content {
             p.over { "Namespace" }
             h1 { bdi { (title) } }
             @if listed.packages.is_empty() { (nothing("packages")) }
-            (section("Modules", "modules", &of(PackageKind::Module)))
-            (section("Providers", "providers", &of(PackageKind::Provider)))
+            (section("Modules", &of(PackageKind::Module)))
+            (section("Providers", &of(PackageKind::Provider)))
             (next_page(next.as_deref()))
         }
     };
@@ -112,11 +112,11 @@ pub(super) fn namespaces(namespaces: &[NamespaceView]) -> Markup {
     }
 }
 
-fn section(title: &'static str, id: &'static str, packages: &[ListedPackage]) -> Markup {
+fn section(title: &'static str, packages: &[ListedPackage]) -> Markup {
     html! {
         @if !packages.is_empty() {
             section {
-                h2 #(id) { (title) }
+                h2 { (title) }
                 (cards::list(packages))
             }
         }

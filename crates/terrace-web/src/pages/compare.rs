@@ -43,7 +43,7 @@ pub fn comparison(
     let body = html! {
         main {
         (head(package, Section::Comparison))
-        div.inner.content #content tabindex="-1" {
+        div.inner.content #page-content tabindex="-1" {
             h2 {
                 @match compared {
                     Some(it) => { "Changes from " bdi { (it.from) } " to " bdi { (it.to) } },

@@ -47,7 +47,7 @@ pub fn document(
         (release.head(Section::Documentation, tree::first(package, navigation)))
         div.columns.(if has_contents { "three" } else { "two" }) {
             (tree::tree(package, navigation, Some(shown.path)))
-            div.content #content tabindex="-1" {
+            div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, newest.as_deref()))
                 (over(shown.view))
                 article.prose dir="auto" { (shown.text.markup()) }
@@ -83,8 +83,8 @@ pub(super) fn contents(text: &Rendered<'_>) -> Markup {
     let shown = text.contents.iter();
     let shown = shown.filter(|heading| heading.level <= top.saturating_add(1));
     html! {
-        nav.contents aria-labelledby="on-this-page" {
-            p #on-this-page { "On this page" }
+        nav.contents aria-labelledby="page-on-this-page" {
+            p #page-on-this-page { "On this page" }
             ul {
                 @for heading in shown {
                     li.deeper[heading.level > top] { a href={ "#" (heading.id) } { bdi { (heading.text) } } }

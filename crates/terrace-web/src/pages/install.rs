@@ -18,7 +18,7 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
             label: "Registry",
             panel: html! {
                 p.tools { "Terraform and OpenTofu" }
-                (code::block("the provider requirement", &requirement))
+                (code::terraform("the provider requirement", &requirement))
                 (init(site))
             },
         });
@@ -63,7 +63,7 @@ pub(super) fn module(
         label: "Registry",
         panel: html! {
             p.tools { "Terraform and OpenTofu" }
-            (code::block("the module call", &call))
+            (code::terraform("the module call", &call))
             (init(site))
         },
     }];
@@ -78,7 +78,7 @@ pub(super) fn module(
             label: "OCI",
             panel: html! {
                 p.tools { "OpenTofu 1.10 or newer" }
-                (code::block("the module call", &call))
+                (code::terraform("the module call", &call))
                 p.after { "Then run " code { "tofu init" } "." }
             },
         });
@@ -90,8 +90,8 @@ fn section(ways: &[Tab]) -> Markup {
     html! {
         @if !ways.is_empty() {
             section.install {
-                h2 #install { "Use this version" }
-                (tabs("way", "Way to install", ways))
+                h2 #page-install { "Use this version" }
+                (tabs("page-way", "Way to install", ways))
             }
         }
     }

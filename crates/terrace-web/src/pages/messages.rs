@@ -26,7 +26,7 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
     let offers_sign_in = may_be_hidden && site.sign_in == SignIn::SignedOut;
     let sign_in = with_query(Site::SIGN_IN_PATH, &[("return", failure.path)]);
     let body = html! {
-        main.inner.message #content {
+        main.inner.message #page-content {
             p.over { "Error " (failure.status) }
             h1 { (failure.title) }
             p dir="auto" { (failure.message) }
@@ -48,7 +48,7 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
 /// Returns the page that asks the reader to sign in. `return_to` is the path to come back to.
 pub fn sign_in(site: &Site, return_to: &str) -> String {
     let body = html! {
-        main.inner.message #content {
+        main.inner.message #page-content {
             h1 { "Sign in" }
             p { "Reading " strong dir="auto" { (site.name) } " in a browser needs a sign-in." }
             form action=(Site::SIGN_IN_PATH) method="post" {
@@ -71,7 +71,7 @@ pub fn sign_in(site: &Site, return_to: &str) -> String {
 /// Returns the page after a sign-out.
 pub fn signed_out(site: &Site) -> String {
     let body = html! {
-        main.inner.message #content {
+        main.inner.message #page-content {
             h1 { "You are signed out" }
             p { "This browser can no longer see private packages of this registry. Tokens of terminals stay valid." }
             p { a.button href="/" { "Start page" } }

@@ -51,7 +51,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered<'_>>)
         (release.head(Section::Overview, None))
         div.columns.(if details.module.is_some() { "two" } else { "one" }) {
             @if let Some(module) = &details.module { (sidebar(release, module, readme.is_some(), None)) }
-            div.content #content tabindex="-1" {
+            div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, None))
                 @if release.is_installable() { (install::module(site, package, release.shown(), None, root)) }
                 @if let Some(readme) = readme { (readme_section(readme)) }
@@ -96,7 +96,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
         (release.head(Section::Overview, None))
         div.columns.two {
             @if let Some(module) = &details.module { (sidebar(release, module, false, Some(shown.path))) }
-            div.content #content tabindex="-1" {
+            div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, None))
                 p.over { (kind) }
                 h2.part-title { bdi { (name) } }
@@ -124,7 +124,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
 
 fn readme_section(readme: &Rendered<'_>) -> Markup {
     html! {
-        section #readme aria-label="README" {
+        section #page-readme aria-label="README" {
             article.prose.framed dir="auto" { (readme.markup()) }
         }
     }
@@ -159,16 +159,16 @@ fn sidebar(
         }
     };
     html! {
-        input #contents-switch.switch type="checkbox";
-        label.switch for="contents-switch" { (icons::menu()) "Contents of the module" }
+        input #page-contents-switch.switch type="checkbox";
+        label.switch for="page-contents-switch" { (icons::menu()) "Contents of the module" }
         nav.sidebar aria-label="Contents of the module" {
             div.tree {
                 ul {
                     @if current.is_some() {
                         li { a href=(version_path(release.package, version)) { "Root module" } }
                     } @else {
-                        @if release.is_installable() { li { a href="#install" { "Use this version" } } }
-                        @if has_readme { li { a href="#readme" { "README" } } }
+                        @if release.is_installable() { li { a href="#page-install" { "Use this version" } } }
+                        @if has_readme { li { a href="#page-readme" { "README" } } }
                         (module_tables::section_links(&module.root))
                     }
                 }
@@ -183,7 +183,7 @@ fn files(files: &[ExampleFile<'_>]) -> Markup {
     html! {
         @if !files.is_empty() {
             section {
-                h2 #files { "Files " span.count { (files.len()) } }
+                h2 #page-files { "Files " span.count { (files.len()) } }
                 @for file in files {
                     @match file.text {
                         Some(text) => (code::file(file.name, text)),
@@ -201,7 +201,7 @@ fn origin(release: &Release<'_>, has_readme: bool) -> Markup {
     let documentation = details.documentation.as_ref();
     html! {
         section {
-            h2 #origin { "Origin" }
+            h2 #page-origin { "Origin" }
             dl.facts {
                 (source(release))
                 @if let Some(job) = &details.provenance { (provenance(job)) }

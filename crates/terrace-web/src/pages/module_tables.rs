@@ -31,7 +31,7 @@ const SECTIONS: [(&str, &str, Count); 4] = [
 pub(super) fn section_links(part: &ModulePart) -> Markup {
     html! {
         @for (id, name, count) in SECTIONS {
-            @if count(part) > 0 { li { a href={ "#" (id) } { (name) " " span.count { (count(part)) } } } }
+            @if count(part) > 0 { li { a href={ "#page-" (id) } { (name) " " span.count { (count(part)) } } } }
         }
     }
 }
@@ -70,11 +70,11 @@ fn inputs(inputs: &[Input]) -> Markup {
     };
     html! {
         @if !inputs.is_empty() {
-            section #inputs {
+            section #page-inputs {
                 div.heading-row {
-                    h2 #inputs-heading { "Inputs " span.count { (inputs.len()) } }
+                    h2 #page-inputs-heading { "Inputs " span.count { (inputs.len()) } }
                     @if inputs.len() > UNFILTERED {
-                        input type="search" hidden data-filter-list="inputs" aria-label="Filter inputs" placeholder="Filter inputs";
+                        input type="search" hidden data-filter-list="page-inputs" aria-label="Filter inputs" placeholder="Filter inputs";
                     }
                 }
                 (group("Required", &required))
@@ -102,11 +102,11 @@ fn input(input: &Input) -> Markup {
             }
             (description(input.description.as_deref(), input.deprecated.as_deref()))
             @if let Some(constraint) = input.constraint.as_deref().filter(|it| !is_short(it)) {
-                details { summary { "Type" } (code::block(&format!("the type of {}", input.name), constraint)) }
+                details { summary { "Type" } (code::terraform(&format!("the type of {}", input.name), constraint)) }
             }
             @match input.default.as_deref() {
                 Some(value) if is_short(value) => p.default { "Default " code { (value) } },
-                Some(value) => details { summary { "Default" } (code::block(&format!("the default of {}", input.name), value)) },
+                Some(value) => details { summary { "Default" } (code::terraform(&format!("the default of {}", input.name), value)) },
                 None => {}
             }
         }
@@ -116,8 +116,8 @@ fn input(input: &Input) -> Markup {
 fn outputs(outputs: &[Output]) -> Markup {
     html! {
         @if !outputs.is_empty() {
-            section #outputs {
-                h2 #outputs-heading { "Outputs " span.count { (outputs.len()) } }
+            section #page-outputs {
+                h2 #page-outputs-heading { "Outputs " span.count { (outputs.len()) } }
                 ul.fields {
                     @for output in outputs {
                         @let anchor = anchor("output", &output.name);
@@ -152,9 +152,9 @@ fn resources(resources: &[Resource]) -> Markup {
     };
     html! {
         @if !resources.is_empty() {
-            section #resources {
-                h2 #resources-heading { "Resources " span.count { (resources.len()) } }
-                div.scroll tabindex="0" role="region" aria-labelledby="resources-heading" {
+            section #page-resources {
+                h2 #page-resources-heading { "Resources " span.count { (resources.len()) } }
+                div.scroll tabindex="0" role="region" aria-labelledby="page-resources-heading" {
                     table {
                         thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
                         tbody {
@@ -172,8 +172,8 @@ fn resources(resources: &[Resource]) -> Markup {
 fn dependencies(part: &ModulePart) -> Markup {
     html! {
         @if !(part.providers.is_empty() && part.calls.is_empty() && part.required_versions.is_empty()) {
-            section #dependencies {
-                h2 #dependencies-heading { "Dependencies" }
+            section #page-dependencies {
+                h2 #page-dependencies-heading { "Dependencies" }
                 @if !part.required_versions.is_empty() {
                     p { "Terraform or OpenTofu " code { (part.required_versions.join(", ")) } }
                 }
@@ -186,8 +186,8 @@ fn dependencies(part: &ModulePart) -> Markup {
 
 fn providers(providers: &[ProviderRequirement]) -> Markup {
     html! {
-        h3 #providers { "Providers" }
-        div.scroll tabindex="0" role="region" aria-labelledby="providers" {
+        h3 #page-providers { "Providers" }
+        div.scroll tabindex="0" role="region" aria-labelledby="page-providers" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
                 tbody {
@@ -207,8 +207,8 @@ fn providers(providers: &[ProviderRequirement]) -> Markup {
 
 fn calls(calls: &[ModuleCall]) -> Markup {
     html! {
-        h3 #modules { "Modules" }
-        div.scroll tabindex="0" role="region" aria-labelledby="modules" {
+        h3 #page-modules { "Modules" }
+        div.scroll tabindex="0" role="region" aria-labelledby="page-modules" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
                 tbody {
@@ -234,8 +234,9 @@ fn is_short(text: &str) -> bool {
     text.len() <= 60 && !text.contains('\n')
 }
 
-/// Returns the ID of a field: a prefix, so that no name clashes with an ID of the page, and the name without spaces.
+/// Returns the ID of a field, without spaces. IDs of pages begin with [`markdown::RESERVED_ID`](crate::markdown::RESERVED_ID),
+/// so that no heading of a document has the same.
 fn anchor(prefix: &str, name: &str) -> String {
     let name: String = name.split_whitespace().collect();
-    format!("{prefix}-{name}")
+    format!("page-{prefix}-{name}")
 }

@@ -26,7 +26,7 @@ pub fn provider(site: &Site, release: &Release<'_>, navigation: &Navigation) -> 
         (release.head(Section::Overview, tree::first(package, navigation)))
         div.columns.(if has_documents { "two" } else { "one" }) {
             @if has_documents { (tree::tree(package, navigation, None)) }
-            div.content #content tabindex="-1" {
+            div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, None))
                 @if release.is_installable() { (install::provider(site, package, release.shown())) }
                 (documents(release, navigation))
@@ -65,7 +65,7 @@ fn documents(release: &Release<'_>, navigation: &Navigation) -> Markup {
     let overview = of_kind(DocumentationKind::Overview).next().is_some();
     html! {
         section {
-            h2 #documentation { "Documentation" }
+            h2 #page-documentation { "Documentation" }
             @if navigation.documents.is_empty() {
                 p.empty { "This version was published without documentation. Its publisher can add it with " code { "terrace docs add" } "." }
             } @else {
@@ -91,8 +91,8 @@ fn platforms(platforms: &[PlatformView]) -> Markup {
     html! {
         @if !platforms.is_empty() {
             section {
-                h2 #platforms { "Platforms " span.count { (platforms.len()) } }
-                div.scroll tabindex="0" role="region" aria-labelledby="platforms" {
+                h2 #page-platforms { "Platforms " span.count { (platforms.len()) } }
+                div.scroll tabindex="0" role="region" aria-labelledby="page-platforms" {
                     table {
                         thead { tr { th scope="col" { "Platform" } th.number scope="col" { "Size" } th scope="col" { "SHA-256" } th scope="col" { code { "h1:" } " hash" } } }
                         tbody { @for platform in platforms { (platform_row(platform)) } }
@@ -124,7 +124,7 @@ fn origin(release: &Release<'_>) -> Markup {
     let protocols: Vec<String> = details.protocols.iter().map(ToString::to_string).collect();
     html! {
         section {
-            h2 #origin { "Origin" }
+            h2 #page-origin { "Origin" }
             dl.facts {
                 @if let Some(key) = &details.signing_key { (signing_key(key)) }
                 @else if !details.platforms.is_empty() {

@@ -57,7 +57,7 @@ pub fn search(site: &Site, searched: &Searched<'_>) -> String {
         with_query(&PageRoute::Search.to_string(), &parameters)
     });
     let body = html! {
-        main.inner #content {
+        main.inner #page-content {
             h1 {
                 @if searched.query.is_empty() { "Search" } @else { "Results for “" bdi { (searched.query) } "”" }
             }

@@ -23,7 +23,7 @@ pub struct Start<'a> {
 pub fn start(site: &Site, start: &Start<'_>) -> String {
     let is_empty = start.recent.is_empty() && start.namespaces.is_empty();
     let body = html! {
-        main #content {
+        main #page-content {
             (welcome(site, start, is_empty))
             div.inner {
                 @if is_empty { (first_steps(site)) } @else { (contents(start)) }
@@ -70,7 +70,7 @@ fn contents(start: &Start<'_>) -> Markup {
     html! {
         div.with-aside {
             section {
-                h2 #recent { "Recently published" }
+                h2 #page-recent { "Recently published" }
                 (cards::list(start.recent))
             }
             (namespaces(start.namespaces))
@@ -89,7 +89,7 @@ fn first_steps(site: &Site) -> Markup {
     );
     html! {
         section.steps {
-            h2 #first-steps { "First steps" }
+            h2 #page-first-steps { "First steps" }
             p { "This registry has no packages that you can see yet. Publish one in three steps." }
             ol {
                 li { h3 { "Get a token" } (token(site)) }
@@ -101,7 +101,7 @@ fn first_steps(site: &Site) -> Markup {
                 li {
                     h3 { "Use it" }
                     p { "Add the call to a configuration, and run " code { "terraform init" } " or " code { "tofu init" } "." }
-                    (code::block("the module call", &call))
+                    (code::terraform("the module call", &call))
                 }
             }
         }

@@ -18,12 +18,12 @@ pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> Str
     let body = html! {
         main {
         (head(package, Section::Versions))
-        div.inner.content #content tabindex="-1" {
+        div.inner.content #page-content tabindex="-1" {
             div.heading-row {
-                h2 #versions { "Versions " span.count { (details.versions.len()) } }
+                h2 #page-versions { "Versions " span.count { (details.versions.len()) } }
                 a.button href=(feed(package)) { "Atom feed" }
             }
-            div.scroll tabindex="0" role="region" aria-labelledby="versions" {
+            div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
                 table.versions {
                     thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { "Documentation" } th scope="col" { span.hidden { "Compare" } } } }
                     tbody {

@@ -1,6 +1,8 @@
 //! Code blocks and texts that readers copy.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
+
+use crate::highlight;
 
 /// Returns a block of code with a button that copies it. `name` says what it is, for screen readers. The block can be
 /// focused, because it may scroll.
@@ -13,12 +15,25 @@ pub(crate) fn block(name: &str, code: &str) -> Markup {
     }
 }
 
-/// Returns a commented block of code: a heading line, such as a file name, and the block.
+/// Returns a block of Terraform code with a button that copies it.
+pub(crate) fn terraform(name: &str, code: &str) -> Markup {
+    html! {
+        div.snippet {
+            pre tabindex="0" aria-label=(name) { code { (PreEscaped(highlight::terraform(code))) } }
+            (copy_button(name))
+        }
+    }
+}
+
+/// Returns a block of code below the name of its file, highlighted if the name is that of Terraform code.
 pub(crate) fn file(name: &str, code: &str) -> Markup {
+    let is_terraform = [".tf", ".tofu", ".tfvars", "rc"]
+        .iter()
+        .any(|end| name.ends_with(end));
     html! {
         figure.file {
             figcaption { code { bdi { (name) } } }
-            (block(name, code))
+            @if is_terraform { (terraform(name, code)) } @else { (block(name, code)) }
         }
     }
 }

@@ -46,7 +46,7 @@ impl Page<'_> {
             html lang="en" {
                 head { (self.head(site)) }
                 body.(self.class) {
-                    a.skip href="#content" { "Skip to content" }
+                    a.skip href="#page-content" { "Skip to content" }
                     (header(site, self.query, self.path.as_deref()))
                     (body)
                     (footer(site))
@@ -122,9 +122,9 @@ fn header(site: &Site, query: &str, path: Option<&str>) -> Markup {
 fn search_form(query: &str) -> Markup {
     html! {
         form.search role="search" action=(PageRoute::Search) {
-            label.hidden for="q" { "Search modules, providers and resources" }
+            label.hidden for="page-q" { "Search modules, providers and resources" }
             (icons::search())
-            input #q type="search" name="q" value=(query) placeholder="Search modules, providers, resources" autocomplete="off"
+            input #page-q type="search" name="q" value=(query) placeholder="Search modules, providers, resources" autocomplete="off"
                 autocapitalize="off" spellcheck="false" enterkeyhint="search";
             kbd aria-hidden="true" { "/" }
         }
@@ -151,6 +151,6 @@ fn footer(site: &Site) -> Markup {
             p { bdi { (site.hostname) } " · a Terraform and OpenTofu registry" }
             p { a href=(PageRoute::Feed(FeedScope::Registry)) { "Feed" } }
         }
-        div #live.hidden role="status" {}
+        div #page-live.hidden role="status" {}
     }
 }

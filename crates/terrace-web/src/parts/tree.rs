@@ -44,8 +44,8 @@ pub(crate) fn tree(
         current,
     };
     html! {
-        input #contents-switch.switch type="checkbox";
-        label.switch for="contents-switch" { (super::icons::menu()) "Documentation menu" }
+        input #page-contents-switch.switch type="checkbox";
+        label.switch for="page-contents-switch" { (super::icons::menu()) "Documentation menu" }
         nav.sidebar aria-label="Documentation" {
             (filter(package))
             ul.matches hidden {}
@@ -65,8 +65,8 @@ fn filter(package: &Package) -> Markup {
     html! {
         form.filter role="search" aria-label="Documentation" action=(PageRoute::Search) {
             input type="hidden" name="namespace" value=(Owner::of(package));
-            label.hidden for="filter" { "Filter documentation" }
-            input #filter type="search" name="q" placeholder="Filter documentation" autocomplete="off" autocapitalize="off"
+            label.hidden for="page-filter" { "Filter documentation" }
+            input #page-filter type="search" name="q" placeholder="Filter documentation" autocomplete="off" autocapitalize="off"
                 spellcheck="false" data-filter="";
         }
     }

@@ -2,12 +2,15 @@
 
 use proptest::prelude::*;
 
-use crate::html::Html;
+use crate::html::{Element, Html};
 use crate::pages::{HOSTILE, hostile};
 
-/// Returns the elements and the names of their attributes, without the values.
+/// Returns the elements and the names of their attributes, without the values. The spans of highlighted code depend on the
+/// text.
 fn shape(html: &str) -> Vec<(String, Vec<String>)> {
     let elements = Html::parse(html).elements.into_iter();
+    let is_highlight = |it: &Element| it.name == "span" && it.attribute("class").len() == 1;
+    let elements = elements.filter(|it| !is_highlight(it));
     elements
         .map(|it| (it.name, it.attributes.into_keys().collect()))
         .collect()
@@ -34,6 +37,6 @@ proptest! {
     #[test]
     fn no_text_creates_an_element(text in "[<>&\"'=/!a-z\\[\\]{}`;-]{70}") {
         let plain = shape(&hostile(&"x".repeat(70)));
-        prop_assert_eq!(shape(&hostile(&text)), plain);
+        prop_assert!(shape(&hostile(&text)) == plain);
     }
 }

@@ -83,10 +83,10 @@ fn a_link_to_another_host_does_not_vouch_for_it() {
         for link in Html::parse(&html).named("a") {
             if link.attribute("href").contains("://") {
                 external += 1;
-                assert_eq!(
-                    link.attribute("rel"),
-                    "nofollow noopener noreferrer",
-                    "{name}"
+                let rel = link.attribute("rel");
+                assert!(
+                    rel.contains("nofollow") && rel.contains("noopener"),
+                    "{name}: {rel}"
                 );
             }
         }

@@ -69,3 +69,10 @@ fn a_revoked_version_has_no_snippet() {
     let blocks = blocks("provider-revoked");
     assert!(!blocks.iter().any(|it| it.contains("required_providers")));
 }
+
+#[test]
+fn a_name_that_is_no_identifier_is_not_part_of_a_snippet() {
+    let page = Html::parse(&pages::hostile("x\" = local_exec()\n}\n"));
+    let call = &page.named("pre").next().unwrap().text;
+    assert!(!call.contains("local_exec"), "{call}");
+}

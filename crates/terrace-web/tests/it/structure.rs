@@ -47,7 +47,7 @@ fn every_page_has_one_main_one_first_heading_and_unique_ids() {
         {
             assert!(ids.insert(id), "{name}: {id}");
         }
-        assert!(ids.contains("content"), "{name}");
+        assert!(ids.contains("page-content"), "{name}");
         for label in page
             .named("label")
             .map(|it| it.attribute("for"))
