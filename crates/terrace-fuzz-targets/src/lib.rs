@@ -7,6 +7,8 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
     reason = "a target may panic; that is how it fails"
 )]
 
