@@ -30,13 +30,12 @@ mod links;
 pub mod markdown;
 pub mod pages;
 mod parts;
-mod rendered;
+pub mod rendering;
 mod site;
 mod snippets;
 mod text;
 pub mod well_known;
 
 pub use accent::{Accent, AccentError};
-pub use markdown::Heading;
-pub use rendered::Rendered;
+pub use markdown::{Heading, Rendered};
 pub use site::{SignIn, Site};

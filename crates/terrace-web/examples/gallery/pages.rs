@@ -12,7 +12,7 @@ use terrace_web::pages::{
     self, Browse, ComparedVersions, ExampleFile, Failure, Release, Searched, ShownDocument,
     ShownPart, Start,
 };
-use terrace_web::{Rendered, Site, well_known};
+use terrace_web::{Site, well_known};
 
 use crate::fixtures::{self, module, parsed, provider, text};
 
@@ -233,7 +233,7 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
     let shown = ShownDocument {
         path: &path,
         view,
-        text: Rendered::from(&text),
+        text: &text,
         is_in_latest: true,
     };
     pages::document(
@@ -254,7 +254,7 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
         pages::module(
             site,
             &release(&vpc, &details, &versions),
-            Some(&Rendered::from(&readme)),
+            Some(&readme),
         )
     };
     let mut bare = module::version_details(&vpc, &versions[0], "5.2.0", None);
@@ -269,7 +269,7 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let submodule = ShownPart {
         path: &DocumentPath::Submodule("endpoints".parse().expect("a name")),
         view: &shown.submodules[0],
-        readme: Some(Rendered::from(&readme)),
+        readme: Some(&readme),
         files: &[],
     };
     let files = [

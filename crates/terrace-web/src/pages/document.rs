@@ -8,10 +8,11 @@ use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use super::Release;
 use super::provider::notes;
 use crate::links::{document as document_of, document_path, text_path};
+use crate::markdown::Rendered;
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
 use crate::parts::{banner, time, tree};
-use crate::rendered::Rendered;
+use crate::rendering::markup;
 use crate::site::Site;
 use crate::text::kind_name;
 
@@ -23,7 +24,7 @@ pub struct ShownDocument<'a> {
     /// Its entry in the navigation.
     pub view: &'a DocumentView,
     /// Its text.
-    pub text: Rendered<'a>,
+    pub text: &'a Rendered,
     /// Whether the newest version has a document of this path, if that is known.
     pub is_in_latest: bool,
 }
@@ -50,11 +51,11 @@ pub fn document(
             div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, newest.as_deref()))
                 (over(shown.view))
-                article.prose dir="auto" { (shown.text.markup()) }
+                article.prose dir="auto" { (markup(shown.text)) }
                 (about_text(release, navigation, shown))
                 (neighbours(release, navigation, shown.path))
             }
-            @if has_contents { (contents(&shown.text)) }
+            @if has_contents { (contents(shown.text)) }
         }
         }
     };
@@ -77,7 +78,7 @@ pub fn document(
 }
 
 /// Returns the headings of a text, as links to them.
-pub(super) fn contents(text: &Rendered<'_>) -> Markup {
+pub(super) fn contents(text: &Rendered) -> Markup {
     let top = text.contents.iter().map(|heading| heading.level).min();
     let top = top.unwrap_or_default();
     let shown = text.contents.iter();

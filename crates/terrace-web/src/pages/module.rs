@@ -8,10 +8,11 @@ use terrace_core::documentation::DocumentPath;
 use super::provider::{notes, provenance, source};
 use super::{Release, install, module_tables};
 use crate::links::{document_path, text_path, version_path};
+use crate::markdown::Rendered;
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
 use crate::parts::{banner, code, icons, time};
-use crate::rendered::Rendered;
+use crate::rendering::markup;
 use crate::site::Site;
 use crate::text::counted;
 
@@ -23,7 +24,7 @@ pub struct ShownPart<'a> {
     /// Its details.
     pub view: &'a NamedPartView,
     /// Its README.
-    pub readme: Option<Rendered<'a>>,
+    pub readme: Option<&'a Rendered>,
     /// The files of an example.
     pub files: &'a [ExampleFile<'a>],
 }
@@ -40,7 +41,7 @@ pub struct ExampleFile<'a> {
 }
 
 /// Returns the page of a module's version.
-pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered<'_>>) -> String {
+pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> String {
     let Release {
         package, details, ..
     } = *release;
@@ -122,10 +123,10 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
     page.render(site, &body)
 }
 
-fn readme_section(readme: &Rendered<'_>) -> Markup {
+fn readme_section(readme: &Rendered) -> Markup {
     html! {
         section #page-readme aria-label="README" {
-            article.prose.framed dir="auto" { (readme.markup()) }
+            article.prose.framed dir="auto" { (markup(readme)) }
         }
     }
 }

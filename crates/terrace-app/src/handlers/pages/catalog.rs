@@ -52,7 +52,8 @@ where
         PackageKind::Module => SearchKind::Module,
         PackageKind::Provider => SearchKind::Provider,
     };
-    let lines = terrace_core::search::packages(&catalog.texts(), Some(wanted), &is_visible);
+    let texts = catalog.texts();
+    let lines = terrace_core::search::packages(&texts, Some(wanted), &is_visible);
     let (packages, next) = namespaces::page_of(&call, lines)?;
     let browse = pages::Browse {
         kind,

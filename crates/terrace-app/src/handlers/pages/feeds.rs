@@ -44,12 +44,11 @@ where
         FeedScope::Namespace(owner) => {
             let catalog = listings::of_owner(ctx, &call.caller, owner).await?;
             let texts = catalog.texts();
-            let lines = packages(&texts, None, &|_| true);
-            if lines.is_empty() {
+            let packages = listed(packages(&texts, None, &|_| true));
+            if packages.is_empty() {
                 return Err(namespaces::missing(owner).into());
             }
             let is_private = listings::is_private(ctx, &call.caller, owner);
-            let packages = listed(&lines);
             (
                 packages.iter().filter_map(Entry::of_package).collect(),
                 is_private,
@@ -67,10 +66,8 @@ where
     document(&call, &request, is_private, ATOM, text)
 }
 
-fn listed(lines: &[(&str, &str)]) -> Vec<ListedPackage> {
-    let lines = lines
-        .iter()
-        .filter_map(|(_, line)| CatalogLine::parse(line));
+fn listed<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<ListedPackage> {
+    let lines = lines.filter_map(|(_, line)| CatalogLine::parse(line));
     lines.map(|line| ListedPackage::from(&line)).collect()
 }
 
@@ -116,10 +113,9 @@ where
     let anyone = Caller::Anonymous;
     let catalog = listings::merged(ctx, &anyone).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &anyone, owner);
-    let lines = packages(&catalog.texts(), None, &is_visible);
-    let lines = lines
-        .iter()
-        .filter_map(|(_, line)| CatalogLine::parse(line));
+    let texts = catalog.texts();
+    let lines = packages(&texts, None, &is_visible);
+    let lines = lines.filter_map(|(_, line)| CatalogLine::parse(line));
     let pages =
         lines.map(|line| PageRoute::Version(line.package, RequestedVersion::Exact(line.latest)));
     let site = site(ctx, &call.origin, &anyone);

@@ -1,0 +1,111 @@
+//! Documents of packages as HTML: the meaning of the links in them.
+
+use maud::{Markup, PreEscaped};
+use terrace_core::api::details::{ModuleView, Navigation};
+use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
+use terrace_core::model::address::ProviderAddress;
+use terrace_core::model::package::Package;
+
+use crate::markdown::{
+    DocumentationLinks, Images, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,
+};
+use crate::pages::Release;
+
+/// The revision of a repository whose commit is unknown: its default branch.
+const DEFAULT_REVISION: &str = "HEAD";
+
+/// Renders a document of a provider.
+pub fn document(
+    release: &Release<'_>,
+    navigation: &Navigation,
+    path: &DocumentPath,
+    text: &str,
+) -> Rendered {
+    let Some(provider) = provider(release.package) else {
+        return rendered(text, &NoLinks);
+    };
+    let from = match path {
+        DocumentPath::Page(kind, _) => *kind,
+        _ => DocumentationKind::Overview,
+    };
+    let has_page = |kind: DocumentationKind, name: &PageName| {
+        let mut documents = navigation.documents.iter();
+        documents.any(|document| {
+            document.kind == kind.as_str()
+                && (kind == DocumentationKind::Overview || document.name == name.as_str())
+        })
+    };
+    let links = DocumentationLinks {
+        root: &page(release, DocumentPath::Overview),
+        provider,
+        from,
+        has_page: &has_page,
+    };
+    rendered(text, &links)
+}
+
+/// Renders the README in a directory of a module, such as `examples/simple`; the directory of the root is empty.
+pub fn readme(release: &Release<'_>, directory: &str, text: &str) -> Rendered {
+    let source = release.details.version.source.as_ref();
+    let url = source.map(|source| source.url.to_string());
+    let commit = source.and_then(|source| source.commit.as_ref());
+    let commit = commit.map(ToString::to_string);
+    let module = release.details.module.as_ref();
+    let links = ModuleLinks {
+        root: &root(release),
+        directory,
+        has_part: &|part| module.is_some_and(|module| has_part(module, part)),
+        repository: url.as_deref().map(|url| Repository {
+            url,
+            revision: commit.as_deref().unwrap_or(DEFAULT_REVISION),
+            directory: "",
+        }),
+    };
+    rendered(text, &links)
+}
+
+fn rendered(text: &str, links: &dyn Links) -> Rendered {
+    let options = Options {
+        links,
+        first_level: 2,
+        id_prefix: "",
+        images: Images::Links,
+        omits_title: false,
+    };
+    render(text, &options)
+}
+
+fn has_part(module: &ModuleView, directory: &str) -> bool {
+    let (parts, name) = match directory.split_once('/') {
+        Some(("modules", name)) => (&module.submodules, name),
+        Some(("examples", name)) => (&module.examples, name),
+        _ => return false,
+    };
+    parts.iter().any(|part| part.name.as_str() == name)
+}
+
+fn provider(package: &Package) -> Option<&ProviderAddress> {
+    match package {
+        Package::Provider(address) => Some(address),
+        Package::Mirrored(address) => Some(&address.provider),
+        Package::Module(_) => None,
+    }
+}
+
+fn root(release: &Release<'_>) -> String {
+    PageRoute::Version(release.package.clone(), requested(release)).to_string()
+}
+
+fn page(release: &Release<'_>, path: DocumentPath) -> String {
+    PageRoute::Document(release.package.clone(), requested(release), path).to_string()
+}
+
+fn requested(release: &Release<'_>) -> RequestedVersion {
+    RequestedVersion::Exact(release.details.version.version.clone())
+}
+
+/// Returns a rendered document as a part of a template. The Markdown writer has written every element in it.
+pub(crate) fn markup(rendered: &Rendered) -> Markup {
+    PreEscaped(rendered.html.clone())
+}
