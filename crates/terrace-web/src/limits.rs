@@ -4,24 +4,24 @@
 pub const DOCUMENT_BYTES: usize = terrace_core::limits::PAGE_BYTES as usize;
 
 /// Maximum number of written elements that contain each other. Deeper containers lose their tags and keep their text.
-/// Browsers stop at 512 and then move elements; documents of public providers and modules reach 14.
+/// Browsers stop at 512 and then move elements; the documents of three large public providers reach 12.
 pub const NESTING: usize = 32;
 
 /// The part of [`NESTING`] that is reserved for the elements inside a container: a table needs four for a cell, and its
 /// text some more.
 pub const NESTING_RESERVE: usize = 8;
 
-/// Maximum size of the HTML of a document, as a multiple of the document: rendering stops there. Documents of public
-/// providers need at most 5, hostile ones (a callout or a coloured token of two bytes) could ask for 50.
+/// Maximum size of the HTML of a document, as a multiple of the document: rendering stops there. The documents of
+/// three large public providers need at most 2.1, hostile ones (a callout or a coloured token of two bytes) could ask for 50.
 pub const EXPANSION: usize = 12;
 
 /// Size of HTML that is allowed whatever the document's size, in bytes.
 pub const EXPANSION_BASE: usize = 16 * 1024;
 
-/// Maximum number of characters of an id. The longest headings of public providers have about 120.
-pub const ID_CHARS: usize = 200;
+/// Maximum number of characters of an id. The longest anchors of public providers, for nested blocks, have 205.
+pub const ID_CHARS: usize = 300;
 
-/// Maximum number of headings in a table of contents. The largest page of a public provider has about 600.
+/// Maximum number of headings in a table of contents. The first 500 KB of the largest page of a public provider have 726.
 pub const HEADINGS: usize = 2_000;
 
 /// Maximum number of characters of a heading in a table of contents.

@@ -108,20 +108,30 @@ impl Element {
 
     /// Returns whether the element is part of a line of text.
     pub(super) fn is_inline(self) -> bool {
-        match self {
-            Self::Link | Self::Strong | Self::Emphasis | Self::Code | Self::Deleted => true,
-            Self::Keyboard | Self::Subscript | Self::Superscript => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Link
+                | Self::Strong
+                | Self::Emphasis
+                | Self::Code
+                | Self::Deleted
+                | Self::Keyboard
+                | Self::Subscript
+                | Self::Superscript
+        )
     }
 
     /// Returns whether the element is a block that may be anywhere among text, and contains blocks itself.
     pub(super) fn is_container(self) -> bool {
-        match self {
-            Self::Division | Self::Quotation | Self::Details => true,
-            Self::UnorderedList | Self::OrderedList | Self::Table => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Division
+                | Self::Quotation
+                | Self::Details
+                | Self::UnorderedList
+                | Self::OrderedList
+                | Self::Table
+        )
     }
 
     /// Returns the content of the only parents that the element may have; `None` if it may be anywhere among blocks.

@@ -397,7 +397,7 @@ impl<'o> Tree<'o> {
         let inside = self.html.split_off(start);
         let id = self.ids.claim_slug(&text);
         let tag = Element::Heading(level).tag();
-        _ = write!(self.html, "<{tag} id=\"{id}\">{inside}</{tag}>\n");
+        _ = writeln!(self.html, "<{tag} id=\"{id}\">{inside}</{tag}>");
         if self.contents.len() < limits::HEADINGS {
             let text = text.chars().take(limits::HEADING_CHARS).collect();
             self.contents.push(Heading { level, id, text });

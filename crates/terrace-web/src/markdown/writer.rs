@@ -36,6 +36,8 @@ pub(super) struct Writer<'s> {
     html_block: Option<String>,
     table: Table,
     footnotes: BTreeMap<String, Footnote>,
+    /// The end of an open link that is shown as written.
+    written_link: Option<String>,
     /// The length of the HTML before the first-level heading at the start, while it is open.
     open_title: Option<usize>,
     title: Option<String>,
@@ -92,6 +94,7 @@ impl<'s> Writer<'s> {
             html_block: None,
             table: Table::default(),
             footnotes: BTreeMap::new(),
+            written_link: None,
             open_title: None,
             title: None,
         }
@@ -315,6 +318,10 @@ impl<'s> Writer<'s> {
                 let block = self.html_block.take().unwrap_or_default();
                 return self.raw_html(&block);
             }
+            TagEnd::Link => {
+                let end = self.written_link.take().unwrap_or_default();
+                self.text(&end);
+            }
             TagEnd::Strikethrough if !self.is_strikethrough(&range) => self.text("~"),
             _ => {}
         }
@@ -444,10 +451,16 @@ impl<'s> Writer<'s> {
             LinkType::Email => self.link_attributes(&format!("mailto:{target}"), title),
             _ => self.link_attributes(target, title),
         };
-        match attributes {
-            Some(attributes) => self.tree.open(Element::Link, attributes.as_str()),
-            None => self.tree.open_silently(Element::Link),
+        if let Some(attributes) = attributes {
+            return self.tree.open(Element::Link, attributes.as_str());
         }
+        // A regular expression, such as `[a-z]([-a-z0-9]*[a-z0-9])?`, has the form of a link.
+        if kind == LinkType::Inline && target.contains(['[', ']', '{', '}', '*', '^', '|']) {
+            self.text("[");
+            self.flush();
+            self.written_link = Some(format!("]({target})"));
+        }
+        self.tree.open_silently(Element::Link);
     }
 
     fn autolink(&mut self, url: &str) {

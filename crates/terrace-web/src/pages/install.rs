@@ -9,6 +9,12 @@ use crate::parts::tabs::{Tab, tabs};
 use crate::site::Site;
 use crate::snippets::{self, Shown};
 
+/// The clients of the registry protocols and of the network mirror.
+const BOTH: &str = "Terraform and OpenTofu";
+
+/// The client of OCI.
+const ONLY_OPENTOFU: &str = "OpenTofu 1.10 or newer";
+
 /// Returns the ways to install a version of a provider.
 pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Markup {
     let requirement = snippets::provider(site, package, version);
@@ -17,9 +23,9 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
         ways.push(Tab {
             label: "Registry",
             panel: html! {
-                p.tools { "Terraform and OpenTofu" }
+                p.tools { (BOTH) }
                 (code::terraform("the provider requirement", &requirement))
-                (init(site))
+                (init(site, BOTH))
             },
         });
     }
@@ -29,7 +35,7 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
             panel: mirror(
                 &snippets::network_mirror(site, package),
                 &requirement,
-                "Terraform and OpenTofu",
+                BOTH,
                 "~/.terraformrc or ~/.tofurc",
                 site,
             ),
@@ -41,7 +47,7 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
             panel: mirror(
                 &snippets::oci_mirror(site, package),
                 &requirement,
-                "OpenTofu 1.10 or newer",
+                ONLY_OPENTOFU,
                 "~/.tofurc",
                 site,
             ),
@@ -62,9 +68,9 @@ pub(super) fn module(
     let mut ways = vec![Tab {
         label: "Registry",
         panel: html! {
-            p.tools { "Terraform and OpenTofu" }
+            p.tools { (BOTH) }
             (code::terraform("the module call", &call))
-            (init(site))
+            (init(site, BOTH))
         },
     }];
     // Repositories of OCI have lower-case names only.
@@ -77,9 +83,9 @@ pub(super) fn module(
         ways.push(Tab {
             label: "OCI",
             panel: html! {
-                p.tools { "OpenTofu 1.10 or newer" }
+                p.tools { (ONLY_OPENTOFU) }
                 (code::terraform("the module call", &call))
-                p.after { "Then run " code { "tofu init" } "." }
+                (init(site, ONLY_OPENTOFU))
             },
         });
     }
@@ -102,23 +108,25 @@ fn mirror(configuration: &str, requirement: &str, tools: &str, file: &str, site:
         p.tools { (tools) }
         (code::file(file, configuration))
         (code::file("main.tf", requirement))
-        (init(site))
+        (init(site, tools))
     }
 }
 
 /// Returns the last steps: a token if reads need one, and `init`.
-fn init(site: &Site) -> Markup {
+fn init(site: &Site, tools: &str) -> Markup {
+    let has_terraform = tools == BOTH;
+    let program = if has_terraform { "terraform" } else { "tofu" };
     html! {
         p.after {
             @if site.is_private {
                 @if site.has_login {
-                    "Sign in once with " code { "terraform login " (site.hostname) } ", or set a token in "
+                    "Sign in once with " code { (program) " login " (site.hostname) } ", or set a token in "
                 } @else {
                     "Set a token in "
                 }
                 code { (site.token_variable()) } ". "
             }
-            "Then run " code { "terraform init" } " or " code { "tofu init" } "."
+            "Then run " @if has_terraform { code { "terraform init" } " or " } code { "tofu init" } "."
         }
     }
 }

@@ -76,3 +76,17 @@ fn a_name_that_is_no_identifier_is_not_part_of_a_snippet() {
     let call = &page.named("pre").next().unwrap().text;
     assert!(!call.contains("local_exec"), "{call}");
 }
+
+#[test]
+fn the_steps_for_oci_name_opentofu_only() {
+    let pages = pages::all();
+    let (_, html) = pages.iter().find(|(name, _)| *name == "provider").unwrap();
+    let page = Html::parse(html);
+    let mut panels = page
+        .named("div")
+        .filter(|it| it.attribute("class") == "panel");
+    let oci = panels
+        .find(|it| it.text.starts_with("OpenTofu 1.10"))
+        .unwrap();
+    assert!(oci.text.ends_with("Then run tofu init."), "{}", oci.text);
+}
