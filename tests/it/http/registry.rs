@@ -2,6 +2,7 @@
 
 mod archives;
 mod discovery;
+mod fences;
 mod modules;
 mod providers;
 mod source;

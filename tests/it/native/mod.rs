@@ -5,6 +5,7 @@ mod archives;
 mod config;
 mod counts;
 mod entry;
+mod fences;
 mod fuzzed;
 mod login;
 mod messages;

@@ -56,7 +56,7 @@ async fn part<P: Host>(
         .size;
     let (first, last) = match range::requested_range(range, size) {
         ByteRange::Unsatisfiable => {
-            let reply = Reply::new(416, CachePolicy::NoStore);
+            let reply = Reply::new(416, CachePolicy::NoStore).fenced();
             return Ok(reply.with("content-range", format!("bytes */{size}")));
         }
         ByteRange::Partial { first, last } => (first, last),
@@ -70,7 +70,7 @@ async fn part<P: Host>(
     let opened = archives.open_part(path.object, first, length).await?;
     let stream = opened.ok_or_else(archive_not_found)?;
     Ok(Reply::new(206, CachePolicy::NoStore)
-        .with("content-type", path.object.content_type())
+        .with_stored_type(path.object.content_type())
         .with("content-length", length.to_string())
         .with("content-range", format!("bytes {first}-{last}/{size}"))
         .with_body(Body::Stream(stream)))
@@ -128,7 +128,7 @@ fn archive_not_found() -> Problem {
 
 fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {
     Reply::new(200, CachePolicy::NoStore)
-        .with("content-type", path.object.content_type())
+        .with_stored_type(path.object.content_type())
         .with("content-length", size.to_string())
         .with("accept-ranges", "bytes")
         .with(CONTENT_DIGEST, path.object.digest().to_string())

@@ -189,8 +189,7 @@ impl RequestedDocument {
         };
         Reply::new(200, CachePolicy::Revalidate)
             .with("etag", etag)
-            .with("content-type", content_type)
-            .with("content-security-policy", "sandbox; default-src 'none'")
+            .with_stored_type(content_type)
             .with_body(Body::Text(text))
     }
 

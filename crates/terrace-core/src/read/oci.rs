@@ -133,7 +133,7 @@ impl Lookup {
             return Ok(Reply::new(304, CachePolicy::Revalidate).with("etag", etag));
         }
         Ok(Reply::new(200, CachePolicy::Revalidate)
-            .with("content-type", media_type)
+            .with_stored_type(&media_type)
             .with("content-length", content.size.to_string())
             .with(CONTENT_DIGEST, content.digest.to_string())
             .with("etag", etag)
@@ -154,7 +154,7 @@ impl Lookup {
         let digest = content.digest.to_string();
         if self.method == Method::Head {
             return Ok(Reply::new(200, CachePolicy::NoStore)
-                .with("content-type", "application/octet-stream")
+                .with_stored_type("application/octet-stream")
                 .with("content-length", content.size.to_string())
                 .with(CONTENT_DIGEST, digest));
         }
@@ -165,7 +165,7 @@ impl Lookup {
             .as_deref()
             .map(|it| range::requested_range(it, size));
         if range == Some(range::ByteRange::Unsatisfiable) {
-            let reply = Reply::new(416, CachePolicy::NoStore);
+            let reply = Reply::new(416, CachePolicy::NoStore).fenced();
             return Ok(reply.with("content-range", format!("bytes */{size}")));
         }
         let object = match (&self.key, content.digest) {
@@ -219,7 +219,7 @@ pub(super) fn no_catalog<S>() -> Reply<S> {
 fn empty_config<S>() -> Reply<S> {
     let text = oci::EMPTY_CONFIG.to_owned();
     Reply::new(200, CachePolicy::Short)
-        .with("content-type", "application/octet-stream")
+        .with_stored_type("application/octet-stream")
         .with(
             CONTENT_DIGEST,
             Digest::Sha256(oci::empty_config_digest()).to_string(),
@@ -239,7 +239,7 @@ pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
     let text =
         format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[{descriptors}]}}"#);
     Reply::new(200, CachePolicy::NoStore)
-        .with("content-type", media_type)
+        .with_stored_type(media_type)
         .with_body(Body::Text(text))
 }
 
@@ -262,4 +262,22 @@ pub(super) fn tags<S>(
         }
         _ => reply,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oci::pushed::ManifestType;
+
+    #[test]
+    fn every_type_of_stored_content_is_sent_as_it_is() {
+        let archives = ArchiveKind::ALL.map(ArchiveKind::content_type);
+        let generated = [MediaType::Index, MediaType::Manifest].map(MediaType::as_str);
+        let pushed = ManifestType::ALL.map(ManifestType::as_str);
+        for content_type in archives.iter().chain(&generated).chain(&pushed) {
+            let reply: Reply<()> =
+                Reply::new(200, CachePolicy::NoStore).with_stored_type(content_type);
+            assert_eq!(reply.header("content-type"), Some(*content_type));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{Pulling, amd64};
+use crate::native::fences::assert_fenced;
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::{MirrorFixture, ProviderFixture, Response};
 
@@ -12,7 +13,7 @@ fn a_pulled_zip_is_served_from_storage() {
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
     let pulled_by = pulling.url(&fixture);
-    pulling.registry.get(&pulled_by).expect(200);
+    assert_fenced(&pulling.registry.get(&pulled_by).expect(200), &pulled_by);
     pulling.memory.disconnect();
     pulling.memory.forget_operations();
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);

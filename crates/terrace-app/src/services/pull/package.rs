@@ -208,7 +208,7 @@ enum FoundPackage {
 
 fn zip<S>(length: u64, stream: S) -> Reply<S> {
     Reply::new(200, CachePolicy::NoStore)
-        .with("content-type", "application/zip")
+        .with_stored_type("application/zip")
         .with("content-length", length.to_string())
         .with_body(Body::Stream(stream))
 }

@@ -104,7 +104,7 @@ struct Referrer<'a> {
 }
 
 impl ManifestType {
-    const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 4] = [
         Self::Manifest,
         Self::Index,
         Self::DockerManifest,

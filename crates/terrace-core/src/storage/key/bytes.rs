@@ -79,7 +79,7 @@ pub enum ArchiveKind {
 }
 
 impl ArchiveKind {
-    const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Archive(ArchiveFormat::Zip),
         Self::Archive(ArchiveFormat::TarGz),
         Self::Shasums,
