@@ -9,7 +9,7 @@ use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinis
 use terrace_app::host::StoreError;
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::read::RequestHead;
+use terrace_core::read::{CookieHeader, RequestHead};
 use terrace_core::storage::key::IndexKey;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast as _, JsValue};
@@ -75,6 +75,7 @@ impl Machine {
             query: url.query(),
             if_none_match: if_none_match.as_deref(),
             authorization: authorization.as_deref(),
+            cookies: CookieHeader::Unread,
             user_agent: user_agent.as_deref(),
         };
         ENTRY.with(|entry| match entry.get() {
@@ -382,6 +383,7 @@ mod tests {
             query,
             if_none_match: None,
             authorization: None,
+            cookies: CookieHeader::Unread,
             user_agent: None,
         }
     }

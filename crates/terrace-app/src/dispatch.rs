@@ -4,14 +4,15 @@ use std::future::ready;
 use std::pin::Pin;
 
 use terrace_core::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, OAuthRoute, RequestedVersion,
+    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, OAuthRoute, PageRoute,
+    RequestedVersion,
 };
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 
 use crate::context::Context;
-use crate::handlers::login::{callback, consent, start, token};
+use crate::handlers::login::{browser, callback, consent, start, token};
 use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
@@ -57,6 +58,8 @@ where
         HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
         HandledRoute::Api(route) => dispatch_api(ctx, route, call, request),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
+        HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
+        HandledRoute::Page(PageRoute::SignOut) => Box::pin(browser::sign_out(ctx, request)),
         HandledRoute::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
     }
 }

@@ -10,7 +10,7 @@ use terrace_core::api::endpoint::Action;
 use terrace_core::api::route::{
     ADMIN_PREFIX, HandledRoute, is_open_to_websites, needs_security_headers,
 };
-use terrace_core::auth::access::CredentialsError;
+use terrace_core::auth::access::{CredentialsError, Session};
 use terrace_core::config::Config;
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
@@ -21,7 +21,7 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read;
 use terrace_core::read::{
-    Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
+    CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
 };
 use terrace_core::storage::key::IndexKey;
 
@@ -82,6 +82,8 @@ pub(crate) enum RemainingWork<S> {
     Read(Suspension<S>),
     /// The whole request, by a handler: it is not an indexed read.
     Handle(HandledRoute, &'static Action),
+    /// The whole request, from its beginning: the answer may depend on its cookies, which were not read.
+    ReadCookies,
 }
 
 /// The reason why a read needs more than its index.
@@ -126,6 +128,7 @@ pub(crate) struct Record {
     is_admin: bool,
     needs_security_headers: bool,
     is_open_to_websites: bool,
+    varies_by_cookie: bool,
 }
 
 /// Begins to answer a request that arrived at `now`, in milliseconds since 1970.
@@ -157,6 +160,7 @@ pub fn begin<S>(
             _ => return look_up(record, lookup, head.origin, config, now),
         },
         Decision::Handle(route, action) => RemainingWork::Handle(route, action),
+        Decision::ReadCookies => RemainingWork::ReadCookies,
     };
     RequestStep::Continue(Box::new(Unfinished { record, remaining }))
 }
@@ -313,6 +317,7 @@ impl Unfinished<()> {
         let remaining = match remaining {
             RemainingWork::Read(suspension) => RemainingWork::Read(suspension.with_stream(stream)),
             RemainingWork::Handle(route, action) => RemainingWork::Handle(route, action),
+            RemainingWork::ReadCookies => RemainingWork::ReadCookies,
         };
         Box::new(Unfinished { record, remaining })
     }
@@ -367,6 +372,9 @@ impl MissReason {
 impl Record {
     /// Creates the record of a request for this route that arrived at `now`, in milliseconds since 1970.
     pub(crate) fn new(head: &RequestHead<'_>, route: &'static str, now: u64) -> Self {
+        let has_session =
+            matches!(head.cookies, CookieHeader::Read(Some(cookies)) if Session::is_in(cookies));
+        let is_anonymous = head.authorization.is_none() && !has_session;
         Self {
             route,
             method: Method::parse(head.method),
@@ -376,7 +384,8 @@ impl Record {
             index: None,
             is_admin: head.path.starts_with(ADMIN_PREFIX),
             needs_security_headers: needs_security_headers(head.path),
-            is_open_to_websites: head.authorization.is_none() && is_open_to_websites(head.path),
+            is_open_to_websites: is_anonymous && is_open_to_websites(head.path),
+            varies_by_cookie: matches!(head.cookies, CookieHeader::Read(_)),
         }
     }
 
@@ -405,6 +414,9 @@ impl Record {
         }
         if self.is_open_to_websites {
             reply = reply.open_to_websites();
+        }
+        if self.varies_by_cookie {
+            reply = reply.with("vary", "cookie");
         }
         if self.is_admin {
             let timing = self.line(reply.status, millis).server_timing();
@@ -464,6 +476,7 @@ mod tests {
             query: "",
             if_none_match: None,
             authorization: None,
+            cookies: CookieHeader::Unread,
             user_agent: None,
         };
         let (config, cache) = (config(), Cache::default());

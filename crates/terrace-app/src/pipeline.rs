@@ -11,7 +11,9 @@ use terrace_core::http::reply::Reply;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
-use terrace_core::read::{NO_ROUTE, RequestHead, for_method, invalid_credentials_reply};
+use terrace_core::read::{
+    CookieHeader, NO_ROUTE, RequestHead, for_method, invalid_credentials_reply,
+};
 
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
@@ -21,6 +23,7 @@ use crate::driver::{
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
+use crate::handlers::login::browser::PageVisit;
 use crate::handlers::login::shared::oauth_error_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
 use crate::handlers::pages::problem_page;
@@ -51,6 +54,23 @@ where
 }
 
 fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<P::Stream> {
+    begin_with(ctx, request, CookieHeader::Unread)
+}
+
+/// Begins a request whose answer may depend on its cookies.
+fn begin_with_cookies<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> RequestStep<P::Stream> {
+    let cookies = request.header("cookie");
+    begin_with(ctx, request, CookieHeader::Read(cookies.as_deref()))
+}
+
+fn begin_with<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    cookies: CookieHeader<'_>,
+) -> RequestStep<P::Stream> {
     let now = ctx.host.clock().millis();
     let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
@@ -61,6 +81,7 @@ fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<
     let head = RequestHead {
         if_none_match: if_none_match.as_deref(),
         authorization: authorization.as_deref(),
+        cookies,
         user_agent: user_agent.as_deref(),
         ..without_headers(request)
     };
@@ -79,6 +100,7 @@ fn without_headers<R: Request>(request: &R) -> RequestHead<'_> {
         query: request.query(),
         if_none_match: None,
         authorization: None,
+        cookies: CookieHeader::Unread,
         user_agent: None,
     }
 }
@@ -113,6 +135,7 @@ where
                     RemainingWork::Read(suspension) => {
                         continue_read(ctx, &request, record, suspension).await
                     }
+                    RemainingWork::ReadCookies => begin_with_cookies(ctx, &request),
                     RemainingWork::Handle(route, action) => {
                         let reply = serve(ctx, route, action, request).await;
                         record.add(ctx.host.meter().usage().since(before));
@@ -214,8 +237,12 @@ where
         // Programs that look for something here read JSON.
         wants_html: is_page || accepts_html(&request),
     };
+    let visit = PageVisit::of(ctx, &route, &request);
     let served = run(ctx, route, action, request).await;
-    let reply = served.unwrap_or_else(|failure| failure_reply(ctx, errors, &failed, failure));
+    let reply = served.unwrap_or_else(|failure| match (failure, visit) {
+        (Failure::Problem(Problem::Unauthorized(reason)), Some(visit)) => visit.refuse(&reason),
+        (failure, _) => failure_reply(ctx, errors, &failed, failure),
+    });
     for_method(reply, method)
 }
 
@@ -272,7 +299,16 @@ async fn authorize<P: Host, R: Request>(
     match action.access {
         RequiredAccess::Anyone => Ok(Caller::Anonymous),
         RequiredAccess::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
-        RequiredAccess::Readers | RequiredAccess::Known => auth::authenticate(ctx, request).await,
+        RequiredAccess::Readers => {
+            let caller = auth::identify(ctx, request, action).await?;
+            match caller {
+                Caller::Anonymous if ctx.config.access.guards_all_reads() => {
+                    Err(Problem::no_token().into())
+                }
+                caller => Ok(caller),
+            }
+        }
+        RequiredAccess::Known => auth::authenticate(ctx, request).await,
         RequiredAccess::Publishers | RequiredAccess::Admins => {
             if !ctx.config.access.has_root() {
                 return Err(changes_disabled(route.endpoint().errors).into());

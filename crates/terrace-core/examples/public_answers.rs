@@ -13,7 +13,9 @@ use terrace_core::api::public::{PublicMeta, PublicModule, PublicModules};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 use terrace_core::index::catalog::CatalogLine;
-use terrace_core::read::{Decision, ReadOutcome, RequestHead, StoredIndex, StoredIndices, begin};
+use terrace_core::read::{
+    CookieHeader, Decision, ReadOutcome, RequestHead, StoredIndex, StoredIndices, begin,
+};
 
 const PATH: &str = "/v1/modules/acme/vpc/aws/1.0.0";
 const ORIGIN: &str = "https://registry.test";
@@ -53,6 +55,7 @@ fn details(about: &str) -> String {
         query: "",
         if_none_match: None,
         authorization: None,
+        cookies: CookieHeader::Unread,
         user_agent: None,
     };
     let (_, Decision::<()>::Read(lookup)) = begin(&head, &config, || UnixTime(0)) else {

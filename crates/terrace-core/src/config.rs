@@ -6,7 +6,7 @@ mod settings;
 
 use std::borrow::Cow;
 
-use crate::auth::access::{Access, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
+use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::Login;
 use crate::auth::oidc::{RulesError, TrustedPublishers, UnknownClaim};
 use crate::http::request_line::LoggedRequests;
@@ -17,6 +17,7 @@ use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls};
 use crate::storage::signed_path::PathSigner;
 use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
 use terrace_presign::{Endpoint, Presigner};
 
@@ -79,6 +80,26 @@ fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
 }
 
 impl Config {
+    /// Returns whether a signed-in browser may read more than anyone. If not, no cookie is read.
+    pub fn reads_sessions(&self) -> bool {
+        self.login.is_some() && self.access.guards_reads()
+    }
+
+    /// Identifies the caller from the cookies of a browser. A session that is not valid counts as none.
+    pub fn caller_of_cookies(
+        &self,
+        cookies: Option<&str>,
+        now: impl FnOnce() -> UnixTime,
+    ) -> Caller {
+        let login = self.login.as_ref().filter(|_| self.reads_sessions());
+        let session = login
+            .zip(cookies)
+            .and_then(|(login, cookies)| login.session_keys.of_cookies(cookies, now()));
+        session.map_or(Caller::Anonymous, |session| {
+            Caller::Browser(Box::new(session))
+        })
+    }
+
     /// Parses the variables of an environment. An empty setting counts as not set; if a name occurs twice,
     /// the first value counts. Variables that are [not meant for Terrace](is_meant_for_terrace) are ignored.
     ///
@@ -94,7 +115,7 @@ impl Config {
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
         let trusted_publishers = trusted_publishers(var(TRUSTED_PUBLISHERS), &access)?;
-        let login = login::login(&var, access.seal_keys())?;
+        let login = login::login(&var, &access)?;
         let url_secret = secret(&var, URL_SECRET)?;
         let lifetime = lifetime(var(URL_LIFETIME))?;
         let secret = url_secret.or(admin_token);

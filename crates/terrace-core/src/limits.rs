@@ -293,6 +293,18 @@ pub const REFERRER_BYTES: usize = 64 * 1024;
 /// Maximum time that a person may take to sign in, in seconds.
 pub const SIGN_IN_SECONDS: u32 = 600;
 
+/// Maximum lifetime of the session of a browser, in seconds: half a day. It cannot be revoked one by one, and a working
+/// day passes with one or two sign-ins.
+pub const SESSION_SECONDS: u32 = 43_200;
+
+/// Maximum length of the session of a browser. Browsers accept cookies of 4,096 bytes with their names (RFC 6265bis,
+/// section 5.6).
+pub const SESSION_BYTES: usize = 4_080;
+
+/// Maximum length of the path and query of the page to which a sign-in returns. It travels to the provider and back in a
+/// URL, next to a code of its own.
+pub const RETURN_PATH_BYTES: usize = 512;
+
 /// Lifetime of a code that a client exchanges for a token, in seconds. The browser passes it to the client,
 /// which sends it at once; RFC 6749, section 4.1.2, recommends at most ten minutes.
 pub const LOGIN_CODE_SECONDS: u32 = 60;

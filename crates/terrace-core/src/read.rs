@@ -64,6 +64,8 @@ pub enum Decision<S> {
     Read(Box<Lookup>),
     /// The request is not an indexed read: a handler answers it.
     Handle(HandledRoute, &'static Action),
+    /// The answer may depend on the session of a browser: begin again with [`CookieHeader::Read`].
+    ReadCookies,
 }
 
 /// The parts of a request that a read depends on.
@@ -82,8 +84,20 @@ pub struct RequestHead<'a> {
     /// The header `Authorization`, if [`Access::guards_reads`], or if pages of other websites may read the answer to a
     /// request without it.
     pub authorization: Option<&'a str>,
+    /// The header `Cookie`.
+    pub cookies: CookieHeader<'a>,
     /// The header `User-Agent`.
     pub user_agent: Option<&'a str>,
+}
+
+/// The header `Cookie`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CookieHeader<'a> {
+    /// It has not been read: most requests do not depend on it.
+    #[default]
+    Unread,
+    /// It has been read after [`Decision::ReadCookies`].
+    Read(Option<&'a str>),
 }
 
 /// The name that [`begin`] returns for a path without a route.
@@ -127,6 +141,14 @@ fn begin_at<S>(
         }
         Err(problem) => return Decision::Answer(problem.reply()),
     };
+    let is_anonymous = head.authorization.is_none();
+    if action.reads_session
+        && is_anonymous
+        && head.cookies == CookieHeader::Unread
+        && config.reads_sessions()
+    {
+        return Decision::ReadCookies;
+    }
     let own = OwnHosts::new(head.origin, &config.hostnames);
     gate::decide(
         plan(route, action.method, head, &own, config.login.is_some()),

@@ -2,7 +2,9 @@
 
 use terrace_core::api::route::Route;
 use terrace_core::http::reply::Body;
-use terrace_core::read::{Decision, IndexForm, ReadOutcome, RequestHead, StoredIndex, begin};
+use terrace_core::read::{
+    CookieHeader, Decision, IndexForm, ReadOutcome, RequestHead, StoredIndex, begin,
+};
 use terrace_core::storage::index_document::IndexMetadata;
 
 use crate::{NOW, OPEN, configured, text};
@@ -31,6 +33,7 @@ pub fn read(data: &[u8]) {
             query,
             if_none_match: Some(condition),
             authorization: Some(authorization),
+            cookies: CookieHeader::Unread,
             user_agent: None,
         };
         let (name, decision) = begin::<Vec<u8>>(&head, &config, || NOW);

@@ -58,6 +58,9 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Anyone, Route::Bytes(_)) => Rule::Signed,
         (RequiredAccess::Anyone, _) => Rule::Everybody,
         (RequiredAccess::Known, _) => Rule::Known,
+        (RequiredAccess::Readers, Route::Page(page)) if page.package().is_none() => {
+            Rule::ReadersOfAnything
+        }
         (RequiredAccess::Readers, _) if lists_all.contains(&name) => Rule::ReadersOfAnything,
         (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
         (RequiredAccess::Readers, _) => Rule::Readers,
@@ -75,6 +78,8 @@ pub(super) fn paths() -> Vec<String> {
     let upload = "01a3185c-5000-7fff-bfff-ffffffffffff";
     [
         "/".to_owned(),
+        "/sign-in".to_owned(),
+        "/sign-out".to_owned(),
         "/healthz".to_owned(),
         "/.well-known/terraform.json".to_owned(),
         format!("{provider}/versions"),
@@ -294,7 +299,7 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
     }
 }
 
-fn filled() -> (Memory, Registry) {
+pub(super) fn filled() -> (Memory, Registry) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &LOGIN);
     ProviderFixture::of(NAMESPACE, "widget", "1.0.0").publish(&registry);
@@ -332,6 +337,10 @@ fn every_route_admits_the_callers_that_its_rule_names() {
             let sent = || Sent::new(method.as_str(), &path).body("{}");
             let open = registry.send(&sent().bearing(TOKEN)).status;
             for seen in &VISIBILITIES {
+                // Where anything is private, it needs a provider, whoever asks.
+                if path == "/sign-in" && seen.guards {
+                    continue;
+                }
                 let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());
                 for caller in &callers {
                     let sent = match &caller.shows {
@@ -347,6 +356,12 @@ fn every_route_admits_the_callers_that_its_rule_names() {
                             && !seen.is_private =>
                         {
                             open
+                        }
+                        // A browser without credentials is sent to sign in.
+                        401 if caller.shows.is_none()
+                            && matches!(&route, Route::Page(page) if page.is_for_people()) =>
+                        {
+                            303
                         }
                         wanted => wanted,
                     };

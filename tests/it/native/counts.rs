@@ -7,7 +7,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::ENDPOINTS;
 use terrace_core::config::Config;
 use terrace_core::limits::KEYS_OF_READ;
-use terrace_core::read::{Decision, RequestHead, begin};
+use terrace_core::read::{CookieHeader, Decision, RequestHead, begin};
 
 use crate::support::documented::{document_module, document_provider};
 use crate::support::memory::Memory;
@@ -68,6 +68,7 @@ fn each_read_of_a_protocol_names_one_key() {
                 query: "",
                 if_none_match: None,
                 authorization: None,
+                cookies: CookieHeader::Unread,
                 user_agent: None,
             };
             if let (name, Decision::<()>::Read(lookup)) = begin(&head, &config, || UnixTime(0)) {

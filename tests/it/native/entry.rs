@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::faults::Break;
 use crate::support::memory::Memory;
+use crate::support::people::{LOGIN, session};
 use crate::support::registry::{Response, S3, Sent};
 use crate::support::tokens::create;
 use crate::support::{Registry, everything};
@@ -227,6 +228,32 @@ fn the_entry_accepts_only_a_token_that_is_known_to_be_valid() {
     assert!(registry.by_entry(&bearing()).is_none());
     registry.by_worker(&bearing(), 0).expect(401);
     registry.send(&bearing()).expect(401);
+}
+
+#[test]
+fn only_a_read_that_a_session_may_identify_is_left_to_the_application_for_its_cookies() {
+    let vars = [&[("TERRACE_ACCESS", "private")], &LOGIN[..]].concat();
+    let (memory, registry) = filled(&vars);
+    let cookie = session("read", 1_800_000_000);
+    for path in &found().collect::<Vec<_>>() {
+        let sent = asked("GET", path).header("cookie", &cookie);
+        if path.starts_with("/api/") {
+            let status = assert_resumed(&memory, &vars, &sent).status;
+            assert!([200, 302].contains(&status), "{path}: {status}");
+            assert_resumed(&memory, &vars, &asked("GET", path)).expect(401);
+        } else {
+            assert_same(&memory, &registry, &sent).expect(401);
+        }
+    }
+    // Where nothing is private, or nobody can sign in, no cookie is read.
+    for vars in [&LOGIN[..], &[("TERRACE_ACCESS", "private")]] {
+        let registry = Registry::in_memory(&memory, vars);
+        for path in &found().collect::<Vec<_>>() {
+            let sent = asked("GET", path).header("cookie", &cookie);
+            let response = assert_same(&memory, &registry, &sent);
+            assert_eq!(response.header("vary"), None, "{path}");
+        }
+    }
 }
 
 #[test]

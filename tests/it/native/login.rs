@@ -2,6 +2,8 @@
 
 mod access;
 mod attacks;
+mod browser;
+mod cookie;
 mod github;
 mod openid;
 mod redeem;

@@ -9,7 +9,7 @@ use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinis
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
-use terrace_core::read::{RequestHead, StoredIndex};
+use terrace_core::read::{CookieHeader, RequestHead, StoredIndex};
 use terrace_core::storage::key::IndexKey;
 
 use super::Response;
@@ -45,6 +45,7 @@ pub fn by_entry(
         query,
         if_none_match: header("if-none-match"),
         authorization: header("authorization"),
+        cookies: CookieHeader::Unread,
         user_agent: header("user-agent"),
     };
     let pending = match driver::begin(&head, config, memory.cache(), memory.now_ms()) {

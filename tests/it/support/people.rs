@@ -8,10 +8,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_core::auth::access::{Session, SessionKeys};
 use url::Url;
 
 use super::memory::Memory;
-use super::registry::{Registry, Response, Sent};
+use super::registry::{Registry, Response, Sent, TOKEN};
 
 pub const ISSUER: &str = "https://login.example.com";
 pub const CLIENT: &str = "terrace";
@@ -225,6 +228,24 @@ impl People {
         self.registry.send(&sent)
     }
 
+    /// Opens `/sign-in` for a page. Returns the browser's cookie, and the `state` at the provider.
+    pub fn begin_for(&self, to: &str) -> (String, String) {
+        let target = format!("/sign-in?{}", encoded(&[("to", to)]));
+        let response = self.registry.get(&target).expect(303);
+        let location = response.header("location").unwrap();
+        let url = Url::parse(location).unwrap();
+        *self.provider.asked.borrow_mut() = url.query_pairs().into_owned().collect();
+        let cookie = response.header("set-cookie").unwrap();
+        let pair = cookie.split(';').next().unwrap().to_owned();
+        (pair, parameter(location, "state").unwrap())
+    }
+
+    /// Signs a browser in for a page. Returns the answer to its return from the provider.
+    pub fn sign_in_for(&self, to: &str) -> Response {
+        let (cookie, state) = self.begin_for(to);
+        self.come_back(&cookie, &[("code", "c"), ("state", &state)])
+    }
+
     /// Signs in, up to the consent question. Returns the browser's cookie, and the page.
     pub fn sign_in(&self) -> (String, Response) {
         let (cookie, state) = self.begin();
@@ -265,6 +286,15 @@ pub fn exchanged(code: &str) -> Vec<(&'static str, &str)> {
         ("grant_type", "authorization_code"),
         ("redirect_uri", "http://localhost:10003/login"),
     ]
+}
+
+/// Returns the cookie of a browser in which a person with these scopes has signed in to a registry in memory.
+pub fn session(scopes: &str, now: u64) -> String {
+    let [name, account] = ["ann@acme.example", "248289761001"].map(|text| text.parse().unwrap());
+    let session = Session::new(name, account, &scopes.parse().unwrap());
+    let keys = SessionKeys::new(&Secret::new(TOKEN), None);
+    let cookie = keys.begin(&session, UnixTime(now), 3_600).unwrap();
+    cookie.split(';').next().unwrap().to_owned()
 }
 
 /// Returns the hidden value of a form.

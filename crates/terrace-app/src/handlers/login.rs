@@ -1,5 +1,6 @@
 //! Sign-in: from the terminal through the browser to the provider, and back.
 
+pub(crate) mod browser;
 pub(crate) mod callback;
 pub(crate) mod consent;
 pub(crate) mod shared;

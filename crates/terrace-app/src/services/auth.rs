@@ -1,5 +1,6 @@
 //! Authenticates and authorises callers.
 
+use terrace_core::api::endpoint::Action;
 use terrace_core::auth::access::{
     Caller, CredentialsError, Owner, RevocationDocument, Revocations, Visibility, network,
 };
@@ -84,6 +85,25 @@ pub(crate) fn readable_keys<P: Host, const N: usize>(
         Visibility::Hidden => Ok((keys.map(|key| key.hidden()), visibility)),
         Visibility::Public | Visibility::Private => Ok((keys, visibility)),
     }
+}
+
+/// Returns the caller of a read: by the token, or else by the session of a browser if the endpoint reads it. A session
+/// that is not valid counts as none: its browser is signed out.
+///
+/// # Errors
+/// If the token is invalid.
+pub(crate) async fn identify<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    action: &Action,
+) -> Result<Caller, Failure> {
+    let reads_session = action.reads_session && ctx.config.reads_sessions();
+    if !reads_session || request.header("authorization").is_some() {
+        return authenticate(ctx, request).await;
+    }
+    let cookies = request.header("cookie");
+    let now = || ctx.host.clock().now();
+    Ok(ctx.config.caller_of_cookies(cookies.as_deref(), now))
 }
 
 /// Logs that credentials were rejected: the reason, never the credentials. Returns the error for the client,
@@ -208,7 +228,7 @@ fn lacking(caller: &Caller, need: &Permission) -> String {
     };
     let has = match caller {
         Caller::Bearer(token) => token.scopes.to_string(),
-        Caller::Anonymous | Caller::Root => String::new(),
+        Caller::Anonymous | Caller::Root | Caller::Browser(_) => String::new(),
     };
     format!("this request requires the scope {takes}; the token has {has}")
 }

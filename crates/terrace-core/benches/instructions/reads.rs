@@ -9,7 +9,7 @@ use terrace_core::http::reply::{Body, Reply};
 use terrace_core::index::{self};
 use terrace_core::model::status::StatusDocument;
 use terrace_core::read::{
-    Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, begin,
+    CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, begin,
 };
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
@@ -150,6 +150,7 @@ impl Read {
             query: self.query,
             if_none_match: self.if_none_match.as_deref(),
             authorization: self.authorization.as_deref(),
+            cookies: CookieHeader::Unread,
             user_agent: Some("Terraform/1.11.4"),
         };
         begin(&head, &self.config, || NOW).1
@@ -162,6 +163,7 @@ impl Read {
             | Decision::AnswerUnlessRevoked(_, reply)
             | Decision::InvalidCredentials(_, reply) => reply,
             Decision::Handle(route, _) => panic!("{} is not a read", route.endpoint().name),
+            Decision::ReadCookies => panic!("{} depends on cookies", self.path),
         }
     }
 

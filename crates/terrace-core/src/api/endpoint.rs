@@ -43,6 +43,10 @@ pub struct Action {
     pub writes: bool,
     /// Whether accepted requests get an entry in the audit log.
     pub is_audited: bool,
+    /// Whether the session of a signed-in browser identifies the caller, if reads are guarded: on pages, and in the API
+    /// that they use. Clients of the protocols send tokens, and a cookie that a change accepted would let pages of other
+    /// websites make changes.
+    pub reads_session: bool,
 }
 
 /// The callers who may use an endpoint. The pipeline enforces this for everything except indexed reads. For
@@ -155,27 +159,30 @@ endpoints! {
     LOGIN_TOKEN        OAuth "login_token"        ["/oauth/token"]                                                    [handled(Method::Post, Anyone).audited()]
     EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
 
-    API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [get(Readers), head(Readers)]
-    API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [get(Readers), head(Readers)]
-    API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [get(Readers), head(Readers)]
-    API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [get(Readers), head(Readers)]
-    API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [get(Readers), head(Readers)]
-    API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [get(Readers), head(Readers)]
-    API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [get(Readers), head(Readers)]
+    API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [view(Method::Get), view(Method::Head)]
+    API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [view(Method::Get), view(Method::Head)]
+    API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [view(Method::Get), view(Method::Head)]
+    API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [view(Method::Get), view(Method::Head)]
+    API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [view(Method::Get), view(Method::Head)]
+    API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [view(Method::Get), view(Method::Head)]
+    API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [view(Method::Get), view(Method::Head)]
 
-    PAGE_HOME          Html  "page_home"          []                                                                  [get(Readers), head(Readers)]
-    PAGE_BROWSE        Html  "page_browse"        []                                                                  [get(Readers), head(Readers)]
-    PAGE_SEARCH        Html  "page_search"        []                                                                  [get(Readers), head(Readers)]
-    PAGE_NAMESPACE     Html  "page_namespace"     []                                                                  [get(Readers), head(Readers)]
-    PAGE_PACKAGE       Html  "page_package"       []                                                                  [get(Readers), head(Readers)]
-    PAGE_VERSIONS      Html  "page_versions"      []                                                                  [get(Readers), head(Readers)]
-    PAGE_VERSION       Html  "page_version"       []                                                                  [get(Readers), head(Readers)]
-    PAGE_DOCUMENT      Html  "page_document"      []                                                                  [get(Readers), head(Readers)]
-    PAGE_TEXT          Html  "page_text"          []                                                                  [get(Readers), head(Readers)]
-    PAGE_COMPARISON    Html  "page_comparison"    []                                                                  [get(Readers), head(Readers)]
-    PAGE_FEED          Html  "page_feed"          []                                                                  [get(Readers), head(Readers)]
-    PAGE_BADGE         Html  "page_badge"         []                                                                  [get(Readers), head(Readers)]
-    PAGE_SITEMAP       Html  "page_sitemap"       []                                                                  [get(Readers), head(Readers)]
+    PAGE_HOME          Html  "page_home"          []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_BROWSE        Html  "page_browse"        []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_SEARCH        Html  "page_search"        []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_NAMESPACE     Html  "page_namespace"     []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_PACKAGE       Html  "page_package"       []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_VERSIONS      Html  "page_versions"      []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_VERSION       Html  "page_version"       []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_DOCUMENT      Html  "page_document"      []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_TEXT          Html  "page_text"          []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_COMPARISON    Html  "page_comparison"    []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_FEED          Html  "page_feed"          []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_BADGE         Html  "page_badge"         []                                                                  [view(Method::Get), view(Method::Head)]
+    // No HEAD: each request is one sign-in.
+    PAGE_SIGN_IN       Html  "page_sign_in"       []                                                                  [get(Anyone)]
+    PAGE_SIGN_OUT      Html  "page_sign_out"      []                                                                  [handled(Method::Post, Anyone)]
+    PAGE_SITEMAP       Html  "page_sitemap"       []                                                                  [view(Method::Get), view(Method::Head)]
     // The answer is the same for every caller.
     PAGE_FILE          Html  "page_file"          []                                                                  [get(Anyone), head(Anyone)]
     PAGE_UNKNOWN       Html  "page_unknown"       []                                                                  [get(Anyone), head(Anyone)]
@@ -208,6 +215,7 @@ const fn action(method: Method, access: RequiredAccess, body: BodyHandling) -> A
         body,
         writes: false,
         is_audited: false,
+        reads_session: false,
     }
 }
 
@@ -217,6 +225,11 @@ const fn get(access: RequiredAccess) -> Action {
 
 const fn head(access: RequiredAccess) -> Action {
     action(Method::Head, access, BodyHandling::Ignored)
+}
+
+/// A read by a browser or a tool, which a session may identify.
+const fn view(method: Method) -> Action {
+    action(method, Readers, BodyHandling::Ignored).by_session()
 }
 
 /// A request with a body that the handler reads, possibly as a stream.
@@ -270,6 +283,14 @@ impl Action {
     const fn writing(self) -> Self {
         Self {
             writes: true,
+            ..self
+        }
+    }
+
+    /// Lets the session of a signed-in browser identify the caller.
+    const fn by_session(self) -> Self {
+        Self {
+            reads_session: true,
             ..self
         }
     }
@@ -435,6 +456,8 @@ fn page(route: &PageRoute) -> &'static Endpoint {
         PageRoute::Comparison(..) | PageRoute::ComparisonForm(_) => &PAGE_COMPARISON,
         PageRoute::Feed(_) => &PAGE_FEED,
         PageRoute::Badge(..) => &PAGE_BADGE,
+        PageRoute::SignIn => &PAGE_SIGN_IN,
+        PageRoute::SignOut => &PAGE_SIGN_OUT,
         PageRoute::Sitemap => &PAGE_SITEMAP,
         PageRoute::Asset(_) | PageRoute::OpenSearch | PageRoute::Robots => &PAGE_FILE,
         PageRoute::Moved(_) | PageRoute::Unknown => &PAGE_UNKNOWN,
@@ -477,6 +500,7 @@ mod tests {
                     assert_eq!(action.body, BodyHandling::Handler, "{}", endpoint.name);
                 }
                 assert!(!(reads && action.writes), "{}", endpoint.name);
+                assert!(reads || !action.reads_session, "{}", endpoint.name);
                 assert!(action.writes || !action.is_audited, "{}", endpoint.name);
             }
         }

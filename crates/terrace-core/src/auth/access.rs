@@ -8,6 +8,7 @@ mod document;
 mod revocation;
 mod scope;
 mod seal;
+mod session;
 mod throttle;
 mod token;
 
@@ -16,6 +17,7 @@ pub use document::TokenDocument;
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealError, SealKey, SealKeys, Sealable};
+pub use session::{SESSION_PREFIX, Session, SessionKeys, SessionSizeError};
 pub use throttle::{Throttle, network};
 pub use token::{AccessTokenError, TOKEN_PREFIX, Token, TokenKeys, TokenName, TokenNameError};
 
@@ -60,6 +62,8 @@ pub enum Caller {
     Root,
     /// The bearer of an API token.
     Bearer(Box<Token>),
+    /// A signed-in person's browser, which only reads.
+    Browser(Box<Session>),
 }
 
 /// The reason why the credentials of a request are rejected.
@@ -76,6 +80,11 @@ pub enum CredentialsError {
     /// The credentials are an API token that is not valid.
     #[error(transparent)]
     Token(AccessTokenError),
+    /// The credentials are the session of a browser.
+    #[error(
+        "this is the session of a signed-in browser, which clients cannot use: create a token for them"
+    )]
+    Session,
     /// The token was valid and has been revoked.
     #[error("this token is revoked: use another one")]
     Revoked,
@@ -145,6 +154,12 @@ impl Access {
         Some(SealKeys::new(&roots.newest, roots.previous.as_ref()))
     }
 
+    /// Returns the keys for the sessions of browsers; `None` without an admin token.
+    pub fn session_keys(&self) -> Option<SessionKeys> {
+        let roots = self.roots.as_ref()?;
+        Some(SessionKeys::new(&roots.newest, roots.previous.as_ref()))
+    }
+
     /// Identifies the caller from the `Authorization` header. Without an admin token, the header is ignored.
     ///
     /// # Errors
@@ -172,7 +187,7 @@ impl Access {
         }
         if presented.starts_with(TOKEN_PREFIX) {
             let token = roots.keys.read(&presented, now);
-            let token = token.map_err(CredentialsError::Token)?;
+            let token = token.map_err(|error| rejected(&presented, error))?;
             return Ok(Caller::Bearer(Box::new(token)));
         }
         let previous = roots.previous.as_ref();
@@ -187,7 +202,8 @@ impl Access {
         match caller {
             Caller::Root => true,
             Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
-            Caller::Bearer(_) | Caller::Anonymous => !self.guards_reads(),
+            Caller::Browser(session) if session.scopes().allow_reading_all() => true,
+            Caller::Bearer(_) | Caller::Browser(_) | Caller::Anonymous => !self.guards_reads(),
         }
     }
 
@@ -204,8 +220,11 @@ impl Access {
         match caller {
             Caller::Root => Visibility::Private,
             Caller::Bearer(token) if token.scopes.allow_reading(owner) => Visibility::Private,
+            Caller::Browser(session) if session.scopes().allow_reading(owner) => {
+                Visibility::Private
+            }
             Caller::Anonymous if *is_private => Visibility::Unauthenticated,
-            Caller::Bearer(_) | Caller::Anonymous => Visibility::Hidden,
+            Caller::Bearer(_) | Caller::Browser(_) | Caller::Anonymous => Visibility::Hidden,
         }
     }
 }
@@ -214,7 +233,7 @@ impl Caller {
     /// Returns whether the caller may do everything.
     pub fn is_admin(&self) -> bool {
         match self {
-            Self::Anonymous => false,
+            Self::Anonymous | Self::Browser(_) => false,
             Self::Root => true,
             Self::Bearer(token) => token.scopes.allow_all(),
         }
@@ -223,7 +242,7 @@ impl Caller {
     /// Returns whether the caller may publish for an owner.
     pub fn may_publish(&self, owner: &Owner) -> bool {
         match self {
-            Self::Anonymous => false,
+            Self::Anonymous | Self::Browser(_) => false,
             Self::Root => true,
             Self::Bearer(token) => token.scopes.allow_publishing(owner),
         }
@@ -233,7 +252,15 @@ impl Caller {
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
-            Self::Anonymous | Self::Root => None,
+            Self::Anonymous | Self::Root | Self::Browser(_) => None,
+        }
+    }
+
+    /// Returns the name of the person whose browser the caller is; `None` for every other caller.
+    pub fn signed_in(&self) -> Option<&TokenName> {
+        match self {
+            Self::Browser(session) => Some(session.name()),
+            Self::Anonymous | Self::Root | Self::Bearer(_) => None,
         }
     }
 
@@ -241,7 +268,7 @@ impl Caller {
     pub fn provenance(&self) -> Option<Provenance> {
         match self {
             Self::Bearer(token) => token.provenance.as_ref()?.parse(),
-            Self::Anonymous | Self::Root => None,
+            Self::Anonymous | Self::Root | Self::Browser(_) => None,
         }
     }
 
@@ -251,7 +278,18 @@ impl Caller {
             Self::Anonymous => "nobody".to_owned(),
             Self::Root => "root".to_owned(),
             Self::Bearer(token) => format!("token {} ({})", token.id, token.name),
+            Self::Browser(session) => {
+                format!("browser of {} ({})", session.name(), session.account())
+            }
         }
+    }
+}
+
+/// Returns the reason why a text with the prefix of a token is rejected.
+fn rejected(presented: &str, error: AccessTokenError) -> CredentialsError {
+    match presented.starts_with(SESSION_PREFIX) {
+        true => CredentialsError::Session,
+        false => CredentialsError::Token(error),
     }
 }
 
@@ -398,7 +436,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_random_header_never_authenticates(header in "((Bearer|Basic) )?\\PC{0,80}") {
-            prop_assert!(!matches!(caller(&header), Ok(Caller::Root | Caller::Bearer(_))));
+            prop_assert!(!matches!(caller(&header), Ok(Caller::Root | Caller::Bearer(_) | Caller::Browser(_))));
         }
     }
 }

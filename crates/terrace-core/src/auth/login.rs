@@ -21,13 +21,17 @@
 //!    ├──────────────────────────────────────────────────►│ the token                   │
 //! ```
 //!
+//! A sign-in that begins at `/sign-in` is for the browser itself, and ends after the callback with a
+//! [`Session`](crate::auth::access::Session) in a cookie, and a redirect to the page asked for. It needs no consent:
+//! nothing leaves the browser, and the session allows only what its person may read anyway.
+//!
 //! Nothing is stored between two requests: the state travels along as a
 //! [`Sealable`](crate::auth::access::Sealable) text. Only the token's own document is stored. It is created
 //! once, so that the code can be redeemed only once.
 //!
 //! # In scope
 //! The requests of clients ([`Terminal`], [`TokenRequest`]), the sealed state, the identity that a provider
-//! reports ([`Person`]), the requests to providers, and the pages that people see.
+//! reports ([`Person`]), the requests to providers, the sessions of browsers, and the pages that people see.
 //!
 //! # Out of scope
 //! Sending requests to providers, and storing tokens.
@@ -38,22 +42,29 @@ mod github;
 mod page;
 mod person;
 mod provider;
+mod return_path;
 mod sealed;
 mod terminal;
 
 pub use error::SignInError;
 pub use exchange::{LoginToken, RedemptionError, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
-pub use page::consent_page;
+pub use page::{consent_page, sign_in_url, signed_out_page, token_page};
 pub use person::Person;
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
-pub use sealed::{BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInState};
+pub use return_path::{ReturnPath, ReturnPathError};
+pub use sealed::{
+    BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInPurpose, SignInState,
+};
 pub use terminal::{
     CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,
 };
 
-use crate::auth::access::SealKeys;
+use crate::auth::access::{SealKeys, SessionKeys};
 use crate::auth::oidc::LoginRules;
+
+/// The path at which a browser begins to sign in.
+pub const SIGN_IN_PATH: &str = "/sign-in";
 
 /// The path to which a provider redirects the browser.
 pub const CALLBACK_PATH: &str = "/oauth/callback";
@@ -69,4 +80,6 @@ pub struct Login {
     pub lifetime: u64,
     /// Seals the state between requests.
     pub seal_keys: SealKeys,
+    /// The keys for the sessions of browsers.
+    pub session_keys: SessionKeys,
 }

@@ -6,7 +6,7 @@ use super::{
     ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
     LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, error,
 };
-use crate::auth::access::SealKeys;
+use crate::auth::access::Access;
 use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
 use crate::limits;
 use terrace_base::secret::Secret;
@@ -28,7 +28,7 @@ const SCOPES: &str = "openid email profile";
 
 pub(super) fn login(
     var: &impl Fn(&'static str) -> Option<String>,
-    seals: Option<SealKeys>,
+    access: &Access,
 ) -> Result<Option<Login>, ConfigError> {
     let Some(set) = ALL.into_iter().find(|name| var(name).is_some()) else {
         return Ok(None);
@@ -40,7 +40,8 @@ pub(super) fn login(
         )
     };
     Ok(Some(Login {
-        seal_keys: seals.ok_or_else(needs)?,
+        seal_keys: access.seal_keys().ok_or_else(needs)?,
+        session_keys: access.session_keys().ok_or_else(needs)?,
         provider: provider(var)?,
         rules: parsed(LOGIN_RULES, &wanted(var, LOGIN_RULES)?)?,
         lifetime: lifetime(var(LOGIN_LIFETIME))?,

@@ -2,7 +2,7 @@
 
 use super::oci::is_oci;
 use super::plan::ReadPlan;
-use super::{Decision, Lookup, RequestHead, for_method, is_module_download};
+use super::{CookieHeader, Decision, Lookup, RequestHead, for_method, is_module_download};
 use crate::api::endpoint::Action;
 use crate::auth::access::{Caller, CredentialsError, Owner, Visibility};
 use crate::config::Config;
@@ -30,7 +30,7 @@ pub(super) fn decide<S>(
     };
     let (caller, visibility) = match owner {
         None => (Caller::Anonymous, Visibility::Public),
-        Some(owner) => match config.access.caller(head.authorization, now) {
+        Some(owner) => match caller(head, action, config, now) {
             Err(bad) => {
                 return Decision::InvalidCredentials(bad, invalid_credentials_reply(head, bad));
             }
@@ -77,6 +77,21 @@ pub(super) fn decide<S>(
                 range: None,
             }))
         }
+    }
+}
+
+/// Identifies the caller. A token counts before the session of a browser.
+fn caller(
+    head: &RequestHead<'_>,
+    action: &Action,
+    config: &Config,
+    now: impl FnOnce() -> UnixTime,
+) -> Result<Caller, CredentialsError> {
+    match (head.authorization, head.cookies) {
+        (None, CookieHeader::Read(cookies)) if action.reads_session => {
+            Ok(config.caller_of_cookies(cookies, now))
+        }
+        (authorization, _) => config.access.caller(authorization, now),
     }
 }
 

@@ -1,13 +1,15 @@
 //! `/oauth/callback`: the URL to which the provider redirects the browser.
 
-use terrace_core::auth::login::{Login, Provider, SignInError, SignInState, Verifier};
+use terrace_core::auth::login::{
+    Login, Provider, SignInError, SignInPurpose, SignInState, Verifier,
+};
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
 use crate::handlers::login::shared::{
-    ask_consent, callback_of, check_browser, configured, host_of, or_page,
+    callback_of, check_browser, conclude, configured, host_of, or_page,
 };
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
@@ -26,7 +28,7 @@ pub(crate) async fn callback<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Identifies the person who returns from the provider, and asks for consent to give their terminal a token.
+/// Identifies the person who returns from the provider, and gives the sign-in its conclusion.
 async fn end_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -34,10 +36,18 @@ async fn end_sign_in<P: Host, R: Request>(
 ) -> Result<Reply<P::Stream>, SignInError> {
     let form = Form(request.query());
     let sealed = form.value("state").ok().flatten().unwrap_or_default();
-    let opened = login.seal_keys.open(&sealed, ctx.host.clock().now());
-    let (SignInState { terminal, browser }, key) =
-        opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
-    let sender = check_browser(ctx, request, &browser)?;
+    let now = ctx.host.clock().now();
+    let opened = login.seal_keys.open::<SignInState>(&sealed, now);
+    let (state, key) = opened.map_err(|fault| log::unsealed(ctx, "state", fault))?;
+    let purpose = state.purpose.clone();
+    let sender = match check_browser(ctx, request, &state.browser) {
+        Ok(sender) => sender,
+        Err(stop) if matches!(purpose, SignInPurpose::Page(_)) => {
+            return Ok(or_page(Err(stop), request, &purpose));
+        }
+        // Nothing is said about a terminal to a browser that did not begin the sign-in for it.
+        Err(stop) => return Err(stop),
+    };
     let derived = (sender.nonce(key), sender.verifier(key));
     // Every code is sent to the provider, in the name of this registry.
     let (address, now) = (ctx.client_address.as_str(), ctx.host.clock().now());
@@ -46,17 +56,14 @@ async fn end_sign_in<P: Host, R: Request>(
     // The attempt is counted before its outcome is known. Otherwise many concurrent ones would all reach the
     // provider.
     if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > limit {
-        return Ok(or_page(Err(SignInError::TooOften), request, &terminal));
+        return Ok(or_page(Err(SignInError::TooOften), request, &purpose));
     }
     let known = person_back(ctx, login, request, derived).await;
     if !matches!(known, Err(SignInError::Distrusted)) {
         sign_ins.borrow_mut().forgive(address);
     }
-    let consent_page = known.and_then(|claims| {
-        let waiting = (terminal.clone(), browser);
-        ask_consent(ctx, login, request, waiting, &claims)
-    });
-    Ok(or_page(consent_page, request, &terminal))
+    let concluded = known.and_then(|claims| conclude(ctx, login, request, state, &claims));
+    Ok(or_page(concluded, request, &purpose))
 }
 
 /// Identifies the person who returned from the provider.

@@ -1,6 +1,6 @@
 //! `/oauth/consent`: the answer of a person who was asked for consent.
 
-use terrace_core::auth::login::{Consent, Login, ParameterError, SignInError};
+use terrace_core::auth::login::{Consent, Login, ParameterError, SignInError, SignInPurpose};
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -56,7 +56,8 @@ async fn take_consent<P: Host, R: Request>(
         Some("read") => allow(consent.to_read()),
         Some("refuse") => {
             let refused = Err(SignInError::RefusedHere);
-            Ok(or_page(refused, request, &consent.terminal))
+            let purpose = SignInPurpose::Terminal(consent.terminal);
+            Ok(or_page(refused, request, &purpose))
         }
         _ => Err(wrong("answer", "must be allow, read or refuse")),
     }

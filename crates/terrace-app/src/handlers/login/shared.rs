@@ -1,8 +1,9 @@
 //! Parts shared by the steps of signing in.
 
+use terrace_core::auth::access::{Scopes, Session};
 use terrace_core::auth::login::{
     BrowserSession, CALLBACK_PATH, Consent, Login, PendingToken, Person, RedemptionError,
-    SessionBinding, SignInError, Terminal, consent_page,
+    ReturnPath, SessionBinding, SignInError, SignInPurpose, SignInState, consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -38,21 +39,23 @@ pub(crate) fn oauth_error_reply<P: Host>(
     }
 }
 
-/// Returns the reply, or the error page for a person with a waiting terminal.
+/// Returns the reply, or the error page of a sign-in for this purpose.
 pub(crate) fn or_page<S, R: Request>(
     answered: Result<Reply<S>, SignInError>,
     request: &R,
-    terminal: &Terminal,
+    purpose: &SignInPurpose,
 ) -> Reply<S> {
     let host = host_of(request.origin());
-    answered.unwrap_or_else(|stop| stop.page(host, Some(terminal)))
+    answered.unwrap_or_else(|stop| stop.page(host, Some(purpose)))
 }
 
-pub(crate) fn ask_consent<P: Host, R: Request>(
+/// Continues the sign-in of a person whom the provider has identified: asks for consent to give their terminal a token,
+/// or begins a session of their browser.
+pub(crate) fn conclude<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
-    (terminal, browser): (Terminal, SessionBinding),
+    state: SignInState,
     claims: &People,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let person = Person::of(claims);
@@ -64,20 +67,64 @@ pub(crate) fn ask_consent<P: Host, R: Request>(
         );
         SignInError::NothingGranted(Box::new(person.clone()))
     })?;
-    let id = TokenId::new(ctx.host.random());
-    let token = PendingToken { id, person, scopes };
-    let consent = Consent {
-        terminal,
-        browser,
-        token,
-    };
+    let SignInState { purpose, browser } = state;
+    match purpose {
+        SignInPurpose::Terminal(terminal) => {
+            let id = TokenId::new(ctx.host.random());
+            let token = PendingToken { id, person, scopes };
+            let consent = Consent {
+                terminal,
+                browser,
+                token,
+            };
+            Ok(ask_consent(ctx, login, request, &consent))
+        }
+        SignInPurpose::Page(to) => begin_session(ctx, login, person, &scopes, &to),
+    }
+}
+
+fn ask_consent<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &R,
+    consent: &Consent,
+) -> Reply<P::Stream> {
     let now = ctx.host.clock().now();
     let sealed = login
         .seal_keys
-        .seal(&consent, now.plus(limits::SIGN_IN_SECONDS));
+        .seal(consent, now.plus(limits::SIGN_IN_SECONDS));
     let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
     let host = host_of(request.origin());
-    Ok(consent_page(&consent, &sealed, host, expires))
+    consent_page(consent, &sealed, host, expires)
+}
+
+/// Lets the browser read what its person may read, and shows the page asked for. Nobody is asked for consent, because
+/// nothing leaves the browser, and the person asked it to sign in.
+fn begin_session<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    person: Person,
+    scopes: &Scopes,
+    to: &ReturnPath,
+) -> Result<Reply<P::Stream>, SignInError> {
+    let Person { name, account } = person;
+    let session = Session::new(name, account, scopes);
+    let (name, account) = (session.name(), session.account());
+    let now = ctx.host.clock().now();
+    let begun = login.session_keys.begin(&session, now, login.lifetime);
+    let cookie = begun.map_err(|error| {
+        log::write(
+            ctx,
+            &format!("no session for {name} (account {account}): {error}"),
+        );
+        SignInError::TooManyScopes
+    })?;
+    let scopes = session.scopes();
+    log::write(
+        ctx,
+        &format!("session of a browser for {name} (account {account}): {scopes}"),
+    );
+    Ok(Reply::redirect(to.to_string()).with("set-cookie", cookie))
 }
 
 /// Returns the browser of the request, if it is the one that began the sign-in.

@@ -1,13 +1,13 @@
 //! `/oauth/authorize`: the URL that a terminal opens in a browser to sign in.
 
 use terrace_core::auth::login::{
-    BrowserSession, Login, Provider, SignInError, SignInState, Terminal,
+    BrowserSession, Login, Provider, SignInError, SignInPurpose, SignInState, Terminal,
 };
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{ask_consent, callback_of, configured, host_of, or_page};
+use crate::handlers::login::shared::{callback_of, conclude, configured, host_of, or_page};
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::{cloudflare, github, openid};
@@ -23,48 +23,53 @@ pub(crate) async fn start<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Redirects a browser to the provider. The state needed when it returns travels along, and is bound to the
-/// browser by a cookie.
+/// Begins the sign-in for the terminal that the query describes.
 async fn begin_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let terminal = Terminal::parse(request.query()).map_err(SignInError::Parameter)?;
-    let begun = send_to_provider(ctx, login, request, terminal.clone());
-    Ok(or_page(begun.await, request, &terminal))
+    let purpose = SignInPurpose::Terminal(terminal);
+    let begun = send_to_provider(ctx, login, request, purpose.clone());
+    Ok(or_page(begun.await, request, &purpose))
 }
 
-async fn send_to_provider<P: Host, R: Request>(
+/// Redirects a browser to the provider. The state needed when it returns travels along, and is bound to the
+/// browser by a cookie.
+pub(crate) async fn send_to_provider<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
-    terminal: Terminal,
+    purpose: SignInPurpose,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let browser = BrowserSession::new(ctx.host.random());
     let expires = ctx.host.clock().now().plus(limits::SIGN_IN_SECONDS);
-    let mark = browser.binding();
-    let state = |terminal| {
-        let browser = mark.clone();
-        let state = SignInState { terminal, browser };
-        login.seal_keys.seal(&state, expires)
+    let state = SignInState {
+        purpose,
+        browser: browser.binding(),
     };
+    let sealed = || login.seal_keys.seal(&state, expires);
     let callback = callback_of(request);
     let reply = match &login.provider {
         Provider::OpenId(issuer, client) => {
-            let begun = (browser.nonce(login.seal_keys.newest()), state(terminal));
+            let begun = (browser.nonce(login.seal_keys.newest()), sealed());
             let verifier = browser.verifier(login.seal_keys.newest());
             let url = openid::visit(ctx, issuer, client, &callback, begun, verifier);
             Reply::redirect(url.await?)
         }
         Provider::GitHub(client) => {
             let verifier = browser.verifier(login.seal_keys.newest());
-            let url = github::visit(client, &callback, &state(terminal), verifier);
+            let url = github::visit(client, &callback, &sealed(), verifier);
             Reply::redirect(url)
         }
         Provider::CloudflareAccess { team, audience } => {
             let claims = cloudflare::person(ctx, team, audience, request).await?;
-            ask_consent(ctx, login, request, (terminal, mark), &claims)?
+            let reply = conclude(ctx, login, request, state, &claims)?;
+            if reply.header("set-cookie").is_some() {
+                return Ok(reply);
+            }
+            reply
         }
     };
     Ok(reply.with("set-cookie", browser.cookie()))

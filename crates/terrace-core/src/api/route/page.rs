@@ -54,6 +54,10 @@ pub enum PageRoute {
     Robots,
     /// `/sitemap.xml`
     Sitemap,
+    /// `/sign-in`
+    SignIn,
+    /// `/sign-out`
+    SignOut,
     /// A path of OpenTofu's registry, and the path of the same page here.
     Moved(String),
     /// A path without a page, outside the protocols.
@@ -103,6 +107,8 @@ impl PageRoute {
             ("opensearch.xml", []) => Some(Self::OpenSearch),
             ("robots.txt", []) => Some(Self::Robots),
             ("sitemap.xml", []) => Some(Self::Sitemap),
+            ("sign-in", []) => Some(Self::SignIn),
+            ("sign-out", []) => Some(Self::SignOut),
             ("_assets", [file]) => Some(Self::Asset((*file).to_owned())),
             ("namespaces", [owner @ .., "feed.atom"]) => {
                 owner_of(owner).map(|owner| Self::Feed(FeedScope::Namespace(owner)))
@@ -205,6 +211,34 @@ impl PageRoute {
             Self::Feed(FeedScope::Package(package)) => Self::Feed(FeedScope::Package(map(package))),
             Self::Badge(package, badge) => Self::Badge(map(package), badge),
             other => other,
+        }
+    }
+
+    /// Returns whether people open the page in a browser, so that it may ask them to sign in, and they return to it.
+    /// Programs read the others, or the page is a step of signing in.
+    pub fn is_for_people(&self) -> bool {
+        match self {
+            Self::Home
+            | Self::Browse(_)
+            | Self::Search
+            | Self::Namespace(_)
+            | Self::Package(_)
+            | Self::Versions(_)
+            | Self::Version(..)
+            | Self::Document(..)
+            | Self::Text(..)
+            | Self::Comparison(..)
+            | Self::ComparisonForm(_)
+            | Self::Moved(_) => true,
+            Self::Feed(_)
+            | Self::Badge(..)
+            | Self::Asset(_)
+            | Self::OpenSearch
+            | Self::Robots
+            | Self::Sitemap
+            | Self::SignIn
+            | Self::SignOut
+            | Self::Unknown => false,
         }
     }
 
@@ -329,6 +363,8 @@ impl fmt::Display for PageRoute {
             Self::OpenSearch => f.write_str("/opensearch.xml"),
             Self::Robots => f.write_str("/robots.txt"),
             Self::Sitemap => f.write_str("/sitemap.xml"),
+            Self::SignIn => f.write_str("/sign-in"),
+            Self::SignOut => f.write_str("/sign-out"),
             Self::Moved(path) => f.write_str(path),
         }
     }
@@ -398,6 +434,8 @@ mod tests {
             "/opensearch.xml",
             "/robots.txt",
             "/sitemap.xml",
+            "/sign-in",
+            "/sign-out",
         ] {
             assert_eq!(parsed(path).to_string(), path);
         }

@@ -58,12 +58,13 @@ pub enum SealError {
 impl SealKeys {
     /// Derives the keys from these admin tokens. The previous one only verifies.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
-        let derived = |secret: &Secret| {
-            SealKey(MacKey::new(&hmac(
-                secret.expose().as_bytes(),
-                b"terrace sign-in 1",
-            )))
-        };
+        Self::labelled(b"terrace sign-in 1", newest, previous)
+    }
+
+    /// Derives keys from these admin tokens that no other label gives.
+    pub(super) fn labelled(label: &[u8], newest: &Secret, previous: Option<&Secret>) -> Self {
+        let derived =
+            |secret: &Secret| SealKey(MacKey::new(&hmac(secret.expose().as_bytes(), label)));
         Self {
             newest: derived(newest),
             previous: previous.map(derived),

@@ -3,7 +3,7 @@
 
 use super::page::{Html, PATIENCE, page};
 use super::terminal::ParameterError;
-use super::{Person, Terminal};
+use super::{Person, SignInPurpose};
 use crate::http::reply::Reply;
 
 /// The reason why a sign-in fails.
@@ -29,12 +29,14 @@ pub enum SignInError {
     TooOften,
     /// The request did not come through Cloudflare Access.
     Unprotected,
+    /// The person's scopes do not fit into the cookie of a browser.
+    TooManyScopes,
 }
 
 impl SignInError {
-    /// Returns the page for the error. `host` is the registry's name for users; `terminal` is the waiting
-    /// client, if known.
-    pub fn page<S>(&self, host: &str, terminal: Option<&Terminal>) -> Reply<S> {
+    /// Returns the page for the error. `host` is the registry's name for users; `purpose` is that of the
+    /// sign-in, if known.
+    pub fn page<S>(&self, host: &str, purpose: Option<&SignInPurpose>) -> Reply<S> {
         let body = Html::default();
         let (status, title, body) = match self {
             Self::Parameter(ParameterError { parameter, rule }) => {
@@ -67,7 +69,11 @@ impl SignInError {
                 let body = body
                     .raw("<p>The sign-in provider refused the sign-in: <code>")
                     .text(error)
-                    .raw("</code>. The terminal gets no token.</p>");
+                    .raw("</code>.");
+                let body = match purpose {
+                    Some(SignInPurpose::Page(_)) => body.raw("</p>"),
+                    _ => body.raw(" The terminal gets no token.</p>"),
+                };
                 (403, "Sign-in was refused", body)
             }
             Self::RefusedHere => {
@@ -104,8 +110,15 @@ impl SignInError {
                     .raw("Worker&#39;s log states the reason.</p>");
                 (403, "Sign-in has failed", body)
             }
+            Self::TooManyScopes => {
+                let body = body
+                    .raw("<p>The rules of this registry grant your account more scopes than the cookie of a ")
+                    .raw("browser can hold. Ask the operator of this registry for fewer and wider ones, such as ")
+                    .raw("<code>read</code>. A token of <code>terraform login</code> can hold them all.</p>");
+                (403, "Your access does not fit into a cookie", body)
+            }
         };
-        let reply = page(status, title, body.begin_again(host, terminal), None);
+        let reply = page(status, title, body.begin_again(host, purpose), None);
         match self {
             Self::TooOften => reply.with("retry-after", "60"),
             Self::Unreachable => reply.with("retry-after", "10"),
@@ -117,6 +130,7 @@ impl SignInError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::login::Terminal;
     use crate::http::reply::Body;
 
     #[test]
@@ -152,6 +166,7 @@ mod tests {
             (SignInError::Distrusted, 502, "log"),
             (SignInError::Unreachable, 503, "does not respond"),
             (SignInError::Unprotected, 403, "Cloudflare Access"),
+            (SignInError::TooManyScopes, 403, "fewer and wider"),
         ] {
             let reply: Reply<()> = stop.page("registry.example.com", None);
             let Body::Text(html) = &reply.body else {
@@ -160,7 +175,11 @@ mod tests {
             assert_eq!(reply.status, status);
             assert!(html.contains(words), "{html}");
             assert!(html.contains("<kbd>C</kbd> in the terminal"), "{html}");
-            assert!(!html.contains("href"), "{html}");
+            let links: Vec<&str> = html.split("href=\"").skip(1).collect();
+            assert!(
+                links.iter().all(|link| link.starts_with("/sign-in\"")),
+                "{html}"
+            );
             assert!(
                 html.contains("terraform login registry.example.com"),
                 "{html}"
@@ -173,13 +192,27 @@ mod tests {
         let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
             &redirect_uri=http://localhost:10003/login&state=a%20%22state\
             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        let terminal = Terminal::parse(query).unwrap();
+        let purpose = SignInPurpose::Terminal(Terminal::parse(query).unwrap());
         let reply: Reply<()> =
-            SignInError::RefusedHere.page("registry.example.com", Some(&terminal));
+            SignInError::RefusedHere.page("registry.example.com", Some(&purpose));
         let Body::Text(html) = &reply.body else {
             panic!()
         };
         let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=a%20%22state\">";
         assert!(html.contains(link), "{html}");
+    }
+
+    #[test]
+    fn a_link_repeats_the_sign_in_of_a_browser() {
+        let path = "/search?q=a&kind=module".parse().unwrap();
+        let purpose = SignInPurpose::Page(path);
+        let error = SignInError::RefusedThere("access_denied".to_owned());
+        let reply: Reply<()> = error.page("registry.example.com", Some(&purpose));
+        let Body::Text(html) = &reply.body else {
+            panic!()
+        };
+        let link = "<a href=\"/sign-in?to=%2Fsearch%3Fq%3Da%26kind%3Dmodule\">Sign in again</a>";
+        assert!(html.contains(link), "{html}");
+        assert!(!html.contains("terminal"), "{html}");
     }
 }

@@ -4,8 +4,9 @@
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
 use super::exchange::REFUSED;
-use super::{Consent, Port, Terminal};
+use super::{Consent, Port, ReturnPath, SIGN_IN_PATH, SignInPurpose};
 use crate::auth::access::{Scope, Scopes};
+use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::time::UnixTime;
@@ -38,13 +39,17 @@ impl Html {
 
     /// Appends instructions for starting again. A client waits until it is ended. Ctrl-C ends OpenTofu, while
     /// Terraform 1.11 reacts only to Ctrl-\. Both end when the browser delivers a code that yields no token.
-    pub(super) fn begin_again(self, host: &str, terminal: Option<&Terminal>) -> Self {
-        let html = match terminal {
-            Some(terminal) => self
+    pub(super) fn begin_again(self, host: &str, purpose: Option<&SignInPurpose>) -> Self {
+        let html = match purpose {
+            Some(SignInPurpose::Page(path)) => return self.sign_in_again(path),
+            Some(SignInPurpose::Terminal(terminal)) => self
                 .raw("<p><a href=\"")
                 .text(&terminal.redirect_to(REFUSED))
                 .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
-            None => self,
+            None => self
+                .raw("<p>If you were opening a page of this registry, <a href=\"")
+                .text(SIGN_IN_PATH)
+                .raw("\">sign in again</a>.</p>"),
         };
         html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
             .raw("if that has no effect. Then start again with <code>terraform login ")
@@ -53,6 +58,20 @@ impl Html {
             .text(host)
             .raw("</code>.</p>")
     }
+}
+
+impl Html {
+    /// Appends a link by which a browser signs in, and then shows a page.
+    fn sign_in_again(self, path: &ReturnPath) -> Self {
+        self.raw("<p><a href=\"")
+            .text(&sign_in_url(path))
+            .raw("\">Sign in again</a>.</p>")
+    }
+}
+
+/// Returns the path and query at which a browser signs in, and which then leads to a page.
+pub fn sign_in_url(path: &ReturnPath) -> String {
+    format!("{SIGN_IN_PATH}?{}", encoded(&[("to", &path.to_string())]))
 }
 
 /// A style for phones, dark mode and large text.
@@ -131,6 +150,33 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
         body,
         Some(consent.terminal.port),
     )
+}
+
+/// Creates the page that a browser shows after it has signed out of a registry in which every page needs a sign-in.
+/// A redirect to one would sign in again at once, if the provider still knows the person.
+pub fn signed_out_page<S>(host: &str) -> Reply<S> {
+    let body = Html::default()
+        .raw("<p>This browser is signed out of <strong>")
+        .text(host)
+        .raw("</strong>. You may still be signed in at the sign-in provider.</p><p><a href=\"")
+        .text(SIGN_IN_PATH)
+        .raw("\">Sign in again</a>.</p>");
+    page(200, "You are signed out", body, None)
+}
+
+/// Creates the page for a request without valid credentials that signing in with a browser does not help: because of
+/// `reason`.
+pub fn token_page<S>(host: &str, reason: &str) -> Reply<S> {
+    let body = Html::default()
+        .raw("<p>Packages of <strong>")
+        .text(host)
+        .raw("</strong> can be read only with access: ")
+        .text(reason)
+        .raw(".</p><p>Ask the operator of this registry for a token, and ")
+        .raw("give it to your client: in the environment variable <code>TF_TOKEN_&hellip;</code>, or in a ")
+        .raw("<code>credentials</code> block of its configuration.</p>");
+    page(401, "Reading needs a token", body, None)
+        .with("www-authenticate", "Bearer realm=\"terrace\"")
 }
 
 /// Lists the scopes of a token in words.

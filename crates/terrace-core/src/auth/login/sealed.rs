@@ -7,8 +7,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
 use super::exchange::{RedemptionError, TokenRequest};
-use super::{Challenge, Person, Port, Terminal};
+use super::{Challenge, Person, Port, ReturnPath, Terminal};
 use crate::auth::access::{Scopes, SealKey, Sealable};
+use crate::http::cookie::cookie;
 use crate::limits;
 use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
@@ -22,13 +23,22 @@ pub struct BrowserSession(String);
 pub struct SessionBinding(String);
 
 /// The `state` sent to the provider: it proves that the sign-in was started here, by this browser and for
-/// this terminal.
+/// this purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInState {
-    /// The waiting terminal.
-    pub terminal: Terminal,
+    /// The purpose.
+    pub purpose: SignInPurpose,
     /// The browser in which the sign-in was started.
     pub browser: SessionBinding,
+}
+
+/// The purpose of a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignInPurpose {
+    /// A token for a waiting terminal.
+    Terminal(Terminal),
+    /// A session of the browser, which then shows this page.
+    Page(ReturnPath),
 }
 
 /// A request for a person's consent. It is part of the form that they submit, so that an attacker cannot make
@@ -66,6 +76,9 @@ pub struct PendingToken {
     pub scopes: Scopes,
 }
 
+/// The line in place of a terminal's port in the state of a sign-in for a page.
+const PAGE: &str = "page";
+
 /// The name of the cookie. Its prefix prevents other hosts from setting it, and requires `Secure`
 /// (<https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie>).
 const COOKIE: &str = "__Host-terrace-sign-in";
@@ -78,11 +91,7 @@ impl BrowserSession {
 
     /// Returns the browser that these cookies identify.
     pub fn of_cookies(header: &str) -> Option<Self> {
-        let mut pairs = header
-            .split(';')
-            .filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-        Some(Self(value.to_owned()))
+        cookie(header, COOKIE).map(|value| Self(value.to_owned()))
     }
 
     /// Returns the `Set-Cookie` value that identifies the browser.
@@ -160,15 +169,21 @@ impl Sealable for SignInState {
 
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.browser.0.clone()];
-        lines.extend(terminal_lines(&self.terminal));
+        match &self.purpose {
+            SignInPurpose::Terminal(terminal) => lines.extend(terminal_lines(terminal)),
+            SignInPurpose::Page(path) => lines.extend([PAGE.to_owned(), path.to_string()]),
+        }
         lines
     }
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
-        Some(Self {
-            browser: SessionBinding(lines.next()?.to_owned()),
-            terminal: read_terminal(&mut lines)?,
-        })
+        let browser = SessionBinding(lines.next()?.to_owned());
+        let mut lines = lines.peekable();
+        let purpose = match lines.next_if_eq(&PAGE) {
+            Some(_) => SignInPurpose::Page(next(&mut lines)?),
+            None => SignInPurpose::Terminal(read_terminal(&mut lines)?),
+        };
+        Some(Self { purpose, browser })
     }
 }
 
@@ -309,7 +324,7 @@ mod tests {
     fn all_three_sealed_types_open_as_themselves_only() {
         let (seals, consent) = (seals(), consent());
         let state = SignInState {
-            terminal: terminal(),
+            purpose: SignInPurpose::Terminal(terminal()),
             browser: browser().binding(),
         };
         let (_, code) = consent.clone().into_code();
@@ -344,11 +359,14 @@ mod tests {
         let terminal =
             "http://localhost:10003/login\nE9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\na state";
         let token = "0123456789abcdef\nread publish:acme\nann@acme.example\n248289761001";
-        let state = SignInState {
-            terminal: self::terminal(),
+        let of = |purpose| SignInState {
+            purpose,
             browser: browser().binding(),
         };
+        let state = of(SignInPurpose::Terminal(self::terminal()));
         assert_eq!(said(state.lines()), format!("{mark}\n{terminal}"));
+        let page = of(SignInPurpose::Page("/search?q=vpc".parse().unwrap()));
+        assert_eq!(said(page.lines()), format!("{mark}\npage\n/search?q=vpc"));
         assert_eq!(
             said(consent().lines()),
             format!("{mark}\n{terminal}\n{token}")
@@ -359,6 +377,25 @@ mod tests {
         );
         let code = consent().into_code().1;
         assert_eq!(said(code.lines()), format!("{port}\n{challenge}\n{token}"));
+    }
+
+    #[test]
+    fn the_state_of_a_sign_in_for_a_page_returns_only_to_a_path_of_this_registry() {
+        let path: ReturnPath = "/search?q=vpc".parse().unwrap();
+        let state = SignInState {
+            purpose: SignInPurpose::Page(path),
+            browser: browser().binding(),
+        };
+        let text = seals().seal(&state, NOW);
+        assert_eq!(seals().open::<SignInState>(&text, NOW).unwrap().0, state);
+        for lines in [
+            vec!["x", "page", "//evil.example"],
+            vec!["x", "page"],
+            vec!["x", "http://localhost:10003/login", "/"],
+            vec!["x"],
+        ] {
+            assert_eq!(SignInState::parse(lines.into_iter()), None);
+        }
     }
 
     #[test]

@@ -1,0 +1,351 @@
+//! The session of a signed-in browser: a self-contained cookie, which is stored nowhere.
+//!
+//! ```text
+//! __Host-terrace=terrace_browser_{fields}.{mac}
+//!
+//! fields   base64url of lines: the expiry, as seconds since 1970; the scopes, only for reading; the display name
+//!          and the account of the person
+//! mac      as in a sealed text, with a key of its own that is derived from the admin token
+//! ```
+//!
+//! A session is a token of its own kind. No client can use one: [`Access::caller`](super::Access::caller) rejects it,
+//! because it is neither in the form of an API token nor signed with the key of one. It ends when it expires, when the
+//! browser signs out, or when the admin token that it is derived from is no longer configured.
+
+use std::fmt;
+
+use super::{Scopes, SealKeys, Sealable, TokenName};
+use crate::http::cookie::cookie;
+use crate::limits;
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+
+/// The prefix of every session. It begins with that of a token, for scanners that look for leaked ones. No token begins
+/// with it, because it is not the ID of one.
+pub const SESSION_PREFIX: &str = "terrace_browser_";
+
+/// The name of the cookie. Its prefix prevents other hosts from setting it, and requires `Secure`
+/// (<https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie>).
+const COOKIE: &str = "__Host-terrace";
+
+/// The attributes of the cookie. Lax: the browser sends it when a link of another site, or the redirect from the
+/// provider, leads to a page, but with no request that such a site makes by itself.
+const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
+
+/// The session of a person's browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    name: TokenName,
+    account: TokenName,
+    scopes: Scopes,
+}
+
+/// The keys that issue sessions and verify them.
+#[derive(Clone)]
+pub struct SessionKeys(SealKeys);
+
+/// The error for scopes that do not fit into a cookie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the scopes do not fit into a cookie of {} bytes",
+    limits::SESSION_BYTES
+)]
+pub struct SessionSizeError;
+
+impl Session {
+    /// Creates the session of a person with these scopes, of which it has those for reading.
+    pub fn new(name: TokenName, account: TokenName, scopes: &Scopes) -> Self {
+        Self {
+            name,
+            account,
+            scopes: scopes.to_read(),
+        }
+    }
+
+    /// The display name of the person.
+    pub fn name(&self) -> &TokenName {
+        &self.name
+    }
+
+    /// The unique account of the person.
+    pub fn account(&self) -> &TokenName {
+        &self.account
+    }
+
+    /// The scopes, all of them for reading.
+    pub fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// Returns whether these cookies include a session, valid or not.
+    pub fn is_in(cookies: &str) -> bool {
+        cookie(cookies, COOKIE).is_some()
+    }
+
+    /// Returns the `Set-Cookie` value that ends the session of a browser.
+    pub fn end() -> String {
+        format!("{COOKIE}=; Max-Age=0; {ATTRIBUTES}")
+    }
+}
+
+impl SessionKeys {
+    /// Derives the keys from these admin tokens. The previous one only verifies.
+    pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
+        Self(SealKeys::labelled(
+            b"terrace browser session 1",
+            newest,
+            previous,
+        ))
+    }
+
+    /// Returns the `Set-Cookie` value that begins a session of so many seconds, or of [`limits::SESSION_SECONDS`] if
+    /// that is less.
+    ///
+    /// # Errors
+    /// If browsers would not accept the cookie.
+    pub fn begin(
+        &self,
+        session: &Session,
+        now: UnixTime,
+        seconds: u64,
+    ) -> Result<String, SessionSizeError> {
+        let limit = limits::SESSION_SECONDS;
+        let seconds = u32::try_from(seconds).map_or(limit, |seconds| seconds.min(limit));
+        let sealed = self.0.seal(session, now.plus(seconds));
+        let text = format!("{SESSION_PREFIX}{sealed}");
+        if text.len() > limits::SESSION_BYTES {
+            return Err(SessionSizeError);
+        }
+        Ok(format!("{COOKIE}={text}; Max-Age={seconds}; {ATTRIBUTES}"))
+    }
+
+    /// Returns the session in these cookies; `None` if there is none, or it is not valid.
+    pub fn of_cookies(&self, cookies: &str, now: UnixTime) -> Option<Session> {
+        let text = cookie(cookies, COOKIE).filter(|text| text.len() <= limits::SESSION_BYTES)?;
+        let opened = self.0.open(text.strip_prefix(SESSION_PREFIX)?, now);
+        opened.ok().map(|(session, _)| session)
+    }
+}
+
+impl Sealable for Session {
+    const PURPOSE: &'static str = "browser session";
+
+    fn lines(&self) -> Vec<String> {
+        let Self {
+            name,
+            account,
+            scopes,
+        } = self;
+        vec![scopes.to_string(), name.to_string(), account.to_string()]
+    }
+
+    fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
+        let scopes: Scopes = lines.next()?.parse().ok()?;
+        let name = lines.next()?.parse().ok()?;
+        let account = lines.next()?.parse().ok()?;
+        Some(Self::new(name, account, &scopes))
+    }
+}
+
+impl fmt::Debug for SessionKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionKeys(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::access::{
+        Access, Caller, CredentialsError, Owner, ReadPolicy, Token, TokenKeys,
+    };
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+    const HOUR: u64 = 3_600;
+    const ADMIN: &str = "0123456789abcdef";
+
+    fn keys() -> SessionKeys {
+        SessionKeys::new(&Secret::new(ADMIN), None)
+    }
+
+    fn session(scopes: &str) -> Session {
+        let scopes: Scopes = scopes.parse().unwrap();
+        let (name, account) = ("ann@acme.example", "248289761001");
+        Session::new(name.parse().unwrap(), account.parse().unwrap(), &scopes)
+    }
+
+    /// Returns the cookie that a browser sends back.
+    fn sent(scopes: &str) -> String {
+        let cookie = keys().begin(&session(scopes), NOW, HOUR).unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    fn value(cookie: &str) -> &str {
+        cookie.split_once('=').unwrap().1
+    }
+
+    #[test]
+    fn a_session_is_valid_until_it_expires() {
+        let cookie = keys().begin(&session("read"), NOW, HOUR).unwrap();
+        assert_eq!(
+            cookie,
+            "__Host-terrace=terrace_browser_MTgwMDAwMzYwMApyZWFkCmFubkBhY21lLmV4YW1wbGUKMjQ4Mjg5NzYxMDAx.\
+             VPXypeQQHduzH7O323oxEQXU2QXaWsS8ZD3Aj-gB8FU; Max-Age=3600; Path=/; Secure; HttpOnly; SameSite=Lax"
+        );
+        let sent = sent("read");
+        for cookies in [sent.clone(), format!("a=b; {sent}; c=d")] {
+            assert_eq!(
+                keys().of_cookies(&cookies, NOW.plus(3_600)),
+                Some(session("read"))
+            );
+            assert_eq!(keys().of_cookies(&cookies, NOW.plus(3_601)), None);
+            assert!(Session::is_in(&cookies));
+        }
+        assert!(!Session::is_in("__Host-terrace-sign-in=x"));
+    }
+
+    #[test]
+    fn a_session_lasts_at_most_half_a_day() {
+        for seconds in [43_200, 43_201, 7_776_000, u64::MAX] {
+            let cookie = keys().begin(&session("read"), NOW, seconds).unwrap();
+            assert!(cookie.contains("; Max-Age=43200;"), "{cookie}");
+            let sent = cookie.split(';').next().unwrap();
+            assert!(keys().of_cookies(sent, NOW.plus(43_200)).is_some());
+            assert!(keys().of_cookies(sent, NOW.plus(43_201)).is_none());
+        }
+    }
+
+    #[test]
+    fn a_session_has_only_scopes_for_reading() {
+        for (scopes, read) in [
+            ("admin", "read"),
+            ("read publish:acme", "read"),
+            ("publish:acme read:globex", "read:acme read:globex"),
+        ] {
+            let session = session(scopes);
+            assert_eq!(session.scopes().to_string(), read);
+            let caller = Caller::Browser(Box::new(session));
+            assert!(!caller.is_admin());
+            assert!(!caller.may_publish(&Owner::of_namespace("acme")));
+            assert_eq!(caller.token(), None);
+        }
+    }
+
+    #[test]
+    fn a_session_that_browsers_would_not_accept_is_refused() {
+        let owner = |number: usize| format!("read:{}{number}.example.com/acme", "a".repeat(40));
+        let scopes = |count: usize| (0..count).map(owner).collect::<Vec<_>>().join(" ");
+        let longest = keys().begin(&session(&scopes(20)), NOW, HOUR).unwrap();
+        let sent = longest.split(';').next().unwrap();
+        assert!(keys().of_cookies(sent, NOW).is_some());
+        let owner = |number: usize| format!("read:{}{number}.example.com/acme", "a.".repeat(99));
+        let scopes = (0..20).map(owner).collect::<Vec<_>>().join(" ");
+        let refused = keys().begin(&session(&scopes), NOW, HOUR);
+        assert_eq!(refused, Err(SessionSizeError));
+    }
+
+    #[test]
+    fn a_session_ends_with_its_admin_token() {
+        let (old, new) = (Secret::new(ADMIN), Secret::new("fedcba9876543210"));
+        let sent = sent("read");
+        let overlap = SessionKeys::new(&new, Some(&old));
+        assert!(overlap.of_cookies(&sent, NOW).is_some());
+        assert!(
+            SessionKeys::new(&new, None)
+                .of_cookies(&sent, NOW)
+                .is_none()
+        );
+        let renewed = overlap.begin(&session("read"), NOW, HOUR).unwrap();
+        let renewed = renewed.split(';').next().unwrap();
+        let after = SessionKeys::new(&new, None);
+        assert!(after.of_cookies(renewed, NOW).is_some());
+    }
+
+    #[test]
+    fn no_client_can_use_a_session_as_a_token() {
+        let access = Access::new(Some(Secret::new(ADMIN)), None, ReadPolicy::default());
+        let sent = sent("admin");
+        let text = value(&sent);
+        let basic = STANDARD.encode(format!("me:{text}"));
+        for header in [format!("Bearer {text}"), format!("Basic {basic}")] {
+            let caller = access.caller(Some(&header), || NOW);
+            assert_eq!(caller, Err(CredentialsError::Session));
+        }
+        // Versions that know no sessions read it as a mistyped token.
+        let keys = TokenKeys::new(&Secret::new(ADMIN), None);
+        assert!(keys.read(text, || NOW).is_err());
+    }
+
+    #[test]
+    fn no_other_text_of_this_registry_is_a_session() {
+        let seals = SealKeys::new(&Secret::new(ADMIN), None);
+        let token = Token {
+            id: "0123456789abcdef".parse().unwrap(),
+            name: "ann".parse().unwrap(),
+            scopes: "admin".parse().unwrap(),
+            expires: None,
+            is_of_previous: false,
+            provenance: None,
+        };
+        let token = TokenKeys::new(&Secret::new(ADMIN), None).write(&token);
+        // A text sealed for the same purpose, but with the key of sign-ins.
+        let sealed = seals.seal(&session("read"), NOW.plus(60));
+        for text in [
+            token.clone(),
+            sealed.clone(),
+            format!("{SESSION_PREFIX}{sealed}"),
+            format!("{SESSION_PREFIX}{token}"),
+            ADMIN.to_owned(),
+            String::new(),
+        ] {
+            let cookies = format!("{COOKIE}={text}");
+            assert_eq!(keys().of_cookies(&cookies, NOW), None, "{text}");
+        }
+        let sent = sent("read");
+        let text = value(&sent).strip_prefix(SESSION_PREFIX).unwrap();
+        assert!(seals.open::<Session>(text, NOW).is_err());
+    }
+
+    #[test]
+    fn a_session_with_a_changed_byte_is_not_valid() {
+        let sent = sent("read:acme");
+        for at in COOKIE.len() + 1..sent.len() {
+            let mut changed = sent.clone().into_bytes();
+            changed[at] = if changed[at] == b'a' { b'b' } else { b'a' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(keys().of_cookies(&changed, NOW), None, "{changed}");
+        }
+    }
+
+    #[test]
+    fn keys_are_not_printed() {
+        assert_eq!(format!("{:?}", keys()), "SessionKeys(…)");
+    }
+
+    proptest! {
+        #[test]
+        fn a_random_cookie_is_no_session(
+            text in "(__Host-terrace=(terrace_browser_)?)?[A-Za-z0-9_.;= -]{0,120}|\\PC{0,80}"
+        ) {
+            prop_assert_eq!(keys().of_cookies(&text, NOW), None);
+        }
+
+        #[test]
+        fn a_session_never_covers_more_than_its_person(
+            scopes in prop::collection::vec(
+                prop::sample::select(vec!["admin", "read", "read:acme", "publish:acme", "publish:globex"]), 1..5
+            ),
+            owner in prop::sample::select(vec!["acme", "globex", "other"]),
+        ) {
+            let scopes: Scopes = scopes.join(" ").parse().unwrap();
+            let session = session(&scopes.to_string());
+            let owner = Owner::of_namespace(owner);
+            prop_assert_eq!(session.scopes().allow_reading(&owner), scopes.allow_reading(&owner));
+            prop_assert!(!session.scopes().allow_all());
+            prop_assert!(!session.scopes().allow_publishing(&owner));
+        }
+    }
+}
