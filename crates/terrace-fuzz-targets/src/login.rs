@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 use terrace_base::secret::Secret;
-use terrace_core::auth::access::{SealKeys, Sealable};
+use terrace_core::auth::access::{SealKeys, Sealable, SessionKeys};
 use terrace_core::auth::login::{
     BrowserSession, Code, Consent, GitHubList, GitHubMembers, PendingToken, Person, ProviderAnswer,
-    Terminal, TokenRequest,
+    ReturnPath, Terminal, TokenRequest,
 };
 use terrace_core::http::form::Form;
 
@@ -48,6 +48,13 @@ pub fn login(data: &[u8]) {
     }
     if let Some(browser) = BrowserSession::of_cookies(sent) {
         assert!(browser.binding().is_of(&browser));
+    }
+    let sessions = SessionKeys::new(&Secret::new("0123456789abcdef"), None);
+    // A valid session cannot be guessed.
+    assert!(sessions.of_cookies(sent, NOW).is_none());
+    if let Ok(path) = sent.parse::<ReturnPath>() {
+        assert_eq!(path.to_string(), sent);
+        assert!(!sent.starts_with("//") && !sent.contains('\\'), "{sent:?}");
     }
     if let Ok(terminal) = Terminal::parse(sent) {
         let url = terminal.redirect_to("a.b");
