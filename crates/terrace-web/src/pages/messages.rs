@@ -24,7 +24,7 @@ pub struct Failure<'a> {
 pub fn error(site: &Site, failure: &Failure<'_>) -> String {
     let may_be_hidden = matches!(failure.status, 401 | 403 | 404);
     let offers_sign_in = may_be_hidden && site.sign_in == SignIn::SignedOut;
-    let sign_in = with_query(Site::SIGN_IN_PATH, &[("return", failure.path)]);
+    let sign_in = with_query(Site::SIGN_IN_PATH, &[("to", failure.path)]);
     let body = html! {
         main.inner.message #page-content {
             p.over { "Error " (failure.status) }

@@ -26,10 +26,10 @@ pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
             .unwrap_or_else(|| hostname.to_owned()),
         logo: config.brand.logo.clone(),
         assets: ctx.host.cache().assets(&config.brand).names().clone(),
-        sign_in: match (caller, &config.login) {
-            (_, None) => SignIn::Unavailable,
-            (Caller::Anonymous, Some(_)) => SignIn::SignedOut,
-            (_, Some(_)) => SignIn::SignedIn,
+        sign_in: match caller.signed_in() {
+            _ if !config.reads_sessions() => SignIn::Unavailable,
+            Some(_) => SignIn::SignedIn,
+            None => SignIn::SignedOut,
         },
         is_private: config.access.is_private(),
         has_mirror: true,
