@@ -57,8 +57,8 @@ inBothModes((mode) => {
     assert.deepEqual(operations, ["KV getWithMetadata"]);
   });
 
-  test("discovery and the front page make no storage operation", async () => {
-    for (const path of ["/.well-known/terraform.json", "/", "/mirror/", "/v2/"]) {
+  test("discovery and the homes of protocols make no storage operation", async () => {
+    for (const path of ["/.well-known/terraform.json", "/mirror/", "/v2/"]) {
       const { status, operations } = await registry.operationsOf(path);
       assert.equal(status, 200);
       assert.deepEqual(operations, [], path);

@@ -1,7 +1,7 @@
 //! Access control: every route, every kind of caller, in public and private registries.
 
 use terrace_core::api::endpoint::{ENDPOINTS, RequiredAccess};
-use terrace_core::api::route::{OAuthRoute, Route};
+use terrace_core::api::route::{FeedScope, OAuthRoute, PageRoute, Route};
 use terrace_core::auth::access::TOKEN_PREFIX;
 use terrace_core::http::method::Method;
 
@@ -58,9 +58,11 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Anyone, Route::Bytes(_)) => Rule::Signed,
         (RequiredAccess::Anyone, _) => Rule::Everybody,
         (RequiredAccess::Known, _) => Rule::Known,
-        (RequiredAccess::Readers, Route::Page(page)) if page.package().is_none() => {
-            Rule::ReadersOfAnything
-        }
+        (RequiredAccess::Readers, Route::Page(page)) => match page {
+            PageRoute::Namespace(_) | PageRoute::Feed(FeedScope::Namespace(_)) => Rule::Readers,
+            page if page.package().is_none() => Rule::ReadersOfAnything,
+            _ => Rule::Readers,
+        },
         (RequiredAccess::Readers, _) if lists_all.contains(&name) => Rule::ReadersOfAnything,
         (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
         (RequiredAccess::Readers, _) => Rule::Readers,
@@ -80,6 +82,37 @@ pub(super) fn paths() -> Vec<String> {
         "/".to_owned(),
         "/sign-in".to_owned(),
         "/sign-out".to_owned(),
+        "/browse/modules".to_owned(),
+        "/browse/providers".to_owned(),
+        "/search?q=vpc".to_owned(),
+        "/namespaces/acme".to_owned(),
+        format!("/namespaces/{MIRRORED}"),
+        "/modules/acme/vpc/aws".to_owned(),
+        "/modules/acme/vpc/aws/versions".to_owned(),
+        "/modules/acme/vpc/aws/1.0.0".to_owned(),
+        "/modules/acme/vpc/aws/latest".to_owned(),
+        "/modules/acme/vpc/aws/1.0.0/examples/simple".to_owned(),
+        "/modules/acme/vpc/aws/1.0.0/examples/none".to_owned(),
+        "/modules/acme/vpc/aws/1.0.0/readme.md".to_owned(),
+        "/modules/acme/vpc/aws/compare".to_owned(),
+        "/modules/acme/vpc/aws/compare/1.0.0...1.0.0".to_owned(),
+        "/modules/acme/vpc/aws/feed.atom".to_owned(),
+        "/providers/acme/widget".to_owned(),
+        "/providers/acme/widget/1.0.0".to_owned(),
+        "/providers/acme/widget/1.0.0/docs/resources/widget".to_owned(),
+        "/providers/acme/widget/1.0.0/docs/resources/none".to_owned(),
+        "/providers/acme/widget/latest/docs/resources/widget.md".to_owned(),
+        format!("/mirrored/{MIRRORED}/widget/1.0.0"),
+        "/badges/modules/acme/vpc/aws/version.svg".to_owned(),
+        format!("/badges/mirrored/{MIRRORED}/widget/status.svg"),
+        "/feed.atom".to_owned(),
+        "/namespaces/acme/feed.atom".to_owned(),
+        "/sitemap.xml".to_owned(),
+        "/robots.txt".to_owned(),
+        "/opensearch.xml".to_owned(),
+        "/_assets/0000000000000000.css".to_owned(),
+        "/module/acme/vpc/aws".to_owned(),
+        "/acme/nothing".to_owned(),
         "/healthz".to_owned(),
         "/.well-known/terraform.json".to_owned(),
         format!("{provider}/versions"),
@@ -462,7 +495,7 @@ fn a_private_response_is_not_stored_by_shared_caches() {
 }
 
 #[test]
-fn only_the_sign_in_pages_are_html() {
+fn only_pages_are_shown_by_browsers() {
     let (_, registry) = filled();
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
@@ -472,23 +505,19 @@ fn only_the_sign_in_pages_are_html() {
             assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
             assert_eq!(response.header("access-control-allow-origin"), None);
             let kind = response.header("content-type").unwrap_or_default();
-            let is_page = kind.starts_with("text/html");
-            assert_eq!(
-                is_page,
-                matches!(
-                    route,
-                    Route::OAuth(
+            let is_shown = ["html", "svg", "xml"].iter().any(|it| kind.contains(it));
+            let is_page = matches!(
+                route,
+                Route::Page(_)
+                    | Route::OAuth(
                         OAuthRoute::Authorize | OAuthRoute::Callback | OAuthRoute::Consent
                     )
-                ),
-                "{path}"
             );
-            let is_fenced = response.header("content-security-policy").is_some();
-            assert!(is_fenced || !is_page, "{path}");
-            assert!(
-                !kind.contains("svg") && !kind.contains("xml"),
-                "{path} {kind}"
-            );
+            assert!(is_page || !is_shown, "{path} {kind}");
+            let policy = response.header("content-security-policy");
+            assert!(policy.is_some() || !is_shown, "{path}");
+            let policy = policy.unwrap_or_default();
+            assert!(!policy.contains("unsafe"), "{path} {policy}");
         }
     }
 }

@@ -24,15 +24,17 @@ fn found() -> impl Iterator<Item = String> {
 /// Requests that need no index.
 const NEEDS_NONE: [&str; 6] = [
     "/.well-known/terraform.json",
-    "/nowhere",
+    "/v1/nowhere",
     "/v1/providers/a_b/c/versions",
-    "/",
+    "/mirror/",
     "/v1/modules/acme/vpc/aws/1.0/2/download",
     "/admin/v1/nothing",
 ];
 
 /// Requests that the entry does not answer alone.
-const OTHER: [&str; 7] = [
+const OTHER: [&str; 9] = [
+    "/",
+    "/nowhere",
     "/v2/",
     "/healthz",
     "/v1/providers/nobody/nothing/versions",
@@ -261,7 +263,7 @@ fn the_entry_logs_requests_as_configured() {
     let (_, registry) = filled(&[("TERRACE_LOG_REQUESTS", "failures")]);
     let line = |path| registry.by_entry(&asked("GET", path)).unwrap().line;
     assert_eq!(line(LIST), None);
-    assert!(line("/nowhere").is_some());
+    assert!(line("/v1/nowhere").is_some());
 }
 
 #[test]

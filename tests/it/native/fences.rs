@@ -15,12 +15,13 @@ use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::{Registry, everything};
 
 /// The routes that send stored bytes, or documents that quote them.
-const SENDS_STORED_BYTES: [&str; 9] = [
+const SENDS_STORED_BYTES: [&str; 10] = [
     "api_document",
     "archive",
     "oci_blob",
     "oci_manifest",
     "oci_referrers",
+    "page_text",
     "pull",
     "pushed_blob",
     "pushed_manifest",

@@ -267,6 +267,7 @@ const LAYERS: [&[&str]; 23] = [
     &["services::pull"],
     &[
         "services::reader",
+        "services::pages",
         "services::listings",
         "services::oci",
         "services::sign_in",

@@ -63,7 +63,7 @@ const MANIFEST: &str = "/v2/providers/acme/widget/manifests/1.2.3";
 
 #[library_benchmark]
 #[bench::discovery(Read::of("/.well-known/terraform.json", &BY_WORKER))]
-#[bench::no_route(Read::of("/wp-content/plugins/index.php", &BY_WORKER))]
+#[bench::no_route(Read::of("/v1/plugins/index.php", &BY_WORKER))]
 #[bench::provider_versions(Read::of(PROVIDER_VERSIONS, &BY_WORKER).found())]
 #[bench::provider_versions_unchanged(Read::of(PROVIDER_VERSIONS, &BY_WORKER).found().unchanged())]
 #[bench::provider_versions_missing(Read::of(PROVIDER_VERSIONS, &BY_WORKER))]

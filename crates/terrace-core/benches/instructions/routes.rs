@@ -20,7 +20,7 @@ use terrace_core::http::problem::Problem;
     "/archives/1800000000/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.zip"
 )]
 #[bench::publish("/admin/v1/providers/acme/widget/1.2.3")]
-#[bench::none("/wp-content/plugins/index.php")]
+#[bench::none("/v1/plugins/index.php")]
 fn parse(path: &str) -> Result<Route, Problem> {
     black_box(Route::parse(black_box(path)))
 }

@@ -251,11 +251,7 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let page = |inputs: usize, at: usize| {
         let details =
             module::version_details(&vpc, &versions[at], "5.2.0", Some(module::view(inputs)));
-        pages::module(
-            site,
-            &release(&vpc, &details, &versions),
-            Some(&readme),
-        )
+        pages::module(site, &release(&vpc, &details, &versions), Some(&readme))
     };
     let mut bare = module::version_details(&vpc, &versions[0], "5.2.0", None);
     bare.documentation = None;

@@ -6,10 +6,10 @@ use terrace_core::http::problem::Problem;
 use terrace_core::search::SearchKind;
 use terrace_web::pages;
 
-use super::shared::{html, site};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::pages::shared::{html, site};
 use crate::handlers::{listing, namespaces, search as searches};
 use crate::host::{Host, Request};
 use crate::services::listings;

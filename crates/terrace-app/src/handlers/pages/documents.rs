@@ -4,27 +4,19 @@ use terrace_core::api::details::document_path;
 use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
 use terrace_core::read::{PageSubject, VersionView};
-use terrace_web::pages::{self, ExampleFile, Release, ShownDocument, ShownPart};
+use terrace_web::pages::{self, ExampleFile, ShownDocument, ShownPart};
 use terrace_web::{Site, rendering};
 
-use super::package::{release, version_view};
-use super::shared::{html, site};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::pages::package::{release, version_view};
+use crate::handlers::pages::shared::{html, site};
 use crate::host::{Host, Request};
 
 /// The file of an example that its page shows. A link leads to each other one.
 const SHOWN_FILE: &str = "main.tf";
-
-/// Returns the page of a module's version.
-pub(super) fn module(site: &Site, release: &Release<'_>) -> String {
-    let module = release.details.module.as_ref();
-    let readme = module.and_then(|module| module.root.readme.as_deref());
-    let readme = readme.map(|text| rendering::readme(release, "", text));
-    pages::module(site, release, readme.as_ref())
-}
 
 /// Shows a document: its version's index says where the text is, and one ranged read returns it.
 pub(super) async fn page<P, R>(

@@ -4,6 +4,7 @@ use terrace_core::api::details::ListedPackage;
 use terrace_core::api::route::{Badge, FeedScope, PageRoute, RequestedVersion};
 use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::index::catalog::CatalogLine;
 use terrace_core::model::package::Package;
 use terrace_core::search::packages;
@@ -11,12 +12,12 @@ use terrace_web::badge::BadgeText;
 use terrace_web::feed::{self, Entry};
 use terrace_web::well_known;
 
-use super::package::{Shown, details};
-use super::shared::{document, site};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::namespaces;
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::pages::package::{Shown, details};
+use crate::handlers::pages::shared::{document, site};
 use crate::host::{Host, Request};
 use crate::services::listings;
 
@@ -71,7 +72,7 @@ fn listed<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<ListedPack
     lines.map(|line| ListedPackage::from(&line)).collect()
 }
 
-/// Sends the badge of a package. One that does not exist has a badge too, because an image shows no text of an error.
+/// Sends the badge of a package. The error for one that does not exist is a badge too, because an image shows no text.
 pub(super) async fn badge<P, R>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -84,20 +85,26 @@ where
     R: Request<Stream = P::Stream>,
 {
     let label = package.address().to_string();
-    let (text, is_private) = match details(ctx, &call, package).await {
-        Ok(Shown { value, is_private }) => {
-            let text = match badge {
-                Badge::Version => BadgeText::version(&label, value.latest.as_ref()),
-                Badge::Status => BadgeText::status(&label, value.status.map(|status| status.state)),
-            };
-            (text, is_private)
-        }
-        Err(Failure::Problem(Problem::NotFound(_) | Problem::Unauthorized(_))) => {
-            (BadgeText::unknown(&label), false)
+    let Shown { value, is_private } = match details(ctx, &call, package).await {
+        Ok(found) => found,
+        Err(Failure::Problem(problem @ Problem::NotFound(_))) => {
+            let svg = BadgeText::unknown(&label).to_svg();
+            return Ok(picture(problem.status(), CachePolicy::NoStore, svg).into());
         }
         Err(failure) => return Err(failure),
     };
+    let text = match badge {
+        Badge::Version => BadgeText::version(&label, value.latest.as_ref()),
+        Badge::Status => BadgeText::status(&label, value.status.map(|status| status.state)),
+    };
     document(&call, &request, is_private, SVG, text.to_svg())
+}
+
+fn picture<S>(status: u16, policy: CachePolicy, svg: String) -> Reply<S> {
+    Reply::new(status, policy)
+        .with("content-type", SVG)
+        .with_security_headers()
+        .with_body(Body::Text(svg))
 }
 
 /// Sends the sitemap: the packages that anyone may see.
@@ -111,7 +118,7 @@ where
     R: Request<Stream = P::Stream>,
 {
     let anyone = Caller::Anonymous;
-    let catalog = listings::merged(ctx, &anyone).await?;
+    let catalog = listings::merged(ctx, &call.caller).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &anyone, owner);
     let texts = catalog.texts();
     let lines = packages(&texts, None, &is_visible);

@@ -6,9 +6,9 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_web::well_known;
 
-use super::shared::{document, site};
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::pages::shared::{document, site};
 use crate::host::{Host, Request};
 
 /// Sends a stylesheet, a script or a picture. Under a name of another version of Terrace it is the current one, which is

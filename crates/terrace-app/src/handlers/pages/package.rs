@@ -9,14 +9,13 @@ use terrace_core::model::version::Version;
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
 use terrace_web::comparison::{Comparison, ProviderVersion};
 use terrace_web::pages::{ComparedVersions, Release};
-use terrace_web::{comparison, pages};
+use terrace_web::{Site, comparison, pages, rendering};
 
-use super::documents;
-use super::shared::{html, site};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::listing::parameter;
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::pages::shared::{html, site};
 use crate::host::{Host, Request};
 use crate::services::pages as reads;
 
@@ -132,12 +131,20 @@ where
     let release = release(&package, &found.value);
     let site = site(ctx, &call.origin, &call.caller);
     let page = match &package {
-        Package::Module(_) => documents::module(&site, &release),
+        Package::Module(_) => module(&site, &release),
         Package::Provider(_) | Package::Mirrored(_) => {
             pages::provider(&site, &release, &found.value.navigation)
         }
     };
     html(&call, &request, found.is_private, page)
+}
+
+/// Returns the page of a module's version.
+fn module(site: &Site, release: &Release<'_>) -> String {
+    let module = release.details.module.as_ref();
+    let readme = module.and_then(|module| module.root.readme.as_deref());
+    let readme = readme.map(|text| rendering::readme(release, "", text));
+    pages::module(site, release, readme.as_ref())
 }
 
 /// Returns the version that a page shows.
