@@ -9,10 +9,16 @@ pub(crate) mod package_head;
 pub(crate) mod tabs;
 pub(crate) mod tree;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use terrace_core::model::status::ReleaseState;
 
+use crate::markdown::Rendered;
 use crate::text::{date, state_name};
+
+/// Returns a rendered document as a part of a template. The Markdown writer has written every element in it.
+pub(crate) fn prose(rendered: &Rendered) -> Markup {
+    PreEscaped(rendered.html.clone())
+}
 
 /// Returns the date of a time in RFC 3339, with the whole time for machines and on hover.
 pub(crate) fn time(text: &str) -> Markup {

@@ -1,6 +1,5 @@
 //! Documents of packages as HTML: the meaning of the links in them.
 
-use maud::{Markup, PreEscaped};
 use terrace_core::api::details::{ModuleView, Navigation};
 use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
@@ -10,7 +9,7 @@ use terrace_core::model::package::Package;
 use crate::markdown::{
     DocumentationLinks, Images, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,
 };
-use crate::pages::Release;
+use crate::parts::package_head::Release;
 
 /// The revision of a repository whose commit is unknown: its default branch.
 const DEFAULT_REVISION: &str = "HEAD";
@@ -103,9 +102,4 @@ fn page(release: &Release<'_>, path: DocumentPath) -> String {
 
 fn requested(release: &Release<'_>) -> RequestedVersion {
     RequestedVersion::Exact(release.details.version.version.clone())
-}
-
-/// Returns a rendered document as a part of a template. The Markdown writer has written every element in it.
-pub(crate) fn markup(rendered: &Rendered) -> Markup {
-    PreEscaped(rendered.html.clone())
 }

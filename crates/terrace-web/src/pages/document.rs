@@ -11,8 +11,7 @@ use crate::links::{document as document_of, document_path, text_path};
 use crate::markdown::Rendered;
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
-use crate::parts::{banner, time, tree};
-use crate::rendering::markup;
+use crate::parts::{banner, prose, time, tree};
 use crate::site::Site;
 use crate::text::kind_name;
 
@@ -51,7 +50,7 @@ pub fn document(
             div.content #page-content tabindex="-1" {
                 (banner::of_version(package, details, newest.as_deref()))
                 (over(shown.view))
-                article.prose dir="auto" { (markup(shown.text)) }
+                article.prose dir="auto" { (prose(shown.text)) }
                 (about_text(release, navigation, shown))
                 (neighbours(release, navigation, shown.path))
             }

@@ -11,8 +11,7 @@ use crate::links::{document_path, text_path, version_path};
 use crate::markdown::Rendered;
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
-use crate::parts::{banner, code, icons, time};
-use crate::rendering::markup;
+use crate::parts::{banner, code, icons, prose, time};
 use crate::site::Site;
 use crate::text::counted;
 
@@ -126,7 +125,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
 fn readme_section(readme: &Rendered) -> Markup {
     html! {
         section #page-readme aria-label="README" {
-            article.prose.framed dir="auto" { (markup(readme)) }
+            article.prose.framed dir="auto" { (prose(readme)) }
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn problem_page<P: Host>(
     let failure = ShownFailure {
         status,
         title: title(status),
-        message: &problem.messages().join(" "),
+        message: &sentences(&problem.messages()),
         path,
     };
     let html = terrace_web::pages::error(&site(ctx, origin, &Caller::Anonymous), &failure);
@@ -108,6 +108,21 @@ pub(crate) fn problem_page<P: Host>(
         Some(seconds) => page.with("retry-after", seconds.to_owned()),
         None => page,
     }
+}
+
+/// Returns messages, which begin in lower case for terminals, as sentences.
+fn sentences(messages: &[String]) -> String {
+    let sentence = |message: &String| {
+        let mut chars = message.chars();
+        let first: String = chars
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
+        format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+    };
+    let sentences: Vec<String> = messages.iter().map(sentence).collect();
+    sentences.join(" ")
 }
 
 fn title(status: u16) -> &'static str {
