@@ -52,7 +52,7 @@ const TOKEN = { authorization: `Bearer ${tokenText(ADMIN_TOKEN, { scopes: ["read
 export function cases({ quick = false } = {}) {
   const all = [
     one({ route: "discovery", path: "/.well-known/terraform.json" }),
-    one({ route: "no route", path: "/v3/nothing", status: 404 }),
+    one({ route: "no route", path: "/v1/nothing", status: 404 }),
     one({ route: "provider versions", path: LISTS["provider versions"](1), deployment: "closed", n: 1, status: 401 }),
   ];
   const streamed = Object.entries({ ...LISTS, ...MANIFESTS });
