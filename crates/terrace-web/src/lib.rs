@@ -4,7 +4,8 @@
 //! adds copy buttons, filters and a key for the search.
 //!
 //! # In scope
-//! - **Pages**: [`pages`] and the parts that they share, [`assets`], and the [`comparison`] of two versions.
+//! - **Pages**: [`pages`] and the parts that they share, [`views`], which composes those of a version, [`assets`], and the
+//!   [`comparison`] of two versions.
 //! - **Around them**: the Atom [`feed`], the [`badge`], and the documents at [well-known](well_known) paths.
 //! - **Documents**: [`markdown`] turns Markdown from strangers into HTML that contains allowed elements only.
 //! - **Code**: [`highlight`] marks the parts of Terraform code.
@@ -34,6 +35,7 @@ pub mod rendering;
 mod site;
 mod snippets;
 mod text;
+pub mod views;
 pub mod well_known;
 
 pub use accent::{Accent, AccentError};

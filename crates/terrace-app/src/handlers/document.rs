@@ -181,15 +181,9 @@ impl RequestedDocument {
 
     /// Returns the reply with the text. The text is unchecked, so a browser runs nothing in it.
     fn reply<S>(&self, text: String, etag: String) -> Reply<S> {
-        let content_type = match &self.path {
-            DocumentPath::ExampleFile(_, file) if !file.as_str().ends_with(".md") => {
-                "text/plain; charset=utf-8"
-            }
-            _ => "text/markdown; charset=utf-8",
-        };
         Reply::new(200, CachePolicy::Revalidate)
             .with("etag", etag)
-            .with_stored_type(content_type)
+            .with_stored_type(self.path.content_type())
             .with_body(Body::Text(text))
     }
 

@@ -101,6 +101,16 @@ impl DocumentPath {
             kind => Self::Page(kind, name.clone()),
         }
     }
+
+    /// Returns the content type of the text: only files of examples are no Markdown.
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::ExampleFile(_, file) if !file.as_str().ends_with(".md") => {
+                "text/plain; charset=utf-8"
+            }
+            _ => "text/markdown; charset=utf-8",
+        }
+    }
 }
 
 impl fmt::Display for DocumentPath {

@@ -223,6 +223,26 @@ impl PageSubject {
 }
 
 impl VersionView {
+    /// Creates the view of a version that is not published, with this documentation.
+    pub fn preview(
+        package: &Package,
+        version: &Version,
+        documentation: AboutDocumentation,
+    ) -> Self {
+        let about = About {
+            published_at: documentation.changed_at,
+            source: None,
+            provenance: None,
+            documentation: Some(documentation),
+        };
+        let overview = Overview::default();
+        let mut view = Self::new(package, version, about, &overview, Default::default());
+        view.details.version.published_at = None;
+        view.details.latest = Some(version.clone());
+        view.versions = vec![view.details.version.clone()];
+        view
+    }
+
     fn new(
         package: &Package,
         version: &Version,

@@ -8,8 +8,8 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
 use terrace_web::comparison::{Comparison, ProviderVersion};
-use terrace_web::pages::{ComparedVersions, Release};
-use terrace_web::{Site, comparison, pages, rendering};
+use terrace_web::pages::ComparedVersions;
+use terrace_web::{comparison, pages, views};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -128,32 +128,9 @@ where
 {
     let subject = PageSubject::Version(package.clone(), version);
     let found = version_view(ctx, &call, subject).await?;
-    let release = release(&package, &found.value);
     let site = site(ctx, &call.origin, &call.caller);
-    let page = match &package {
-        Package::Module(_) => module(&site, &release),
-        Package::Provider(_) | Package::Mirrored(_) => {
-            pages::provider(&site, &release, &found.value.navigation)
-        }
-    };
+    let page = views::version(&site, &package, &found.value);
     html(&call, &request, found.is_private, page)
-}
-
-/// Returns the page of a module's version.
-fn module(site: &Site, release: &Release<'_>) -> String {
-    let module = release.details.module.as_ref();
-    let readme = module.and_then(|module| module.root.readme.as_deref());
-    let readme = readme.map(|text| rendering::readme(release, "", text));
-    pages::module(site, release, readme.as_ref())
-}
-
-/// Returns the version that a page shows.
-pub(super) fn release<'v>(package: &'v Package, view: &'v VersionView) -> Release<'v> {
-    Release {
-        package,
-        details: &view.details,
-        versions: &view.versions,
-    }
 }
 
 /// Compares two versions.
