@@ -20,7 +20,7 @@ pub(crate) enum DocsCommand {
     Check(DocsSubject),
     /// Show the documentation in a directory in a browser, and again after each change
     ///
-    /// The pages are served to this machine alone, as text.
+    /// The pages are those of a registry. They are served to this machine alone.
     Preview(DocsPreviewArguments),
 }
 
@@ -46,17 +46,36 @@ pub(crate) struct DocsAddArguments {
     pub(crate) origin: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DocsPreviewArguments {
     #[command(flatten)]
     pub(crate) subject: DocsSubject,
+    /// The address in the pages: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module. By
+    /// default it has the name of the directory
+    #[arg(long, value_parser = package, conflicts_with = "provider_type")]
+    pub(crate) address: Option<Package>,
     /// The port of the local server; 0 selects a free one
     #[arg(long, default_value_t = 8090)]
     pub(crate) port: u16,
 }
 
+impl DocsPreviewArguments {
+    /// Returns the arguments with the type of the provider that the address names.
+    pub(crate) fn with_type_of_address(mut self) -> Self {
+        let provider = match &self.address {
+            Some(Package::Provider(address)) => Some(address),
+            Some(Package::Mirrored(address)) => Some(&address.provider),
+            Some(Package::Module(_)) | None => None,
+        };
+        if let Some(address) = provider {
+            self.subject.provider_type = Some(address.provider_type.clone());
+        }
+        self
+    }
+}
+
 /// A local directory with documentation.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DocsSubject {
     /// The directory of a module, or the repository or the docs directory of a provider
     #[arg(default_value = ".")]

@@ -46,8 +46,7 @@ impl DocsSubject {
         if self.is_module() {
             return Ok(of_module(files));
         }
-        let found = self.provider_type.clone();
-        let found = found.or_else(|| type_of_directory(&self.dir));
+        let found = self.known_type();
         let provider_type = found.as_ref().map_or("", ProviderType::as_str);
         let schema = match &self.schema {
             Some(_) if found.is_none() => {
@@ -58,6 +57,12 @@ impl DocsSubject {
             None => None,
         };
         Ok(of_provider(files, provider_type, schema.as_ref()))
+    }
+
+    /// Returns the type of the provider that the user gave, or that of the directory.
+    fn known_type(&self) -> Option<ProviderType> {
+        let given = self.provider_type.clone();
+        given.or_else(|| type_of_directory(&self.dir))
     }
 
     fn is_module(&self) -> bool {

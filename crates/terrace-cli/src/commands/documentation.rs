@@ -95,6 +95,11 @@ impl Extracted {
         &self.warnings
     }
 
+    /// Returns the documentation as the registry stores it.
+    pub(crate) fn into_archive(self) -> terrace_metadata::Archive {
+        self.packed
+    }
+
     /// Returns everything that its author should correct. A provider has a warning for each such thing, and notes about
     /// files that are left out on purpose.
     pub(crate) fn problems(&self) -> Vec<String> {

@@ -1,12 +1,13 @@
-//! `terrace docs preview`: a server for this machine alone.
+//! `terrace docs preview`: the pages of a registry, from a server for this machine alone.
 //!
-//! No page runs a script but that of the preview. No other site can read the pages: requests under another host name,
+//! The content security policy is that of a registry. No other site can read the pages: requests under another host name,
 //! which another site can direct to this machine, are refused.
 
-mod page;
+mod address;
+mod contents;
+mod pages;
 mod request;
 mod response;
-mod site;
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Mutex, PoisonError};
@@ -14,23 +15,35 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 
-use crate::args::{DocsPreviewArguments, DocsSubject};
+use crate::args::DocsPreviewArguments;
 use crate::error::Failure;
 use crate::output::Output;
+use contents::Contents;
+use pages::{Pages, SCRIPT_PATH};
 use request::Request;
-use response::Response;
-use site::Site;
+use response::{Response, send};
 
 /// Time for which a connection may be idle: browsers open some in advance.
 const IDLE: Duration = Duration::from_secs(30);
 
-const STYLE: &str = include_str!("../../../assets/preview.css");
+/// The path of a text that changes with the files.
+const REVISION_PATH: &str = "/_preview/revision";
+
 const SCRIPT: &str = include_str!("../../../assets/preview.js");
+
+/// The documentation and its server.
+struct Preview {
+    arguments: DocsPreviewArguments,
+    contents: Mutex<Contents>,
+    pages: Pages,
+}
 
 /// Serves the documentation until the user stops the program.
 pub(super) fn run(arguments: &DocsPreviewArguments, output: &Output) -> Result<(), Failure> {
-    let site = Mutex::new(Site::read(&arguments.subject)?);
+    let arguments = arguments.clone().with_type_of_address();
+    let contents = Mutex::new(Contents::read(&arguments)?);
     let port = arguments.port;
     let failed = |error: std::io::Error| {
         Failure::Local(format!(
@@ -38,47 +51,54 @@ pub(super) fn run(arguments: &DocsPreviewArguments, output: &Output) -> Result<(
         ))
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
-    let url = format!("http://{}/", listener.local_addr().map_err(failed)?);
+    let origin = format!("http://{}", listener.local_addr().map_err(failed)?);
+    let url = format!("{origin}/");
+    let preview = Preview {
+        arguments,
+        contents,
+        pages: Pages::new(origin),
+    };
     let text = format!("the preview is at {url} until you press Ctrl-C");
     output.result(&[text], &json!({ "status": "ok", "url": url }));
     thread::scope(|scope| {
         for stream in listener.incoming().flatten() {
-            let site = &site;
-            scope.spawn(move || serve(&stream, site, &arguments.subject));
+            let preview = &preview;
+            scope.spawn(move || preview.serve(&stream));
         }
     });
     Ok(())
 }
 
-/// Answers one request. If the connection breaks, the browser repeats the request.
-fn serve(stream: &TcpStream, site: &Mutex<Site>, subject: &DocsSubject) {
-    let limited = stream
-        .set_read_timeout(Some(IDLE))
-        .and_then(|()| stream.set_write_timeout(Some(IDLE)));
-    if limited.is_err() {
-        return;
+impl Preview {
+    /// Answers one request. If the connection breaks, the browser repeats the request.
+    fn serve(&self, stream: &TcpStream) {
+        let limited = stream
+            .set_read_timeout(Some(IDLE))
+            .and_then(|()| stream.set_write_timeout(Some(IDLE)));
+        if limited.is_err() {
+            return;
+        }
+        let response = match Request::read(stream) {
+            Some(Ok(request)) => self.answer(&request),
+            Some(Err(refusal)) => *refusal,
+            None => return,
+        };
+        send(&response, stream);
     }
-    let response = match Request::read(stream) {
-        Some(Ok(request)) => answer(&request, site, subject),
-        Some(Err(refusal)) => refusal,
-        None => return,
-    };
-    response.send(stream);
-}
 
-fn answer(request: &Request, site: &Mutex<Site>, subject: &DocsSubject) -> Response {
-    match request.path.as_str() {
-        "/style.css" => return Response::ok("text/css", STYLE),
-        "/reload.js" => return Response::ok("text/javascript", SCRIPT),
-        _ => {}
-    }
-    let mut site = site.lock().unwrap_or_else(PoisonError::into_inner);
-    site.refresh(subject);
-    if request.path == "/revision" {
-        return Response::ok("text/plain", site.revision());
-    }
-    match site.page(&request.path) {
-        Some(html) => Response::ok("text/html", html),
-        None => Response::failed("404 Not Found", "there is no such page"),
+    fn answer(&self, request: &Request) -> Response {
+        if request.path == SCRIPT_PATH {
+            let reply = Reply::new(200, CachePolicy::NoStore);
+            let reply = reply.with("content-type", "text/javascript; charset=utf-8");
+            let reply = reply.with_security_headers();
+            return reply.with_body(Body::Text(SCRIPT.to_owned()));
+        }
+        let contents = self.contents.lock();
+        let mut contents = contents.unwrap_or_else(PoisonError::into_inner);
+        contents.refresh(&self.arguments);
+        if request.path == REVISION_PATH {
+            return Reply::text(200, CachePolicy::NoStore, contents.revision());
+        }
+        self.pages.answer(&request.path, &contents)
     }
 }

@@ -232,6 +232,11 @@ impl Registry {
         self.state().last_archive.clone()
     }
 
+    /// Returns the archive of the last documentation.
+    pub(crate) fn last_documentation(&self) -> Vec<u8> {
+        self.state().last_documentation.clone()
+    }
+
     /// Returns the head of the last documentation of a package.
     pub(crate) fn documentation_head(&self, address: &str) -> documentation::Head {
         let package = Package::parse_address(address).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::net::TcpStream;
 
-use super::response::Response;
+use super::response::{Response, refusal};
 
 /// Maximum length of the head of a request: that of common servers.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -21,7 +21,7 @@ pub(super) struct Request {
 
 impl Request {
     /// Reads a request, or the response that refuses it. Returns `None` if the connection ends before.
-    pub(super) fn read(mut stream: &TcpStream) -> Option<Result<Self, Response>> {
+    pub(super) fn read(mut stream: &TcpStream) -> Option<Result<Self, Box<Response>>> {
         let mut head = Vec::new();
         let mut buffer = [0; 4096];
         loop {
@@ -29,9 +29,8 @@ impl Request {
             head.extend_from_slice(buffer.get(..count)?);
             match Self::parse(&head) {
                 None if head.len() > HEAD_BYTES => {
-                    let status = "431 Request Header Fields Too Large";
                     let reason = "the head of the request is too long";
-                    return Some(Err(Response::failed(status, reason)));
+                    return Some(Err(Box::new(refusal(431, reason))));
                 }
                 None => {}
                 parsed => return parsed,
@@ -40,7 +39,7 @@ impl Request {
     }
 
     /// Parses the head of a request. Returns `None` if it is not complete.
-    fn parse(head: &[u8]) -> Option<Result<Self, Response>> {
+    fn parse(head: &[u8]) -> Option<Result<Self, Box<Response>>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(head) {
@@ -48,12 +47,12 @@ impl Request {
             Ok(_) => Some(Self::check(&request)),
             Err(error) => {
                 let reason = format!("the request is not valid HTTP: {error}");
-                Some(Err(Response::failed("400 Bad Request", &reason)))
+                Some(Err(Box::new(refusal(400, &reason))))
             }
         }
     }
 
-    fn check(request: &httparse::Request<'_, '_>) -> Result<Self, Response> {
+    fn check(request: &httparse::Request<'_, '_>) -> Result<Self, Box<Response>> {
         let headers = request.headers.iter();
         let mut hosts = headers.filter(|header| header.name.eq_ignore_ascii_case("host"));
         let host = hosts
@@ -62,11 +61,11 @@ impl Request {
         if !host.is_some_and(is_this_machine) || hosts.next().is_some() {
             let reason =
                 "the preview is only for this machine: open it at http://127.0.0.1 and its port";
-            return Err(Response::failed("421 Misdirected Request", reason));
+            return Err(Box::new(refusal(421, reason)));
         }
         if request.method != Some("GET") {
             let reason = "the preview only answers GET";
-            return Err(Response::failed("405 Method Not Allowed", reason));
+            return Err(Box::new(refusal(405, reason)));
         }
         let target = request.path.unwrap_or_default();
         let path = target.split('?').next().unwrap_or_default();
@@ -112,25 +111,21 @@ mod tests {
     #[test]
     fn a_request_is_refused_without_one_host_or_with_another_method() {
         let status = |head: &str| match Request::parse(head.as_bytes()) {
-            None => "incomplete",
-            Some(Ok(_)) => "accepted",
+            None => 100,
+            Some(Ok(_)) => 200,
             Some(Err(response)) => response.status,
         };
-        let misdirected = "421 Misdirected Request";
         for (head, expected) in [
-            ("GET /a?b HTTP/1.1\r\nHost: localhost\r\n\r\n", "accepted"),
-            ("GET / HTTP/1.1\r\nHost: localhost\r\n", "incomplete"),
-            ("GET / HTTP/1.1\r\n\r\n", misdirected),
+            ("GET /a?b HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+            ("GET / HTTP/1.1\r\nHost: localhost\r\n", 100),
+            ("GET / HTTP/1.1\r\n\r\n", 421),
             (
                 "GET / HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n",
-                misdirected,
+                421,
             ),
-            ("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n", misdirected),
-            (
-                "POST / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                "405 Method Not Allowed",
-            ),
-            ("\0", "400 Bad Request"),
+            ("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n", 421),
+            ("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+            ("\0", 400),
         ] {
             assert_eq!(status(head), expected, "{head}");
         }

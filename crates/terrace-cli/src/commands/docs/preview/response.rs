@@ -1,48 +1,39 @@
-//! A response of the preview.
+//! Sends a response of the preview.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 use std::net::TcpStream;
 
-/// The policy of all pages: nothing but the style and the script of the preview itself.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+use terrace_core::http::reply::{Body, CachePolicy, Reply};
 
-pub(super) struct Response {
-    pub(super) status: &'static str,
-    media_type: &'static str,
-    body: String,
+/// A response.
+pub(super) type Response = Reply<Infallible>;
+
+/// Returns the response to a request that is refused.
+pub(super) fn refusal(status: u16, reason: &str) -> Response {
+    Reply::text(status, CachePolicy::NoStore, format!("{reason}\n")).with_security_headers()
 }
 
-impl Response {
-    pub(super) fn ok(media_type: &'static str, body: impl Into<String>) -> Self {
-        Self {
-            status: "200 OK",
-            media_type,
-            body: body.into(),
-        }
+/// Sends a response. No other site can read it.
+pub(super) fn send(response: &Response, mut stream: &TcpStream) {
+    let body = match &response.body {
+        Body::Text(text) => text.as_str(),
+        Body::Empty => "",
+        Body::Stream(never) => match *never {},
+    };
+    let mut head = format!(
+        "HTTP/1.1 {} \r\nconnection: close\r\ncontent-length: {}\r\n",
+        response.status,
+        body.len()
+    );
+    for (name, value) in &response.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
     }
-
-    pub(super) fn failed(status: &'static str, reason: &str) -> Self {
-        Self {
-            status,
-            media_type: "text/plain",
-            body: format!("{reason}\n"),
-        }
+    if response.header(SAME_ORIGIN.0).is_none() {
+        head.push_str(&format!("{}: {}\r\n", SAME_ORIGIN.0, SAME_ORIGIN.1));
     }
-
-    pub(super) fn send(&self, mut stream: &TcpStream) {
-        let Self {
-            status,
-            media_type,
-            body,
-        } = self;
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: {media_type}; charset=utf-8\r\n\
-             content-length: {length}\r\ncontent-security-policy: {POLICY}\r\nx-content-type-options: nosniff\r\n\
-             referrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\ncache-control: no-store\r\n\r\n"
-        );
-        // The browser may have closed the connection.
-        let _ = stream.write_all(format!("{head}{body}").as_bytes());
-    }
+    // The browser may have closed the connection.
+    let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
 }
+
+const SAME_ORIGIN: (&str, &str) = ("cross-origin-resource-policy", "same-origin");

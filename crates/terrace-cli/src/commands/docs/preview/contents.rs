@@ -1,0 +1,126 @@
+//! The documentation in a directory, as the registry would show it.
+
+use sha2::{Digest as _, Sha256};
+use terrace_base::digest;
+use terrace_core::documentation::{DocumentPath, DocumentText};
+use terrace_core::index::about::AboutDocumentation;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::read::VersionView;
+use terrace_metadata::{Archive, OpenArchive};
+
+use super::address;
+use crate::args::DocsPreviewArguments;
+use crate::clock;
+use crate::commands::documentation::Extracted;
+use crate::error::Failure;
+use crate::source::documentation::DocumentationFiles;
+
+/// The documentation in a directory.
+pub(super) struct Contents {
+    pub(super) package: Package,
+    pub(super) version: Version,
+    pub(super) view: VersionView,
+    /// Warnings about the files, or the failure to read them.
+    pub(super) problems: Vec<String>,
+    /// A digest of the files, or of the failure to read them.
+    revision: digest::Sha256,
+    archive: Archive,
+}
+
+impl Contents {
+    /// Reads the documentation.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or contains another kind of package than the arguments name.
+    pub(super) fn read(arguments: &DocsPreviewArguments) -> Result<Self, Failure> {
+        let files = arguments.subject.files()?;
+        Self::of(revision(&files), arguments, &files)
+    }
+
+    /// Reads the documentation again if a file has changed. A failure is shown above the pages.
+    pub(super) fn refresh(&mut self, arguments: &DocsPreviewArguments) {
+        let read = arguments.subject.files().and_then(|files| {
+            let revision = revision(&files);
+            let is_new = revision != self.revision;
+            is_new
+                .then(|| Self::of(revision, arguments, &files))
+                .transpose()
+        });
+        match read {
+            Ok(None) => {}
+            Ok(Some(contents)) => *self = contents,
+            Err(failure) => {
+                self.problems = failure.reasons();
+                self.revision = digest::Sha256::of(self.problems.join("\n").as_bytes());
+            }
+        }
+    }
+
+    fn of(
+        revision: digest::Sha256,
+        arguments: &DocsPreviewArguments,
+        files: &DocumentationFiles,
+    ) -> Result<Self, Failure> {
+        let extracted = Extracted::new(arguments.subject.draft(files)?, files);
+        let mut problems = extracted.warnings().to_vec();
+        if extracted.is_empty() {
+            problems.push("there is no documentation in the directory".to_owned());
+        }
+        let archive = extracted.into_archive();
+        let package = address::package(arguments, &archive.head.contents)?;
+        // The registry makes the same checks.
+        if let Err(error) = OpenArchive::parse(&archive.bytes, &package) {
+            problems.push(error.to_string());
+        }
+        let version = address::version()?;
+        Ok(Self {
+            view: VersionView::preview(&package, &version, about(&archive)),
+            package,
+            version,
+            problems,
+            revision,
+            archive,
+        })
+    }
+
+    /// Returns a text that changes with the files.
+    pub(super) fn revision(&self) -> String {
+        self.revision.to_string()
+    }
+
+    /// Returns the text of a document, as the registry reads it; `None` if there is no such document.
+    pub(super) fn text(&self, path: &DocumentPath) -> Option<String> {
+        let archive = OpenArchive::parse(&self.archive.bytes, &self.package).ok()?;
+        match archive.head().document(path)? {
+            DocumentText::Here(text) => Some(text.to_owned()),
+            DocumentText::At(member) => {
+                let bytes = archive.page(member).ok()?;
+                Some(String::from_utf8_lossy(&bytes).into_owned())
+            }
+        }
+    }
+}
+
+fn about(archive: &Archive) -> AboutDocumentation {
+    AboutDocumentation {
+        archive: digest::Sha256::of(&archive.bytes),
+        head_length: u64::try_from(archive.head_bytes).unwrap_or(u64::MAX),
+        changed_at: clock::now(),
+        changes: 0,
+        license: None,
+        origin: None,
+        head: archive.head.clone(),
+    }
+}
+
+fn revision(files: &DocumentationFiles) -> digest::Sha256 {
+    let mut hasher = Sha256::new();
+    for file in files.sources() {
+        for part in [file.path.as_bytes(), file.bytes] {
+            hasher.update(part.len().to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    digest::Sha256::from_bytes(hasher.finalize().into())
+}
