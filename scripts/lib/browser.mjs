@@ -8,7 +8,7 @@ export const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
 
 /** Installs a browser if none is present and apt can. Returns the reason if there is none, keyed by the name that tests use. */
 export async function ensureBrowser() {
-  // Only the tests of sign-in in a terminal need it, and they run on Linux.
+  // Elsewhere the tests use a browser that is present.
   if (process.platform !== "linux" || BROWSERS.some(isOnPath)) return {};
   try {
     if (!(await aptOffers(["chromium"]))) throw new Error("apt does not offer it, or this user may not install packages");
