@@ -299,7 +299,10 @@ async fn authorize<P: Host, R: Request>(
     match action.access {
         RequiredAccess::Anyone => Ok(Caller::Anonymous),
         RequiredAccess::Readers if !ctx.config.access.guards_reads() => Ok(Caller::Anonymous),
-        RequiredAccess::Readers => {
+        RequiredAccess::Searchers if !ctx.config.access.guards_reads() => {
+            Ok(auth::recognized(ctx, request).await)
+        }
+        RequiredAccess::Readers | RequiredAccess::Searchers => {
             let caller = auth::identify(ctx, request, action).await?;
             match caller {
                 Caller::Anonymous if ctx.config.access.guards_all_reads() => {

@@ -46,13 +46,6 @@ pub(super) enum Rule {
 pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
     let access = route.endpoint().action(method)?.access;
     let name = route.endpoint().name;
-    let lists_all = [
-        "module_list",
-        "module_search",
-        "provider_list",
-        "api_search",
-        "api_namespaces",
-    ];
     let is_list = ["oci_referrers", "pushed_referrers"].contains(&name);
     Some(match (access, route) {
         (RequiredAccess::Anyone, Route::Bytes(_)) => Rule::Signed,
@@ -63,7 +56,7 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
             page if page.package().is_none() => Rule::ReadersOfAnything,
             _ => Rule::Readers,
         },
-        (RequiredAccess::Readers, _) if lists_all.contains(&name) => Rule::ReadersOfAnything,
+        (RequiredAccess::Searchers, _) => Rule::ReadersOfAnything,
         (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
         (RequiredAccess::Readers, _) => Rule::Readers,
         (RequiredAccess::Publishers, _) => Rule::Publishers,

@@ -68,6 +68,22 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     Err(Problem::from(refuse(ctx, request, bad).await).into())
 }
 
+/// Returns the caller of a request that everyone may make. Invalid credentials, and a token that cannot be checked, count
+/// as none: a stale token must not break a request that works without one. Nothing is refused or logged for them.
+pub(crate) async fn recognized<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Caller {
+    let header = request.header("authorization");
+    let now = || ctx.host.clock().now();
+    let caller = ctx.config.access.caller(header.as_deref(), now);
+    let caller = caller.unwrap_or(Caller::Anonymous);
+    let Some(token) = caller.token() else {
+        return caller;
+    };
+    match is_revoked(ctx, token).await {
+        Ok(false) => caller,
+        Ok(true) | Err(_) => Caller::Anonymous,
+    }
+}
+
 /// Returns the keys that a caller reads in place of the keys of an owner's indices, and the owner's visibility to the
 /// caller. If the owner is hidden from the caller, nothing is stored under the returned keys.
 ///

@@ -60,6 +60,9 @@ pub enum RequiredAccess {
     Known,
     /// Callers who may read the named package. If nothing is private, credentials are ignored.
     Readers,
+    /// Like `Readers`, for searches and lists of the whole registry, which are limited without a token. A valid token is
+    /// recognised even if nothing is private; then an invalid one counts as none.
+    Searchers,
     /// Callers who may publish for the owner in the route.
     Publishers,
     /// Administrators only.
@@ -91,7 +94,7 @@ pub enum ErrorFormat {
     Html,
 }
 
-use RequiredAccess::{Admins, Anyone, Known, Publishers, Readers};
+use RequiredAccess::{Admins, Anyone, Known, Publishers, Readers, Searchers};
 
 /// Defines the endpoints as constants, and the list of all endpoints.
 macro_rules! endpoints {
@@ -121,11 +124,11 @@ endpoints! {
     MODULE             Json  "module"             ["/v1/modules/{namespace}/{name}/{system}"]                                         [get(Readers), head(Readers)]
     MODULE_VERSION     Json  "module_version"     ["/v1/modules/{namespace}/{name}/{system}/{version}"]                               [get(Readers), head(Readers)]
     PROVIDER           Json  "provider"           ["/v1/providers/{namespace}/{type}"]                                                [get(Readers), head(Readers)]
-    MODULE_LIST        Json  "module_list"        ["/v1/modules"]                                                                     [get(Readers), head(Readers)]
+    MODULE_LIST        Json  "module_list"        ["/v1/modules"]                                                                     [get(Searchers), head(Searchers)]
     MODULES_OF         Json  "modules_of"         ["/v1/modules/{namespace}"]                                                         [get(Readers), head(Readers)]
     MODULES_NAMED      Json  "modules_named"      ["/v1/modules/{namespace}/{name}"]                                                  [get(Readers), head(Readers)]
-    MODULE_SEARCH      Json  "module_search"      ["/v1/modules/search"]                                                              [get(Readers), head(Readers)]
-    PROVIDER_LIST      Json  "provider_list"      ["/v1/providers"]                                                                   [get(Readers), head(Readers)]
+    MODULE_SEARCH      Json  "module_search"      ["/v1/modules/search"]                                                              [get(Searchers), head(Searchers)]
+    PROVIDER_LIST      Json  "provider_list"      ["/v1/providers"]                                                                   [get(Searchers), head(Searchers)]
     PROVIDERS_OF       Json  "providers_of"       ["/v1/providers/{namespace}"]                                                       [get(Readers), head(Readers)]
 
     MIRROR_HOME        Json  "mirror_home"        ["/mirror/"]                                                        [get(Anyone), head(Anyone)]
@@ -159,8 +162,8 @@ endpoints! {
     LOGIN_TOKEN        OAuth "login_token"        ["/oauth/token"]                                                    [handled(Method::Post, Anyone).audited()]
     EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
 
-    API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [view(Method::Get), view(Method::Head)]
-    API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [view(Method::Get), view(Method::Head)]
+    API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [search(Method::Get), search(Method::Head)]
+    API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [search(Method::Get), search(Method::Head)]
     API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [view(Method::Get), view(Method::Head)]
     API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [view(Method::Get), view(Method::Head)]
     API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [view(Method::Get), view(Method::Head)]
@@ -230,6 +233,11 @@ const fn head(access: RequiredAccess) -> Action {
 /// A read by a browser or a tool, which a session may identify.
 const fn view(method: Method) -> Action {
     action(method, Readers, BodyHandling::Ignored).by_session()
+}
+
+/// A search of the registry's own API, which a session may identify.
+const fn search(method: Method) -> Action {
+    action(method, Searchers, BodyHandling::Ignored).by_session()
 }
 
 /// A request with a body that the handler reads, possibly as a stream.

@@ -9,7 +9,7 @@ use crate::support::Registry;
 use crate::support::described::{line, put_catalog, symbol};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
-use crate::support::tokens::create;
+use crate::support::tokens::{create, revoke};
 
 /// Returns a registry with packages of three owners.
 fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
@@ -413,4 +413,38 @@ fn a_search_with_a_token_is_not_limited_in_a_registry_with_private_parts() {
     let page = registry.send(&sent.bearing(&token)).expect(200);
     assert_eq!(names(&page.json()), ALL);
     assert_eq!(page.header("cache-control"), Some("private, no-cache"));
+}
+
+#[test]
+fn a_token_lifts_the_limit_of_a_public_registry_if_it_is_valid() {
+    let vars = [
+        ("TERRACE_SEARCHES_A_MINUTE", "1"),
+        ("TERRACE_FAILURES_A_MINUTE", "1"),
+    ];
+    let (_, registry) = filled(&vars);
+    let (_, token) = create(&registry, &["read"], None);
+    let (id, revoked) = create(&registry, &["read"], None);
+    revoke(&registry, &id).expect(200);
+    let from = |path: &str| Sent::new("GET", path).header("cf-connecting-ip", "192.0.2.1");
+    let search = || from("/api/v1/search?q=vpc");
+    // An invalid token is none: the first request is answered, and no failure is counted.
+    registry.send(&search().bearing("guess")).expect(200);
+    for invalid in ["guess", revoked.as_str(), "terrace_x"] {
+        registry.send(&search().bearing(invalid)).expect(429);
+    }
+    for path in [
+        "/api/v1/search?q=vpc",
+        "/api/v1/search?q=vpc&namespace=acme",
+        "/api/v1/namespaces",
+        "/v1/modules",
+        "/v1/modules/search?q=vpc",
+        "/v1/providers",
+    ] {
+        let page = registry.send(&from(path).bearing(&token)).expect(200);
+        assert_eq!(page.header("cache-control"), Some("private, no-cache"));
+        registry.send(&from(path)).expect(429);
+    }
+    registry
+        .send(&from("/v2/token").bearing("guess"))
+        .expect(401);
 }
