@@ -44,6 +44,9 @@ pub(crate) struct DocsAddArguments {
     /// The page that the documentation was taken from; required for a mirrored provider
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
+    /// Add the documentation although the version is not published; the registry keeps it for a day
+    #[arg(long)]
+    pub(crate) before_publish: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -182,7 +182,7 @@ const ENTRIES: [Entry; 33] = [
         "terrace docs add acme/vpc/aws 1.2.3 .",
         "the registry has the documentation, or already had it",
     )
-    .rejected("the documentation is invalid, there is none in the directory, or the registry is too old to store it")
+    .rejected("the documentation is invalid, there is none in the directory, the version is not published, or the registry is too old to store documentation")
     .conflict("another request changed the documentation at the same time: run the command again"),
     Entry::new("docs check", "terrace docs check .", "nothing was found")
         .rejected("something should be corrected; every line names a file")

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
 
 use crate::args::{DocsAddArguments, RegistryArguments};
 use crate::commands::connection::connect;
@@ -9,7 +10,7 @@ use crate::commands::documentation::{Extracted, Terms, of_module, of_provider, r
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::registry::client::Condition;
+use crate::registry::client::{Client, Condition};
 use crate::source::documentation::provider_files;
 
 /// Adds documentation to a version, or replaces it.
@@ -36,6 +37,9 @@ pub(super) fn run(
         origin: arguments.origin.clone(),
     };
     let request = extracted.request(address.clone(), version.clone(), terms)?;
+    if !arguments.before_publish {
+        ensure_published(address, version, &client)?;
+    }
     let receipt = request.send(Condition::Always, &client, output)?;
     let address = address.address();
     let text = match receipt.status {
@@ -61,6 +65,25 @@ pub(super) fn run(
     });
     output.result(&lines, &report);
     Ok(())
+}
+
+/// Checks that the version exists, before anything is uploaded for it.
+///
+/// # Errors
+/// It does not, for example because it is mistyped.
+fn ensure_published(
+    package: &Package,
+    version: &Version,
+    client: &Client<'_>,
+) -> Result<(), Failure> {
+    if !client.lacks_version(package, version)? {
+        return Ok(());
+    }
+    let address = package.address();
+    Err(Failure::refused(format!(
+        "there is no version {version} of {address}: publish it first, or check the version; --before-publish adds \
+         documentation to a version that is about to be published"
+    )))
 }
 
 fn extract(arguments: &DocsAddArguments) -> Result<Extracted, Failure> {

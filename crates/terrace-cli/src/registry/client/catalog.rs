@@ -89,8 +89,23 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<Answer<VersionDetails>, Failure> {
-        let path = format!("{}/{version}", package_path(package));
-        self.catalog(path, || format!("{} {version}", package.address()))
+        self.catalog(version_path(package, version), || {
+            format!("{} {version}", package.address())
+        })
+    }
+
+    /// Returns whether the registry has no such version. A registry without a catalogue is not asked further.
+    pub(crate) fn lacks_version(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<bool, Failure> {
+        let answer = self.get_answer(version_path(package, version))?;
+        match answer.status {
+            404 => self.has_catalog(),
+            _ if answer.is_success() => Ok(false),
+            _ => Err(self.failure(answer)),
+        }
     }
 
     /// Returns the documents of one version.
@@ -126,12 +141,7 @@ impl Client<'_> {
             return Ok(self.failure(answer));
         };
         let url = self.url();
-        let first = PageQuery {
-            limit: Some(1),
-            ..PageQuery::default()
-        };
-        let path = with_query(format!("{API}/namespaces"), &first.parameters());
-        if self.get_answer(path)?.status == 404 {
+        if !self.has_catalog()? {
             return Ok(Failure::Missing(format!(
                 "{url} has no catalogue: its version of Terrace is older than this command. Update the registry, or use \
                  `terrace release show` for the statuses of a package"
@@ -140,6 +150,16 @@ impl Client<'_> {
         Ok(Failure::Missing(format!(
             "there is no {subject} at {url}, or it is private and the token, if any, may not read it: {message}"
         )))
+    }
+
+    /// Returns whether the registry has a catalogue, which its older versions lack.
+    fn has_catalog(&self) -> Result<bool, Failure> {
+        let first = PageQuery {
+            limit: Some(1),
+            ..PageQuery::default()
+        };
+        let path = with_query(format!("{API}/namespaces"), &first.parameters());
+        Ok(self.get_answer(path)?.status != 404)
     }
 
     fn get_answer(&self, path: String) -> Result<Response, Failure> {
@@ -153,6 +173,10 @@ impl Client<'_> {
 
 fn package_path(package: &Package) -> String {
     format!("{API}/{}", package_segments(package))
+}
+
+fn version_path(package: &Package, version: &Version) -> String {
+    format!("{}/{version}", package_path(package))
 }
 
 fn with_query(path: String, parameters: &[(&str, String)]) -> String {

@@ -11,13 +11,15 @@ fn documentation_is_added_to_a_version_of_a_module() {
     let registry = Registry::start();
     let module = directory(&[("main.tf", "variable \"a\" {}")]);
     let path = module.path().to_str().unwrap();
+    registry.put_release("/admin/v1/modules/acme/vpc/aws/1.0.0");
     let line = ["docs", "add", "acme/vpc/aws", "1.0.0", path];
     let report = run(&registry, &line).expect(0).json();
     assert_eq!(report["status"], "created");
-    assert_eq!(report["is_published"], false);
+    assert_eq!(report["is_published"], true);
     assert_eq!(report["documentation"]["inputs"], 1);
+    let get = "GET /api/v1/modules/acme/vpc/aws/1.0.0";
     let put = "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
-    assert_eq!(registry.all_requests(), [put, "PUT /docs-bucket", put]);
+    assert_eq!(registry.all_requests(), [get, put, "PUT /docs-bucket", put]);
     let details = module_details(registry.documentation_head("acme/vpc/aws"));
     assert_eq!(details.root.inputs[0].name, "a");
     let again = run(&registry, &line).expect(0).json();
@@ -25,8 +27,28 @@ fn documentation_is_added_to_a_version_of_a_module() {
 }
 
 #[test]
+fn a_version_that_is_not_published_is_refused_unless_it_is_about_to_be() {
+    let registry = Registry::start();
+    registry.put_release("/admin/v1/modules/acme/vpc/aws/1.0.0");
+    let module = directory(&[("main.tf", "variable \"a\" {}")]);
+    let path = module.path().to_str().unwrap();
+    let line = ["docs", "add", "acme/vpc/aws", "9.9.9", path];
+    let reasons = run(&registry, &line).expect(3).errors();
+    assert!(
+        reasons.contains("there is no version 9.9.9 of acme/vpc/aws: publish it first"),
+        "{reasons}"
+    );
+    let sent = registry.all_requests();
+    assert!(sent.iter().all(|line| line.starts_with("GET ")), "{sent:?}");
+    let line = [&line[..], &["--before-publish"]].concat();
+    let report = run(&registry, &line).expect(0).json();
+    assert_eq!(report["is_published"], false);
+}
+
+#[test]
 fn a_mirrored_provider_needs_a_licence_and_an_origin() {
     let registry = Registry::start();
+    registry.put_release("/admin/v1/mirror/r.example.com/acme/widget/1.0.0");
     let docs = directory(&[("docs/index.md", "---\npage_title: a\n---\n# A\n")]);
     let path = docs.path().to_str().unwrap();
     let line = ["docs", "add", "r.example.com/acme/widget", "1.0.0", path];

@@ -196,6 +196,11 @@ impl Registry {
         self.state().interposed_releases.push(interposed);
     }
 
+    /// Publishes a release at a path.
+    pub(crate) fn put_release(&self, path: &str) {
+        self.state().releases.insert(path.to_owned(), json!({}));
+    }
+
     /// Returns the description of the documentation of the release that is published at a path.
     pub(crate) fn documentation(&self, path: &str) -> Option<Value> {
         self.state().documentation.get(path).cloned()
@@ -302,6 +307,9 @@ impl State {
             |token: &str| head.headers.get("authorization") == Some(&format!("Bearer {token}"));
         if !is_known(TOKEN) && !state.given.iter().any(|token| is_known(token)) {
             return errors(401, &["a valid token is needed"]);
+        }
+        if let Some(release) = head.target.strip_prefix("/api/v1/") {
+            return state.cataloged(release);
         }
         let path: Vec<&str> = head.target.split('/').skip(3).collect();
         match (head.method.as_str(), path.as_slice()) {
@@ -431,6 +439,16 @@ impl State {
             state[name] = value;
         }
         Response::new(200, state.to_string())
+    }
+
+    /// Answers a request of the catalogue: for a version, or for a page of namespaces if there are any.
+    fn cataloged(&self, target: &str) -> Response {
+        let is_published = self.releases.contains_key(&format!("/admin/v1/{target}"));
+        let is_list = target.starts_with("namespaces?") && !self.releases.is_empty();
+        match is_published || is_list {
+            true => Response::new(200, "{}"),
+            false => errors(404, &["there is no such version"]),
+        }
     }
 
     fn remove_documentation(&mut self, target: &str) -> Response {
