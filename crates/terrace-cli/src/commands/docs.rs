@@ -14,10 +14,9 @@ use crate::commands::documentation::{of_module, of_provider, read_schema};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::source::documentation::{DocumentationFiles, is_module, provider_files};
-
-/// The prefix of the names of providers' repositories.
-const REPOSITORY_PREFIX: &str = "terraform-provider-";
+use crate::source::documentation::{
+    DocumentationFiles, REPOSITORY_PREFIX, is_module, provider_files,
+};
 
 /// Executes the command.
 pub(crate) fn run(

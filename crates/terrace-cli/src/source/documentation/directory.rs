@@ -4,11 +4,18 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
+use terrace_core::documentation::DocumentationKind;
 
 use super::{DocumentationFiles, MOST_FILES};
 
 /// The directories of both layouts, below that of the repository.
 const LAYOUTS: [&str; 2] = ["website/docs", "docs"];
+
+/// The directories of the submodules and of the examples of a module.
+const PARENTS: [&str; 2] = ["modules", "examples"];
+
+/// The prefix of the names of providers' repositories.
+pub(crate) const REPOSITORY_PREFIX: &str = "terraform-provider-";
 
 /// Reads the documentation in the repository of a provider, or in one of its directories `docs` and `website/docs`.
 /// Hidden files are left out. Symbolic links to files of the same directory are followed.
@@ -50,11 +57,47 @@ pub(crate) fn has_documentation(repository: &Path) -> bool {
     layouts.any(|layout| repository.join(layout).is_dir())
 }
 
-/// Returns whether a directory has configuration files, as modules have and repositories of providers do not.
+/// Returns whether a directory is that of a module: it has configuration files, or directories with them below `modules` or
+/// `examples`. Repositories of providers have such examples too; their names or their documentation tell them apart.
 pub(crate) fn is_module(directory: &Path) -> bool {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    has_configuration(directory) || (has_parts(directory) && !is_provider(directory))
+}
+
+fn has_configuration(directory: &Path) -> bool {
+    let mut names = entries(directory).map(|path| file_name(&path));
     names.any(|name| super::archive::is_configuration(&name))
+}
+
+/// Returns whether a directory has submodules or examples.
+fn has_parts(directory: &Path) -> bool {
+    let mut parents = PARENTS.into_iter();
+    parents.any(|parent| entries(&directory.join(parent)).any(|part| has_configuration(&part)))
+}
+
+/// Returns whether a directory is named like the repository of a provider, or has pages of a provider.
+fn is_provider(directory: &Path) -> bool {
+    let path = fs::canonicalize(directory).unwrap_or_default();
+    file_name(&path).starts_with(REPOSITORY_PREFIX)
+        || LAYOUTS.iter().any(|layout| {
+            entries(&directory.join(layout)).any(|path| has_pages_of_provider(&file_name(&path)))
+        })
+}
+
+/// Returns whether an entry of the directory `docs` or `website/docs` is the first page of a provider or a directory of pages.
+fn has_pages_of_provider(name: &str) -> bool {
+    name.starts_with("index.")
+        || matches!(name, "r" | "d")
+        || name.parse::<DocumentationKind>().is_ok()
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 const OUTSIDE: &str = "the link leads outside of the directory; replace it by its target";

@@ -156,3 +156,33 @@ fn a_directory_without_documentation_fails() {
     let reasons = check(&["/nonexistent"]).expect(3).errors();
     assert!(reasons.starts_with("/nonexistent: "), "{reasons}");
 }
+
+#[test]
+fn a_directory_with_submodules_or_examples_alone_is_a_module() {
+    let part = "variable \"a\" {}";
+    for files in [
+        &[
+            ("modules/user/main.tf", part),
+            ("docs/UPGRADE-6.md", "# Upgrade"),
+        ][..],
+        &[("examples/simple/main.tofu", part)],
+    ] {
+        let module = directory(files);
+        let report = check(&[module.path().to_str().unwrap()]).expect(0).json();
+        assert!(report["documentation"]["submodules"].is_u64(), "{report}");
+    }
+}
+
+#[test]
+fn a_repository_of_a_provider_with_examples_is_no_module() {
+    let example = ("examples/provider/provider.tf", "provider \"widget\" {}");
+    for page in ["docs/index.md", "docs/resources/widget.md"] {
+        let repository = directory(&[example, (page, PAGE)]);
+        let report = check(&[repository.path().to_str().unwrap()]).json();
+        assert_eq!(report["documentation"]["pages"], 1, "{report}");
+    }
+    let parent = directory(&[("terraform-provider-widget/examples/a/main.tf", "")]);
+    let repository = parent.path().join("terraform-provider-widget");
+    let reasons = check(&[repository.to_str().unwrap()]).expect(3).errors();
+    assert!(reasons.contains("there is no documentation"), "{reasons}");
+}
