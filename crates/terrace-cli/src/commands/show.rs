@@ -136,9 +136,12 @@ fn one_version(
         provider::add_documents(&documents, &mut screen);
     }
     let notes = documentation.map(|documentation| &documentation.notes);
-    if let Some(notes) = notes.filter(|notes| !notes.is_empty()) {
+    let notes = notes.into_iter().flatten();
+    let errors = value.module.iter().flat_map(module::errors);
+    let mut notes = notes.chain(errors).peekable();
+    if notes.peek().is_some() {
         screen.title("Notes");
-        notes.iter().for_each(|note| screen.text(note));
+        notes.for_each(|note| screen.text(note));
     }
     output.screen(screen, &text);
     Ok(())

@@ -290,6 +290,9 @@ pub(crate) struct ModulePart {
     pub(crate) providers: Vec<Requirement>,
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) required_versions: Vec<String>,
+    /// The errors of files that could not be read.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) errors: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -340,6 +343,9 @@ pub(crate) struct Requirement {
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Named {
     pub(crate) name: String,
+    /// The errors of files that could not be read.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) errors: Vec<String>,
 }
 
 /// Reads a field. One of another form counts as missing.

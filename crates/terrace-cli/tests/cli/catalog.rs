@@ -60,9 +60,11 @@ const MODULE: &str = r#"{
       "resources": [{ "mode": "managed", "type": "aws_vpc", "name": "this", "provider": "aws" },
                     { "mode": "data", "type": "aws_region", "name": "current", "provider": "aws" }],
       "providers": [{ "name": "aws", "source": "hashicorp/aws", "versions": [">= 6.0"] }],
-      "required_versions": [">= 1.6"]
+      "required_versions": [">= 1.6"],
+      "errors": ["main.tf:3: the block is not closed"]
     },
-    "submodules": [{ "name": "endpoints" }], "examples": [{ "name": "simple" }]
+    "submodules": [{ "name": "endpoints", "errors": ["modules/endpoints/a.tf:1: the block is not closed"] }],
+    "examples": [{ "name": "simple", "errors": ["examples/simple/a.tf:2: the block is not closed"] }]
   }
 }"#;
 
@@ -281,6 +283,9 @@ simple
 
 Notes
 examples/big/data.json was skipped
+main.tf:3: the block is not closed
+modules/endpoints/a.tf:1: the block is not closed
+examples/simple/a.tf:2: the block is not closed
 ";
     let registry = registry();
     for arguments in [

@@ -22,6 +22,13 @@ pub(super) fn add(module: &Module, screen: &mut Screen) {
     }
 }
 
+/// Returns the errors of all directories, which name the missing declarations.
+pub(super) fn errors(module: &Module) -> impl Iterator<Item = &String> {
+    let parts = module.submodules.iter().chain(&module.examples);
+    let errors = parts.flat_map(|part| &part.errors);
+    module.root.errors.iter().chain(errors)
+}
+
 fn inputs(root: &ModulePart) -> Table {
     let mut table = Table::new([
         Column::whole("NAME"),
@@ -97,8 +104,8 @@ fn resources(root: &ModulePart) -> Table {
 
 fn names(parts: &[Named]) -> Table {
     let mut table = Table::new([Column::whole("NAME")]);
-    for Named { name } in parts {
-        table.row([name.clone()]);
+    for part in parts {
+        table.row([part.name.clone()]);
     }
     table
 }

@@ -46,10 +46,11 @@ const VERSION: &str = r#"{
       "outputs": [{ "name": "id", "description": "The ID of the network" }],
       "resources": [{ "mode": "managed", "type": "aws_vpc", "name": "this", "provider": "aws" }],
       "providers": [{ "name": "aws", "source": "hashicorp/aws", "versions": [">= 6.0"] }],
-      "required_versions": [">= 1.6"]
+      "required_versions": [">= 1.6"],
+      "errors": ["main.tf:3: the block is not closed"]
     },
-    "submodules": [{ "name": "endpoints" }],
-    "examples": [{ "name": "complete" }]
+    "submodules": [{ "name": "endpoints", "errors": ["modules/endpoints/main.tf:1: the block is not closed"] }],
+    "examples": [{ "name": "complete", "errors": ["examples/complete/main.tf:1: the block is not closed"] }]
   }
 }"#;
 
