@@ -1,5 +1,8 @@
 //! The frontmatter of pages. Values often are no valid YAML, so the three keys are read by hand, and a problem costs at
-//! most one of them.
+//! most one of them. Values of other keys are not checked.
+
+/// The keys whose values are read.
+const READ: [&str; 3] = ["page_title", "subcategory", "description"];
 
 /// The frontmatter of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -81,7 +84,7 @@ impl Frontmatter {
                 continue;
             }
             // The nested value of a key that is not read.
-            if line.starts_with([' ', '-']) && !self.keys.is_empty() {
+            if line.starts_with([' ', '-', ']', '}']) && !self.keys.is_empty() {
                 continue;
             }
             let Some((key, value)) = key_and_value(line) else {
@@ -103,7 +106,9 @@ impl Frontmatter {
             let value = match style {
                 Style::Block(keeps_feeds) => Some(block(more, keeps_feeds)),
                 Style::Quoted(quote) => self.quoted(value, more, quote, number),
-                Style::Plain => self.plain(value, more, number),
+                Style::Plain if READ.contains(&key) => self.plain(value, more, number),
+                // It may be a list or another value that is no text.
+                Style::Plain => None,
             };
             match key {
                 "page_title" => self.page_title = value,
@@ -156,9 +161,17 @@ impl Frontmatter {
 
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
-    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let key = unquoted(key);
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ' ');
+    let is_named = key.starts_with(|c| c != ' ') && key.chars().all(is_key);
     let is_separated = value.is_empty() || value.starts_with([' ', '\t']);
-    (!key.is_empty() && key.chars().all(is_key) && is_separated).then_some((key, value.trim()))
+    (is_named && is_separated).then_some((key, value.trim()))
+}
+
+/// Returns a key without its quotes.
+fn unquoted(key: &str) -> &str {
+    let inside = |quote| key.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(key)
 }
 
 fn style(value: &str) -> Style {
@@ -295,6 +308,29 @@ mod tests {
         assert_eq!(lines, [5, 7]);
         assert_eq!(found.page_title.as_deref(), Some("b"));
         assert_eq!(found.kept(), "<!-- Copyright X -->\n");
+    }
+
+    #[test]
+    fn values_of_other_keys_may_be_of_any_kind() {
+        for other in [
+            "tags: [a, b]",
+            "tags: [a,\n  b\n]",
+            "meta: {a: b}",
+            "meta: { a: [b], c: 'd: e' } # a comment",
+            "meta:\n  a: b\n  c:\n    - d",
+            "ref: *anchor",
+            "\"a key\": !!str x",
+            "a key/of words: &anchor x",
+            "date: 2026-01-01",
+        ] {
+            let text = format!("---\n{other}\npage_title: a\n---\n");
+            let found = Frontmatter::parse(&text);
+            assert_eq!(found.problems, [], "{other}");
+            assert_eq!(found.page_title.as_deref(), Some("a"), "{other}");
+        }
+        let text = "---\npage_title: [a, b]\nother: \"not closed\n---\n";
+        let lines = Frontmatter::parse(text).problems;
+        assert_eq!(lines.iter().map(|it| it.0).collect::<Vec<_>>(), [2, 3]);
     }
 
     #[test]
