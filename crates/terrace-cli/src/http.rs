@@ -100,8 +100,10 @@ impl<'a> Http<'a> {
                 Ok(response) => return Ok(response),
                 Err(error) => {
                     let reason = describe(&error);
-                    let failure =
-                        Failure::Unavailable(format!("{server} cannot be reached: {reason}"));
+                    let failure = Failure::Unavailable(format!(
+                        "{server} cannot be reached: {reason}; {}",
+                        advice(server)
+                    ));
                     if !is_transient_error(&error) {
                         return Err(failure);
                     }
@@ -132,6 +134,14 @@ pub(crate) fn wait(failure: &Failure, pause: Duration, output: &Output) {
     let seconds = pause.as_secs_f64();
     output.progress(&format!("{reasons}; retrying in {seconds:.1} s"));
     thread::sleep(pause);
+}
+
+/// Returns what to do about a server that cannot be reached, which is the registry or that of a CI system.
+fn advice(server: &str) -> &'static str {
+    match server.starts_with("http") {
+        true => "check TERRACE_URL and the network, then run it again",
+        false => "check the network, then run it again",
+    }
 }
 
 /// Returns whether requests to this URL can be read in transit: it is plain HTTP to another machine.

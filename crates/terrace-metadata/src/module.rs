@@ -15,6 +15,7 @@ use terrace_core::limits::DOCUMENTATION_PAGES;
 use crate::draft::Draft;
 use crate::limits;
 use crate::module::part::PartReader;
+use crate::names::page_name_fault;
 use crate::source::{SourceFile, Tree};
 use crate::text::{Messages, shown};
 
@@ -83,8 +84,9 @@ impl ModuleReader<'_, '_> {
             }
             let Ok(page_name) = name.parse() else {
                 self.notes.add(format!(
-                    "{} was skipped, because the name of the directory has characters other than letters, digits, dots, dashes and underscores",
-                    shown(&directory)
+                    "{} was skipped, because the name of the directory {}",
+                    shown(&directory),
+                    page_name_fault(name)
                 ));
                 continue;
             };

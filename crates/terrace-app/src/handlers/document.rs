@@ -208,7 +208,7 @@ impl RequestedDocument {
     fn missing_text(&self) -> Problem {
         let (address, version, path) = (self.package.address(), &self.version, &self.path);
         Problem::NotFound(format!(
-            "the text of {path} of version {version} of {address} is missing in storage: publish the documentation again (terrace docs add)"
+            "the text of {path} of version {version} of {address} is missing or damaged in storage: publish the documentation again (terrace docs add)"
         ))
     }
 }

@@ -406,7 +406,12 @@ fn a_refused_connection_is_reported_as_a_network_failure() {
     let mut command = terrace(&["key", "list", "acme", "--json", "--retries", "1"]);
     command.env("TERRACE_URL", format!("http://{address}"));
     let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(6);
-    assert!(ended.errors().contains("cannot be reached"), "{ended:?}");
+    let reasons = ended.errors();
+    assert!(reasons.contains("cannot be reached"), "{reasons}");
+    assert!(
+        reasons.contains("; check TERRACE_URL and the network, then run it again"),
+        "{reasons}"
+    );
     assert!(ended.stderr.contains("retrying"), "{ended:?}");
     assert!(
         start.elapsed().as_millis() >= 250,

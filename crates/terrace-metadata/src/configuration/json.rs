@@ -40,7 +40,7 @@ pub(super) fn parse<'s>(text: &str) -> Parsed<'s> {
         Ok(json) => read(json, &mut parsed),
         Err(error) => parsed.faults.push(Fault {
             line: Some(error.line().max(1)),
-            message: format!("the file is not valid JSON: {error}"),
+            message: format!("the file is left out, because it cannot be read as JSON: {error}"),
         }),
     }
     parsed

@@ -51,7 +51,9 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
 
 fn too_long(bytes: usize) -> String {
     let max = limits::BLOCK_BYTES;
-    format!("the block has {bytes} bytes, at most {max} are read")
+    format!(
+        "the block has {bytes} bytes and is left out, because at most {max} are read: split it into smaller blocks"
+    )
 }
 
 /// An offset, and a message about it.
@@ -263,7 +265,7 @@ impl<'s> Scanner<'s> {
             self.fail(
                 self.at,
                 &format!(
-                    "brackets, texts and templates contain each other in more than {max} levels"
+                    "the block is left out, because brackets, texts and templates in it contain each other in more than {max} levels"
                 ),
             );
         }
@@ -328,7 +330,7 @@ impl<'s> Scanner<'s> {
             let max = limits::BRACKET_ITEMS;
             self.fail(
                 at,
-                &format!("more than {max} items are in one pair of brackets"),
+                &format!("the block is left out, because more than {max} items are in one pair of brackets"),
             );
         }
     }

@@ -5,6 +5,7 @@ use terrace_core::limits::PAGE_BYTES;
 
 use crate::draft::UNPACKED;
 use crate::module::readme;
+use crate::names::page_name_fault;
 use crate::source::SourceFile;
 use crate::text::{Messages, cut, shown};
 
@@ -19,9 +20,8 @@ pub(super) fn page(
     }
     let path = shown(file.path);
     let Ok(name) = name.parse::<PageName>() else {
-        notes.add(format!(
-            "{path} was skipped, because its name has characters other than letters, digits, dots, dashes and underscores"
-        ));
+        let fault = page_name_fault(name);
+        notes.add(format!("{path} was skipped, because its name {fault}"));
         return None;
     };
     let text = str::from_utf8(file.bytes)

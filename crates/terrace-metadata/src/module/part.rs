@@ -75,7 +75,9 @@ impl PartReader {
             let length = bytes.len();
             context.error(
                 None,
-                format!("the file has {length} bytes, at most {max} are read"),
+                format!(
+                    "the file has {length} bytes and is left out, because at most {max} are read: split it into smaller files"
+                ),
             );
             return;
         }
@@ -85,7 +87,7 @@ impl PartReader {
             context.error(
                 None,
                 format!(
-                    "the configuration files before this one have {max} bytes, and no more are read"
+                    "the file is left out, because it and the configuration files before it have more than {max} bytes, and no more are read"
                 ),
             );
             return;

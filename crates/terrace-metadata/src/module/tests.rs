@@ -75,8 +75,8 @@ fn the_files_of_an_example_are_pages() {
     assert_eq!(
         found.notes,
         [
-            "examples/no code was skipped, because the name of the directory has characters other than letters, digits, dots, dashes and underscores",
-            "examples/simple/a b.txt was skipped, because its name has characters other than letters, digits, dots, dashes and underscores",
+            "examples/no code was skipped, because the name of the directory has characters other than ASCII letters, digits, dots, dashes and underscores",
+            "examples/simple/a b.txt was skipped, because its name has characters other than ASCII letters, digits, dots, dashes and underscores",
             "examples/simple/logo.png was skipped, because it is not text in UTF-8",
         ]
     );
@@ -162,7 +162,8 @@ fn nesting_of_any_depth_is_an_error() {
     let json = format!("{{\"variable\": {}", "[".repeat(100_000));
     let found = draft(&[("main.tf.json", json.as_bytes())]);
     assert!(
-        details(&found).root.errors[0].starts_with("main.tf.json:1: the file is not valid JSON")
+        details(&found).root.errors[0]
+            .starts_with("main.tf.json:1: the file is left out, because it cannot be read as JSON")
     );
 }
 
@@ -171,7 +172,9 @@ fn long_files_and_texts_are_limited() {
     let long = vec![b'#'; limits::CONFIGURATION_FILE_BYTES + 1];
     assert_eq!(
         errors(&long),
-        ["main.tf: the file has 1048577 bytes, at most 1048576 are read"]
+        [
+            "main.tf: the file has 1048577 bytes and is left out, because at most 1048576 are read: split it into smaller files"
+        ]
     );
     let text = "x".repeat(limits::TEXT_BYTES + 1);
     let file = format!("variable \"a\" {{\n  description = \"{text}\"\n}}\n");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use terrace_core::documentation::DocumentationKind as Kind;
 
+use crate::names::page_name_fault;
 use crate::provider_docs::PageKey;
 use crate::source::SourceFile;
 use crate::text::shown;
@@ -148,9 +149,12 @@ impl<'a> Layout<'a> {
 }
 
 fn page_key(kind: Kind, name: &str) -> Result<PageKey, String> {
-    let name = name.parse();
-    name.map(|name| (kind, name)).map_err(|_| {
-        "the page is left out, because its name has characters other than letters, digits, dots, dashes and underscores".to_owned()
+    let parsed = name.parse();
+    parsed.map(|name| (kind, name)).map_err(|_| {
+        format!(
+            "the page is left out, because its name {}",
+            page_name_fault(name)
+        )
     })
 }
 

@@ -200,7 +200,7 @@ fn the_rejections_of_other_tools_are_warnings_with_file_and_line() {
         [
             "docs/resources/c.txt: the file is left out, because its extension is not .md",
             "docs/resources/d/e.md: resources/d is no directory of pages; the file is left out",
-            "docs/resources/f g.md: the page is left out, because its name has characters other than letters, digits, dots, dashes and underscores",
+            "docs/resources/f g.md: the page is left out, because its name has characters other than ASCII letters, digits, dots, dashes and underscores",
             "docs/index.md:3: the frontmatter must not contain layout; remove the line",
             "docs/index.md:2: the frontmatter must not contain subcategory; remove the line",
             "docs/guides/start.md:2: the frontmatter must not contain sidebar_current; remove the line",
