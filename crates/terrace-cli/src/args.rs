@@ -111,6 +111,21 @@ pub(crate) enum Command {
     Completion(CompletionArguments),
 }
 
+impl Command {
+    /// Returns whether the command changes nothing, so that a reader of its output may leave early.
+    pub(crate) fn is_read_only(&self) -> bool {
+        match self {
+            Self::List(_) | Self::Show(_) | Self::Search(_) | Self::Completion(_) => true,
+            Self::Docs(command) => matches!(command, DocsCommand::Check(_)),
+            Self::Key(command) => matches!(command, KeyCommand::List { .. }),
+            Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),
+            Self::Admin(command) => matches!(command, AdminCommand::Audit { .. }),
+            Self::Token(command) => matches!(command, TokenCommand::List),
+            Self::Publish(_) | Self::Mirror(_) => false,
+        }
+    }
+}
+
 /// Returns clap's description of the command line.
 pub(crate) fn command() -> clap::Command {
     help::describe(usage_line::set(Arguments::command()))

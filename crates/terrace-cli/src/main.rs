@@ -36,7 +36,9 @@ fn main() -> ExitCode {
         Err(error) => return usage_error::report(error, &given, secrets),
     };
     let output = Output::new(arguments.json, arguments.verbosity(), secrets);
-    match commands::run(&arguments, &output).and_then(|()| output.printed()) {
+    let is_read_only = arguments.command.is_read_only();
+    let ended = commands::run(&arguments, &output).and_then(|()| output.printed(is_read_only));
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);

@@ -6,7 +6,7 @@ mod style;
 mod table;
 mod wrap;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub(crate) struct Output {
     warnings: Mutex<Vec<String>>,
     secrets: RwLock<Secrets>,
     /// The reason that the result could not be printed, if any.
-    unprinted: Mutex<Option<String>>,
+    unprinted: Mutex<Option<std::io::Error>>,
 }
 
 impl Output {
@@ -176,14 +176,16 @@ impl Output {
         warnings.unwrap_or_default()
     }
 
-    /// Checks that the result reached standard output.
+    /// Checks that the result reached standard output. The reader of a command that only reads may close it early, as `head`
+    /// does.
     ///
     /// # Errors
     /// The write failed: a caller must not take silence for success.
-    pub(crate) fn printed(&self) -> Result<(), Failure> {
-        let unprinted = self.unprinted.lock().map(|unprinted| unprinted.clone());
-        match unprinted.unwrap_or_default() {
+    pub(crate) fn printed(&self, is_read_only: bool) -> Result<(), Failure> {
+        let unprinted = self.unprinted.lock().ok().and_then(|mut it| it.take());
+        match unprinted {
             None => Ok(()),
+            Some(cause) if is_read_only && cause.kind() == ErrorKind::BrokenPipe => Ok(()),
             Some(cause) => Err(Failure::Unexpected(format!(
                 "the command succeeded, but its result could not be printed: {cause}"
             ))),
@@ -194,7 +196,7 @@ impl Output {
         if let Err(error) = to_stdout(line)
             && let Ok(mut unprinted) = self.unprinted.lock()
         {
-            *unprinted = Some(error.to_string());
+            *unprinted = Some(error);
         }
     }
 

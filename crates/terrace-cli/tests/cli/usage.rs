@@ -1,6 +1,7 @@
 //! The command line itself.
 
 use std::fs;
+use std::process::Stdio;
 
 use super::support::registry::Registry;
 use super::support::{Dist, TOKEN, directory, ended, run, terrace};
@@ -172,6 +173,28 @@ fn a_result_that_cannot_be_printed_is_a_failure() {
         .unwrap();
     let status = command.stdout(full).status().unwrap();
     assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn a_closed_pipe_ends_a_command_that_only_reads_without_an_error() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", "variable \"a\" {}")]);
+    let publish = ["publish", "module", module.path().to_str().unwrap()];
+    let address = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
+    for (arguments, code, says) in [
+        (&["key", "list", "acme"][..], 0, false),
+        (&[&publish[..], &address].concat(), 1, true),
+    ] {
+        let mut command = terrace(arguments);
+        command.args(["--url", registry.url(), "--token", TOKEN]);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = command.stdout(writer).stderr(Stdio::piped()).output();
+        let ended = ended.unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{text}");
+        assert_eq!(text.contains("could not be printed"), says, "{text}");
+    }
 }
 
 #[test]
