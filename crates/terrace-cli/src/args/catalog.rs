@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::version::{Version, VersionError};
+use terrace_core::search::SearchKind;
 
 use super::release::PackageSpec;
 
@@ -14,7 +15,7 @@ pub(crate) struct ListArguments {
     #[arg(value_parser = owner)]
     pub(crate) namespace: Option<Owner>,
     /// Only packages of this kind: module or provider
-    #[arg(long, requires = "namespace")]
+    #[arg(long, requires = "namespace", value_parser = ["module", "provider"])]
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArguments,
@@ -35,7 +36,7 @@ pub(crate) struct SearchArguments {
     #[arg(required = true)]
     pub(crate) words: Vec<String>,
     /// Only results of this kind, such as module, provider, resource, data-source or function, or the plural of one
-    #[arg(long)]
+    #[arg(long, value_parser = kind)]
     pub(crate) kind: Option<String>,
     /// Only results of this namespace
     #[arg(long, value_parser = owner)]
@@ -79,6 +80,12 @@ fn owner(text: &str) -> Result<Owner, String> {
             .to_owned()
     };
     Owner::parse_key(&text.to_ascii_lowercase()).ok_or_else(shape)
+}
+
+fn kind(text: &str) -> Result<String, String> {
+    let kind = text.parse::<SearchKind>();
+    kind.map(|_| text.to_owned())
+        .map_err(|error| format!("it {error}"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use terrace_core::model::name::ProviderType;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
+use super::release::hint_of_source;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum DocsCommand {
     /// Add documentation to a version, or correct it
@@ -93,8 +95,10 @@ pub(crate) struct DocsSubject {
 
 fn package(text: &str) -> Result<Package, String> {
     let shape = || {
-        "it must be <namespace>/<type>, <namespace>/<name>/<system> or <hostname>/<namespace>/<type>"
-            .to_owned()
+        let hint = hint_of_source(text);
+        format!(
+            "it must be <namespace>/<type>, <namespace>/<name>/<system> or <hostname>/<namespace>/<type>{hint}"
+        )
     };
     Package::parse_address(text).ok_or_else(shape)
 }

@@ -82,11 +82,11 @@ impl FromStr for PackageSpec {
                 .map(|it: MirroredAddress| Package::Mirrored(it)),
             3 => address.parse().map(|it: ModuleAddress| Package::Module(it)),
             _ => {
-                return Err(
+                let hint = hint_of_source(address);
+                return Err(format!(
                     "it must be <namespace>/<type>, <namespace>/<name>/<system> or \
-                     <hostname>/<namespace>/<type>, optionally followed by @<version>"
-                        .to_owned(),
-                );
+                     <hostname>/<namespace>/<type>, optionally followed by @<version>{hint}"
+                ));
             }
         };
         let version = version.map(str::parse).transpose();
@@ -95,6 +95,17 @@ impl FromStr for PackageSpec {
             version: version
                 .map_err(|error: terrace_core::model::version::VersionError| error.to_string())?,
         })
+    }
+}
+
+/// Returns the end of a message about an address that is none, for the source of a module as configurations contain it:
+/// with the hostname of the registry.
+pub(super) fn hint_of_source(address: &str) -> &'static str {
+    let host = address.split('/').next().unwrap_or_default();
+    let is_host = host.contains(['.', ':']) || host == "localhost";
+    match is_host && address.split('/').count() == 4 {
+        true => "; leave out the registry's hostname",
+        false => "",
     }
 }
 
@@ -138,6 +149,21 @@ mod tests {
             "acme//aws",
         ] {
             assert!(text.parse::<PackageSpec>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_module_is_refused_with_a_hint() {
+        for (text, is_source) in [
+            ("127.0.0.1:8811/acme/vpc/aws", true),
+            ("r.example.com/acme/vpc/aws@1.0.0", true),
+            ("localhost:8787/acme/vpc/aws", true),
+            ("a/b/c/d", false),
+            ("acme", false),
+        ] {
+            let message = text.parse::<PackageSpec>().unwrap_err();
+            let has_hint = message.ends_with("; leave out the registry's hostname");
+            assert_eq!(has_hint, is_source, "{text}: {message}");
         }
     }
 }

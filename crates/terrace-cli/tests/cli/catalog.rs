@@ -502,3 +502,16 @@ fn an_answer_that_is_not_of_a_catalogue_is_malformed() {
     let ended = ended(&mut anonymous(&registry, &["list"])).expect(1);
     assert!(ended.stderr.contains("malformed body"), "{ended:?}");
 }
+
+#[test]
+fn an_unknown_kind_is_an_error_of_usage() {
+    let registry = registry();
+    for (arguments, known) in [
+        (["search", "x", "--kind", "bogus"], "data-source"),
+        (["list", "acme", "--kind", "resource"], "provider"),
+    ] {
+        let reasons = failed(&registry, &arguments, 2).errors();
+        assert!(reasons.contains(known), "{reasons}");
+    }
+    assert_eq!(registry.all_requests(), [""; 0]);
+}
