@@ -156,7 +156,7 @@ fn assert_allowed_node(node: &Handle, ids: &mut BTreeSet<String>) {
             let foreign = attrs
                 .borrow()
                 .iter()
-                .any(|it| &*it.name.local == "href" && it.value.contains("://"));
+                .any(|it| &*it.name.local == "href" && !it.value.starts_with(['#', '/']));
             let rel = attrs
                 .borrow()
                 .iter()

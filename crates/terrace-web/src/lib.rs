@@ -15,7 +15,7 @@
 //!
 //! # Hostile input
 //! Nothing fails and nothing is recursive. Time and output grow linearly with the input. Every byte of a document
-//! reaches the output through [`escape`], and every tag is written by this crate. Templates are written with [`maud`],
+//! reaches the output through `escape`, and every tag is written by this crate. Templates are written with [`maud`],
 //! which escapes every value; only [`Rendered`] and highlighted code are written as they are. No page has inline styles or
 //! scripts, so that the content security policy needs no exceptions.
 

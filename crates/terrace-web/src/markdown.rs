@@ -1,7 +1,7 @@
 //! Markdown from strangers as HTML.
 //!
 //! The dialect is that of GitHub, with the callouts of Terraform's registry (`-> `, `~> `, `!> `). The parser's events
-//! go through [`writer`], which writes elements by [`tree`]: the only place that writes tags.
+//! go through `writer`, which writes elements by `tree`: the only place that writes tags.
 //!
 //! # Rules
 //! - **Elements** are those of `element.rs`, and `br`, `hr`, `img`, `span` and `code`. Raw HTML is parsed and written again;

@@ -15,7 +15,7 @@ pub(crate) struct ListArguments {
     #[arg(value_parser = owner)]
     pub(crate) namespace: Option<Owner>,
     /// Only packages of this kind: module or provider
-    #[arg(long, requires = "namespace", value_parser = ["module", "provider"])]
+    #[arg(long, requires = "namespace", value_parser = package_kind)]
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArguments,
@@ -80,6 +80,13 @@ fn owner(text: &str) -> Result<Owner, String> {
             .to_owned()
     };
     Owner::parse_key(&text.to_ascii_lowercase()).ok_or_else(shape)
+}
+
+fn package_kind(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(SearchKind::Module | SearchKind::Provider) => Ok(text.to_owned()),
+        _ => Err("it is neither module nor provider".to_owned()),
+    }
 }
 
 fn kind(text: &str) -> Result<String, String> {

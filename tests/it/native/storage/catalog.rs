@@ -548,7 +548,9 @@ fn a_publish_writes_only_the_index_for_people_again_if_its_key_takes_no_write() 
             assert_eq!(count(version), 1, "{what}: {operations:?}");
             // Perhaps after the response.
             assert!(
-                memory.indices().contains_key(put.strip_prefix("KV put ").unwrap()),
+                memory
+                    .indices()
+                    .contains_key(put.strip_prefix("KV put ").unwrap()),
                 "{what}"
             );
             assert_eq!(catalog(&memory, "acme").len(), 1, "{what}");
