@@ -56,6 +56,13 @@ async function list(asked, key, releases, told, { refuse = missing } = {}) {
   return reply(200, asked.revalidate, { "content-type": "application/json", etag }, value);
 }
 
+/** The headers of stored bytes, which share the hostname with the web pages. */
+const FENCE = {
+  "content-security-policy": "sandbox; default-src 'none'",
+  "content-disposition": "attachment",
+  "cross-origin-resource-policy": "same-origin",
+};
+
 async function manifest(asked, key, release, told, seconds) {
   const { value, metadata } = await getIndex(asked, key, "stream", seconds);
   if (value === null) {
@@ -65,7 +72,7 @@ async function manifest(asked, key, release, told, seconds) {
   const { etag, content } = metadata;
   if (asked.request.headers.get("if-none-match") === etag) return reply(304, asked.revalidate, { etag });
   const headers = { "content-type": content.media_type, "content-length": content.size, "docker-content-digest": content.digest, etag };
-  return reply(200, asked.revalidate, headers, value);
+  return reply(200, asked.revalidate, { ...headers, ...FENCE }, value);
 }
 
 async function version(asked, key, release, told, seconds, refuse, make) {
