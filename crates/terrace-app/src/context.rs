@@ -47,8 +47,8 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
-    /// Write the version lists of a package, of which the overview could not be written, and its card.
-    RefreshLists(Package),
+    /// Write the overview of a package, which could not be written with the other lists, and its card.
+    RefreshOverview(Package),
     /// Write the card of a package, which could not be written with its lists.
     RefreshCard(Package),
     /// Write the catalogue of a package's owner after its card has changed.

@@ -65,19 +65,19 @@ pub(crate) async fn refresh_package<P: Host>(
 fn complete_later<P: Host>(ctx: &Context<'_, P>, package: &Package, unwritten: Unwritten) {
     let (task, failure) = match unwritten {
         Unwritten::Card(failure) => (Task::RefreshCard(package.clone()), failure),
-        Unwritten::Index(failure) => (Task::RefreshLists(package.clone()), failure),
+        Unwritten::Index(failure) => (Task::RefreshOverview(package.clone()), failure),
     };
     ctx.report(failure);
     ctx.defer(task);
 }
 
-/// Writes the version lists and the card of a package, after a response that could not wait for all of them.
-pub(crate) async fn complete_lists<P: Host>(
+/// Writes the overview and the card of a package, after a response that could not wait for them. The lists are written.
+pub(crate) async fn complete_overview<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    refresh_lists(ctx, package).await?;
-    publish_unknown(ctx, package).await
+    refresh_overview(ctx, package).await?;
+    complete_card(ctx, package).await
 }
 
 /// Writes the card of a package, after a response that could not wait for it.
