@@ -59,10 +59,7 @@ pub enum CachedRevocation {
 impl Cache {
     /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
     pub(crate) fn assets(&self, brand: &Brand) -> &Assets {
-        self.assets.get_or_init(|| {
-            let accent = brand.accent.as_ref();
-            Assets::new(accent.and_then(|accent| accent.as_str().parse().ok()))
-        })
+        self.assets.get_or_init(|| Assets::new(brand.accent))
     }
 
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must

@@ -21,7 +21,7 @@ use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
 use terrace_presign::{Endpoint, Presigner};
 
-pub use brand::{Accent, Brand};
+pub use brand::{Accent, AccentError, Brand};
 pub use settings::*;
 
 /// The configuration of a deployment.

@@ -3,8 +3,9 @@
 
 use terrace_base::digest::Sha256;
 use terrace_core::api::route::PageRoute;
+use terrace_core::config::Accent;
 
-use crate::accent::Accent;
+use crate::accent;
 
 /// The stylesheet, without the colour of the operator.
 const STYLE: &str = include_str!("assets/style.css");
@@ -49,7 +50,7 @@ impl Assets {
     pub fn new(accent: Option<Accent>) -> Self {
         let mut style = STYLE.to_owned();
         if let Some(accent) = accent {
-            style.push_str(&accent.rules());
+            style.push_str(&accent::rules(accent));
         }
         let names = AssetNames {
             stylesheet: named(&style, "css"),

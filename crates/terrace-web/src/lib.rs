@@ -38,6 +38,5 @@ mod text;
 pub mod views;
 pub mod well_known;
 
-pub use accent::{Accent, AccentError};
 pub use markdown::{Heading, Rendered};
 pub use site::{SignIn, Site};

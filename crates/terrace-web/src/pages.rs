@@ -16,7 +16,7 @@ pub use crate::parts::package_head::Release;
 pub use browse::{Browse, browse, namespace};
 pub use compare::{ComparedVersions, comparison};
 pub use document::{ShownDocument, document};
-pub use messages::{Failure, error, sign_in, signed_out};
+pub use messages::{Failure, error};
 pub use module::{ExampleFile, ShownPart, module, module_part};
 pub use provider::provider;
 pub use search::{Searched, search};

@@ -39,12 +39,6 @@ pub enum SignIn {
 }
 
 impl Site {
-    /// The path of the page that starts a sign-in. Its parameter `return` is the path to come back to.
-    pub const SIGN_IN_PATH: &str = "/sign-in";
-
-    /// The path of the form that ends a sign-in, by `POST`.
-    pub const SIGN_OUT_PATH: &str = "/sign-out";
-
     /// Returns the name of the environment variable that holds a client's token for this registry: dots of the
     /// hostname become underscores, and dashes two of them.
     pub(crate) fn token_variable(&self) -> String {

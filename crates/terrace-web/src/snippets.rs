@@ -46,17 +46,10 @@ pub(crate) fn module(
     directory: Option<&str>,
     part: Option<&ModulePart>,
 ) -> String {
-    let directory = directory.map_or_else(String::new, |it| format!("//{it}"));
-    let mut code = format!(
-        "module \"{}\" {{\n  source  = \"{}/{}{directory}\"\n  version = \"{}\"\n",
-        call_name(package),
-        site.hostname,
-        package.address(),
-        constraint(version)
-    );
-    push_inputs(&mut code, part);
-    code.push_str("}\n");
-    code
+    let address = format!("{}/{}", site.hostname, package.address());
+    let source = format!("source  = \"{address}{}\"", below(directory));
+    let version = format!("version = \"{}\"", constraint(version));
+    call(package, &[&source, &version], part)
 }
 
 /// Returns the call of a module through OCI.
@@ -67,14 +60,24 @@ pub(crate) fn oci_module(
     directory: Option<&str>,
     part: Option<&ModulePart>,
 ) -> String {
-    let directory = directory.map_or_else(String::new, |it| format!("//{it}"));
-    let mut code = format!(
-        "module \"{}\" {{\n  source = \"oci://{}/modules/{}{directory}?tag={}\"\n",
-        call_name(package),
-        site.hostname,
-        package.address(),
-        version.version
-    );
+    let address = format!("oci://{}/modules/{}", site.hostname, package.address());
+    let tag = &version.version;
+    let source = format!("source = \"{address}{}?tag={tag}\"", below(directory));
+    call(package, &[&source], part)
+}
+
+/// Returns the part of a source address that names a directory of the module.
+fn below(directory: Option<&str>) -> String {
+    directory.map_or_else(String::new, |it| format!("//{it}"))
+}
+
+fn call(package: &Package, arguments: &[&str], part: Option<&ModulePart>) -> String {
+    let mut code = format!("module \"{}\" {{\n", call_name(package));
+    for argument in arguments {
+        code.push_str("  ");
+        code.push_str(argument);
+        code.push('\n');
+    }
     push_inputs(&mut code, part);
     code.push_str("}\n");
     code

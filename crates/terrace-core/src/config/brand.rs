@@ -1,5 +1,7 @@
 //! The appearance of the web pages.
 
+use std::str::FromStr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -18,9 +20,14 @@ pub struct Brand {
     pub accent: Option<Accent>,
 }
 
-/// A colour of sRGB, written as `#rrggbb` in lower case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accent(String);
+/// A colour of sRGB: red, green and blue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accent(pub [u8; 3]);
+
+/// The error for a text that is not a colour.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be a colour of six hexadecimal digits, such as #0f766e")]
+pub struct AccentError;
 
 /// The beginnings of data URLs of images. As the source of an image element, none of them runs scripts, SVG included
 /// (<https://www.w3.org/TR/SVG2/conform.html#secure-static-mode>).
@@ -31,16 +38,17 @@ const IMAGES: [&str; 4] = [
     "data:image/jpeg;base64,",
 ];
 
-impl Accent {
-    /// Returns the colour as CSS writes it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+impl FromStr for Accent {
+    type Err = AccentError;
 
-    fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix('#')?;
-        let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_colour.then(|| Self(text.to_ascii_lowercase()))
+    fn from_str(text: &str) -> Result<Self, AccentError> {
+        let digits = text.strip_prefix('#').ok_or(AccentError)?;
+        if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(AccentError);
+        }
+        let number = u32::from_str_radix(digits, 16).map_err(|_| AccentError)?;
+        let [_, red, green, blue] = number.to_be_bytes();
+        Ok(Self([red, green, blue]))
     }
 }
 
@@ -72,10 +80,8 @@ fn logo(text: String) -> Result<String, ConfigError> {
 }
 
 fn accent(text: &str) -> Result<Accent, ConfigError> {
-    Accent::parse(text).ok_or_else(|| {
-        let rule = "must be a colour of six hexadecimal digits, such as #0f766e";
-        error(WEB_ACCENT, rule)
-    })
+    let accent = text.parse();
+    accent.map_err(|rule: AccentError| error(WEB_ACCENT, rule.to_string()))
 }
 
 #[cfg(test)]
@@ -98,7 +104,7 @@ mod tests {
             "Acme infrastructure"
         );
         let accent = read(WEB_ACCENT, "#0F766E").unwrap().accent.unwrap();
-        assert_eq!(accent.as_str(), "#0f766e");
+        assert_eq!(accent, Accent([0x0f, 0x76, 0x6e]));
         for start in IMAGES {
             let logo = format!("{start}{}", STANDARD.encode("an image"));
             assert_eq!(read(WEB_LOGO, &logo).unwrap().logo, Some(logo));
@@ -118,6 +124,7 @@ mod tests {
             (WEB_ACCENT, "red", "six hexadecimal digits"),
             (WEB_ACCENT, "#0f76", "six hexadecimal digits"),
             (WEB_ACCENT, "#0f766e;}", "six hexadecimal digits"),
+            (WEB_ACCENT, "#+12345", "six hexadecimal digits"),
         ] {
             let message = read(name, value).unwrap_err();
             assert!(

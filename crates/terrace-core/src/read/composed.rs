@@ -219,7 +219,7 @@ fn reply<S>(document: &impl Serialize) -> Reply<S> {
 }
 
 /// Returns the entity tag of an answer that is composed from these indices by this version of Terrace.
-pub(super) fn composed_etag<S>(found: &StoredIndices<S>) -> String {
+fn composed_etag<S>(found: &StoredIndices<S>) -> String {
     let mut text = env!("CARGO_PKG_VERSION").to_owned();
     let others = found.others.iter().map(Option::as_ref);
     for index in std::iter::once(Some(&found.first)).chain(others) {

@@ -1,6 +1,6 @@
 //! Reads for web pages about a package: the indices that the path of the page names, in one operation.
 
-use super::composed::{composed_etag, optional};
+use super::composed::optional;
 use super::lookup::{IndexForm, Lookup, Projection};
 use super::package::{navigation, package_details, version_details};
 use super::pulled::Freshness;
@@ -132,11 +132,6 @@ impl PageRead {
         now: UnixTime,
     ) -> Freshness {
         self.lookup.freshness(metadata, policy, now)
-    }
-
-    /// Returns the entity tag of the indices, without quotes.
-    pub fn tag<S>(found: &StoredIndices<S>) -> String {
-        composed_etag(found).trim_matches('"').to_owned()
     }
 
     /// Returns the values that the page shows.

@@ -146,8 +146,6 @@ fn messages() -> Vec<(&'static str, String)> {
     vec![
         ("not-found", pages::error(&fixtures::site(), &missing)),
         ("not-found-private", pages::error(&site, &missing)),
-        ("sign-in", pages::sign_in(&site, "/modules/acme/vpc/aws")),
-        ("signed-out", pages::signed_out(&site)),
     ]
 }
 

@@ -1,9 +1,9 @@
-//! Pages without packages: errors, and the ends of a sign-in.
+//! The page of an error.
 
 use maud::html;
+use terrace_core::api::route::PageRoute;
 
 use crate::links::with_query;
-use crate::parts::code;
 use crate::parts::layout::Page;
 use crate::site::{SignIn, Site};
 
@@ -24,7 +24,7 @@ pub struct Failure<'a> {
 pub fn error(site: &Site, failure: &Failure<'_>) -> String {
     let may_be_hidden = matches!(failure.status, 401 | 403 | 404);
     let offers_sign_in = may_be_hidden && site.sign_in == SignIn::SignedOut;
-    let sign_in = with_query(Site::SIGN_IN_PATH, &[("to", failure.path)]);
+    let sign_in = with_query(&PageRoute::SignIn.to_string(), &[("to", failure.path)]);
     let body = html! {
         main.inner.message #page-content {
             p.over { "Error " (failure.status) }
@@ -40,45 +40,6 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
     };
     let page = Page {
         title: failure.title,
-        ..Page::default()
-    };
-    page.render(site, &body)
-}
-
-/// Returns the page that asks the reader to sign in. `return_to` is the path to come back to.
-pub fn sign_in(site: &Site, return_to: &str) -> String {
-    let body = html! {
-        main.inner.message #page-content {
-            h1 { "Sign in" }
-            p { "Reading " strong dir="auto" { (site.name) } " in a browser needs a sign-in." }
-            form action=(Site::SIGN_IN_PATH) method="post" {
-                input type="hidden" name="return" value=(return_to);
-                button.button.primary type="submit" { "Continue to sign-in" }
-            }
-            @if site.has_login {
-                p.small { "Terminals have their own:" }
-                (code::block("the login command", &format!("terraform login {}\n", site.hostname)))
-            }
-        }
-    };
-    let page = Page {
-        title: "Sign in",
-        ..Page::default()
-    };
-    page.render(site, &body)
-}
-
-/// Returns the page after a sign-out.
-pub fn signed_out(site: &Site) -> String {
-    let body = html! {
-        main.inner.message #page-content {
-            h1 { "You are signed out" }
-            p { "This browser can no longer see private packages of this registry. Tokens of terminals stay valid." }
-            p { a.button href="/" { "Start page" } }
-        }
-    };
-    let page = Page {
-        title: "Signed out",
         ..Page::default()
     };
     page.render(site, &body)

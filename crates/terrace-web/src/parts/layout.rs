@@ -136,9 +136,9 @@ fn sign_in(site: &Site, path: Option<&str>) -> Markup {
         @match site.sign_in {
             SignIn::Unavailable => {}
             SignIn::SignedOut => {
-                a href=(with_query(Site::SIGN_IN_PATH, &[("to", path.unwrap_or_default())])) rel="nofollow" { "Sign in" }
+                a href=(with_query(&PageRoute::SignIn.to_string(), &[("to", path.unwrap_or_default())])) rel="nofollow" { "Sign in" }
             }
-            SignIn::SignedIn => form action=(Site::SIGN_OUT_PATH) method="post" {
+            SignIn::SignedIn => form action=(PageRoute::SignOut) method="post" {
                 button.link type="submit" { "Sign out" }
             },
         }
