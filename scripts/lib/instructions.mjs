@@ -15,10 +15,10 @@ const BASELINE = join(root, "crates", "terrace-core", "benches", "instructions",
 /**
  * The tolerance: the code that the compiler generates for one function depends a little on all others. The
  * smallest benchmarks take less than a thousand instructions, and the allocator's share of them differs by
- * about a hundred between machines (1,518 and 1,619 for one of them).
+ * up to 300 between machines (1,518 and 1,619 for one of them, 6,045 and 6,314 for another).
  */
 const TOLERANCE = 0.03;
-const TOLERATED = 200;
+const TOLERATED = 300;
 
 /** Returns the reason why instructions cannot be counted here, or `null`. Installs valgrind if only that is missing. */
 export async function whyNotCounted() {

@@ -30,7 +30,7 @@ use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::ARRIVAL_MS;
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent, TOKEN};
-use crate::support::reindexed::reindex;
+use crate::support::reindexed::{reindex, reindex_with};
 use crate::support::released::Released;
 use crate::support::schedule::{Actor, Schedule};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
@@ -344,6 +344,9 @@ impl Crowd {
         if self.frailty > 0 {
             self.settle();
             reindex(&self.registry(0));
+            // Lists do not show that the description of a version is missing: a reader or a full walk restores it.
+            assert_stored(&|key| key.contains("/about/"));
+            reindex_with(&self.registry(0), json!({"full": true}));
             assert_stored(&|_| false);
         }
         assert_cards();
