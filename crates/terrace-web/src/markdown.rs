@@ -22,6 +22,7 @@ mod ids;
 mod links;
 mod raw;
 mod raw_html;
+mod tables;
 mod target;
 mod tree;
 mod writer;
@@ -111,7 +112,8 @@ pub struct Heading {
 pub fn render(source: &str, options: &Options<'_>) -> Rendered {
     let end = source.floor_char_boundary(limits::DOCUMENT_BYTES);
     let kept = source.get(..end).unwrap_or(source);
-    let mut rendered = Writer::new(kept, options).write();
+    let separated = tables::separated(kept, writer::DIALECT);
+    let mut rendered = Writer::new(&separated, options).write();
     rendered.is_truncated |= kept.len() < source.len();
     rendered
 }

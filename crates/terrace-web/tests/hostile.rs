@@ -260,6 +260,10 @@ fn pathological(size: usize) -> Vec<(String, String)> {
             "|\n".repeat(columns)
         ),
     ));
+    for unit in ["x\na|b\n-|-\n\n", "a|b\n-|-\n", "> x\na|b\n> -|-\n"] {
+        let below_text = format!("x\n{}", unit.repeat(size / unit.len()));
+        documents.push((format!("tables below text {unit:?}"), below_text));
+    }
     let code = |unit: &str| format!("```hcl\n{}", unit.repeat(size / unit.len()));
     for unit in [
         "1 ", "\"${", "a=", "{a ", "<<A\n", "$", "\"$ ", "a \"", "/*", "a      ", "%{", "a::", "<<",

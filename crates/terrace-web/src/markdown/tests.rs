@@ -210,6 +210,42 @@ fn tables_scroll_and_align() {
 }
 
 #[test]
+fn a_table_may_follow_a_line_of_text() {
+    const TABLE: &str = "<div class=\"table\" tabindex=\"0\"><table><thead><tr><th>a</th>\n<th>b</th>\n</tr>\n</thead>\n\
+                         <tbody><tr><td>c</td>\n<td>d</td>\n</tr>\n</tbody>\n</table></div>";
+    shows("x:\na | b\n-- | --\nc | d", &format!("<p>x:</p>\n{TABLE}"));
+    shows(
+        "* x:\n  |a|b|\n  |:-|-|\n  |c|d|",
+        &format!("<ul><li>x:{TABLE}\n</li>\n</ul>"),
+    );
+    shows(
+        "> x:  \n> a | b\n> -- | --\n> c | d",
+        &format!("<blockquote><p>x:</p>\n{TABLE}\n</blockquote>"),
+    );
+    shows(
+        "~> x:\na | b\n-- | --\nc | d",
+        &format!(
+            "<div class=\"callout warning\" role=\"note\"><p class=\"title\">Warning</p>\n<p>x:</p>\n</div>\n{TABLE}"
+        ),
+    );
+}
+
+#[test]
+fn text_that_only_resembles_a_table_stays_text() {
+    shows("x\na | b | c\n-- | --", "<p>x\na | b | c\n-- | --</p>");
+    shows("x\na \\| b\n-- | --", "<p>x\na | b\n-- | --</p>");
+    shows(
+        "```\nx\na | b\n-- | --\n```",
+        "<pre tabindex=\"0\"><code>x\na | b\n-- | --\n</code></pre>",
+    );
+    shows(
+        "```\nx\na | b\n-- | --\n```\n\ny\n|a|\n|-|\n|-|",
+        "<pre tabindex=\"0\"><code>x\na | b\n-- | --\n</code></pre>\n<p>y</p>\n<div class=\"table\" tabindex=\"0\"><table>\
+         <thead><tr><th>a</th>\n</tr>\n</thead>\n<tbody><tr><td>-</td>\n</tr>\n</tbody>\n</table></div>",
+    );
+}
+
+#[test]
 fn lists_have_numbers_and_tasks() {
     shows(
         "3. a\n4. b",

@@ -18,6 +18,13 @@ use crate::escape::push_text;
 use crate::highlight;
 use crate::limits;
 
+/// GitHub's dialect.
+pub(super) const DIALECT: Dialect = Dialect::ENABLE_TABLES
+    .union(Dialect::ENABLE_FOOTNOTES)
+    .union(Dialect::ENABLE_STRIKETHROUGH)
+    .union(Dialect::ENABLE_TASKLISTS)
+    .union(Dialect::ENABLE_GFM);
+
 /// The attribute of links to other sites: no vote for them in search engines, and no access to the page.
 const FOREIGN_REL: &str = "nofollow noopener";
 
@@ -101,13 +108,8 @@ impl<'s> Writer<'s> {
     }
 
     pub(super) fn write(mut self) -> Rendered {
-        let dialect = Dialect::ENABLE_TABLES
-            | Dialect::ENABLE_FOOTNOTES
-            | Dialect::ENABLE_STRIKETHROUGH
-            | Dialect::ENABLE_TASKLISTS
-            | Dialect::ENABLE_GFM;
         let mut is_truncated = false;
-        for (event, range) in Parser::new_ext(self.source, dialect).into_offset_iter() {
+        for (event, range) in Parser::new_ext(self.source, DIALECT).into_offset_iter() {
             if self.tree.html.len() > self.limit() {
                 is_truncated = true;
                 break;
