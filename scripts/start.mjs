@@ -16,11 +16,13 @@ import { explain, main, say, step } from "./lib/step.mjs";
 import { isFree, newSecrets, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
-const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples]
+const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples] [-- --settings FILE] [-- --var NAME=VALUE]
 
   --https        serve TLS, with a certificate authority made for this checkout
   --no-presign   let the Worker sign and serve download URLs itself, as a registry without S3 keys does
   --no-examples  publish nothing, so that a copy can be imported into an empty registry
+  --settings FILE, --var NAME=VALUE
+                 run with the [vars] of another TOML file, such as one of examples/settings, and with this setting
   PORT=8788      listen there instead of on 8787
   TERRACE_…      a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
@@ -51,7 +53,7 @@ async function start(options, cleanup) {
   await continueUnderNewNode();
   await mkdir(stateDir, { recursive: true });
   await chmod(stateDir, 0o700);
-  const settings = await readSettings();
+  const settings = await readSettings(options.given);
   for (const line of describeSettings(settings)) say(`  ${line}`);
 
   await buildAll();
@@ -77,13 +79,16 @@ function readOptions() {
       https: { type: "boolean" },
       "no-presign": { type: "boolean" },
       "no-examples": { type: "boolean" },
+      settings: { type: "string", multiple: true },
+      var: { type: "string", multiple: true },
       help: { type: "boolean", short: "h" },
     },
   });
   const port = Number(process.env.PORT || 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${process.env.PORT} is not a port`);
   const { https = false, "no-presign": noPresign = false, "no-examples": noExamples = false, help } = values;
-  return { port, https, presign: !noPresign, examples: !noExamples, help };
+  const { settings: files = [], var: vars = [] } = values;
+  return { port, https, presign: !noPresign, examples: !noExamples, help, given: { files, vars } };
 }
 
 /** Returns the secrets of this checkout's registry, which are created once. */

@@ -1,5 +1,6 @@
 // Starts other programs; no other module does.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
@@ -64,6 +65,13 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
   const output = Buffer.concat(chunks).toString();
   if (check && code !== 0) throw CommandFailed.of(commandLine, code, output, log);
   return { code, output, stdout: Buffer.concat(stdout).toString() };
+}
+
+/** Runs a program that may ask questions in this terminal; returns its exit code. */
+export async function runInTerminal(command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: "inherit" });
+  const [code, signal] = await once(child, "exit");
+  return code ?? (signal ? 128 : 1);
 }
 
 /** The functions that end the running programs, one for each. */

@@ -1,6 +1,6 @@
 // The settings of the registry that `npm start` runs, from the places where a deployment and `wrangler dev` have them.
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 
 import { nodeForWrangler } from "./npm.mjs";
@@ -15,16 +15,35 @@ const OF_BUCKET = /^TERRACE_S3_/;
 
 /**
  * Returns `{ values, sources, ignored }`: the settings by name, the place that each comes from, and the names of the
- * settings of another bucket. `[vars]` of `wrangler.toml` are overridden by `.dev.vars`, and both by the environment.
+ * settings of another bucket. `[vars]` of `wrangler.toml` are overridden by those of `files`, these by `.dev.vars`, these by
+ * the environment, and all of them by `vars`, a list of `NAME=VALUE`.
  *
  * Misspelt names are settings too: the Worker rejects them.
  */
-export async function readSettings({ directory = root, env = process.env } = {}) {
+export async function readSettings({ directory = root, env = process.env, files = [], vars = [] } = {}) {
+  const named = [];
+  for (const file of files) named.push([file, await varsOf(await existing(file))]);
   return merge([
     ["wrangler.toml", await varsOf(join(directory, "wrangler.toml"))],
+    ...named,
     [".dev.vars", parseEnv(await readFile(join(directory, ".dev.vars"), "utf8").catch(() => ""))],
     ["the environment", ofEnvironment(env)],
+    ["--var", Object.fromEntries(vars.map(parseVar))],
   ]);
+}
+
+/** wrangler reads a missing file as an empty one. */
+async function existing(file) {
+  await access(file).catch((error) => {
+    throw new Error(`--settings ${file}: ${error.message}`);
+  });
+  return resolve(file);
+}
+
+function parseVar(text) {
+  const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new Error(`--var ${text}: write NAME=VALUE, such as TERRACE_ACCESS=private`);
+  return [name, value];
 }
 
 function merge(places) {

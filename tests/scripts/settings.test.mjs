@@ -72,3 +72,17 @@ test("a registry with private access, or with exceptions to public access, is pr
   assert.equal(isPrivate({ TERRACE_ACCESS: "private" }), true);
   assert.equal(isPrivate({ TERRACE_ACCESS_EXCEPT: "acme" }), true);
 });
+
+test("--var overrides the environment, and --settings overrides wrangler.toml", async (t) => {
+  const directory = await checkout(t, {
+    "wrangler.toml": '[vars]\nTERRACE_ACCESS = "public"\nTERRACE_HOSTNAMES = "a.test"\n',
+    "more.toml": '[vars]\nTERRACE_ACCESS = "private"\n',
+  });
+  const files = [join(directory, "more.toml")];
+  const vars = ["TERRACE_HOSTNAMES=b.test=1"];
+  const { values, sources } = await readSettings({ directory, env: { TERRACE_HOSTNAMES: "c.test" }, files, vars });
+  assert.deepEqual(values, { TERRACE_ACCESS: "private", TERRACE_HOSTNAMES: "b.test=1" });
+  assert.deepEqual(sources, { TERRACE_ACCESS: files[0], TERRACE_HOSTNAMES: "--var" });
+  await assert.rejects(readSettings({ directory, env: {}, files: [join(directory, "none.toml")] }), /--settings .*none\.toml/);
+  await assert.rejects(readSettings({ directory, env: {}, vars: ["TERRACE_ACCESS"] }), /write NAME=VALUE/);
+});

@@ -3,6 +3,7 @@
 mod admin;
 mod catalog;
 mod completion;
+mod config;
 mod docs;
 mod duration;
 mod help;
@@ -23,6 +24,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 pub(crate) use admin::{AcceptedLoss, AdminCommand};
 pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
 pub(crate) use completion::{CompletionArguments, Shell};
+pub(crate) use config::{ConfigCheckArguments, ConfigCommand};
 pub(crate) use docs::{DocsAddArguments, DocsCommand, DocsPreviewArguments, DocsSubject};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
@@ -107,6 +109,9 @@ pub(crate) enum Command {
     /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
+    /// Check the configuration of a registry
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print a script that completes this command in a shell
     Completion(CompletionArguments),
 }
@@ -115,7 +120,11 @@ impl Command {
     /// Returns whether the command changes nothing, so that a reader of its output may leave early.
     pub(crate) fn is_read_only(&self) -> bool {
         match self {
-            Self::List(_) | Self::Show(_) | Self::Search(_) | Self::Completion(_) => true,
+            Self::List(_)
+            | Self::Show(_)
+            | Self::Search(_)
+            | Self::Config(_)
+            | Self::Completion(_) => true,
             Self::Docs(command) => matches!(command, DocsCommand::Check(_)),
             Self::Key(command) => matches!(command, KeyCommand::List { .. }),
             Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),

@@ -2,6 +2,7 @@
 
 mod admin;
 mod completion;
+mod config;
 mod connection;
 mod docs;
 mod documentation;
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Admin(command) => admin::run(command, registry, output),
         Command::Token(command) => token::run(command, registry, output),
         Command::Mirror(command) => mirror::run(command, registry, output),
+        Command::Config(command) => config::run(command, output),
         Command::Completion(arguments) => completion::run(arguments, output),
     }
 }

@@ -24,6 +24,9 @@ pub const PLATFORMS: usize = 64;
 /// Maximum number of protocol versions of one release. Two are in use.
 pub const PROTOCOLS: usize = 8;
 
+/// Maximum size of a variable of a Worker (<https://developers.cloudflare.com/workers/platform/limits/#environment-variables>).
+pub const VARIABLE_BYTES: usize = 5 * 1024;
+
 /// Maximum size of the body of an admin request. The body is held in wasm memory, which never shrinks. The
 /// largest real request (64 platforms, their SHA256SUMS and an RSA-4096 signature) is about 40 KB.
 pub const ADMIN_BODY_BYTES: u64 = 1024 * 1024;

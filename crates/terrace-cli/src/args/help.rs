@@ -154,7 +154,7 @@ const NO_CATALOGUE: &str =
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 33] = [
+const ENTRIES: [Entry; 34] = [
     Entry::new("list", "terrace list acme", "listed").rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -333,6 +333,13 @@ const ENTRIES: [Entry; 33] = [
         .conflict(OTHER_MIRRORED_BYTES)
         .goes_on(),
     Entry::new(
+        "config check",
+        "terrace config check wrangler.toml",
+        "a registry with this configuration starts; warnings are printed",
+    )
+    .rejected("the configuration is invalid; every reason is printed")
+    .offline(),
+    Entry::new(
         "completion",
         "terrace completion bash",
         "the script is on standard output",
@@ -486,7 +493,8 @@ mod tests {
                 assert!(lists(exit), "{path}: {help}");
             }
             for exit in [Exit::NotAllowed, Exit::Unavailable] {
-                let connects = entry.is_none_or(|entry| entry.connects);
+                let below = |it: &&Entry| it.path.starts_with(path.as_str());
+                let connects = ENTRIES.iter().filter(below).any(|it| it.connects);
                 assert_eq!(lists(exit), connects, "{path}: {help}");
             }
             let is_group = command.has_subcommands();

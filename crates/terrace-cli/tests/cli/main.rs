@@ -15,6 +15,7 @@
 mod admin;
 mod catalog;
 mod completion;
+mod config;
 mod credentials;
 mod docs;
 mod hostile;

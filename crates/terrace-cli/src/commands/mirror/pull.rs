@@ -6,7 +6,6 @@ mod files;
 mod lock;
 mod selection;
 mod stored_packages;
-mod syntax;
 mod toml_list;
 mod version;
 

@@ -6,7 +6,7 @@ use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
 
 use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
-use super::syntax;
+use crate::source::syntax;
 
 /// Reads a lock file. The `zh:` hashes are those of zips; if there are any, only zips with these hashes are
 /// accepted. `h1:` hashes alone are often for one platform only, so they restrict nothing.

@@ -10,7 +10,7 @@
 use serde::Deserialize;
 
 use super::selection::{ProviderSelection, Selections, VersionSelection};
-use super::syntax;
+use crate::source::syntax;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

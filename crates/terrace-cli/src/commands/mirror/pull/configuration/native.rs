@@ -2,8 +2,8 @@
 
 use hcl::{Body, Expression, ObjectKey};
 
-use super::super::syntax;
 use super::Requirement;
+use crate::source::syntax;
 
 /// Returns the entries of every `terraform { required_providers { … } }`.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {

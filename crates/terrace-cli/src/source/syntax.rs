@@ -3,7 +3,7 @@
 use terrace_base::untrusted::quoted;
 
 /// Returns the message of the HCL parser.
-pub(super) fn hcl(error: &hcl::Error) -> String {
+pub(crate) fn hcl(error: &hcl::Error) -> String {
     match error {
         hcl::Error::Parse(error) => {
             let place = error.location();
@@ -14,7 +14,7 @@ pub(super) fn hcl(error: &hcl::Error) -> String {
 }
 
 /// Returns the message of the TOML parser about this text.
-pub(super) fn toml(text: &str, error: &toml::de::Error) -> String {
+pub(crate) fn toml(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     let Some(before) = before else {
         return one_line(error.message());

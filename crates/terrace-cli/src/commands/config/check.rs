@@ -1,0 +1,190 @@
+//! `terrace config check`.
+
+use std::fs;
+
+use serde_json::json;
+use terrace_core::config::{
+    ADMIN_TOKEN, Config, LOGIN_CLIENT_SECRET, LOGIN_ISSUER, S3_ACCESS_KEY_ID, S3_BUCKET,
+    S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
+};
+use terrace_core::limits;
+
+use crate::args::ConfigCheckArguments;
+use crate::error::Failure;
+use crate::output::{Output, plural};
+use crate::source::wrangler::Deployment;
+
+/// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
+const FACTS: &str = "FACTS";
+const INDICES: &str = "INDICES";
+/// The rate limiters, and what a registry without them counts in each isolate only.
+const RATE_LIMITS: [(&str, &str); 2] = [
+    ("FAILURES", "wrong credentials"),
+    ("SEARCHES", "searches without a token"),
+];
+
+/// The value of a secret that the check assumes to be set.
+const ASSUMED: &str = "a secret that is assumed to be set";
+
+/// The findings about a deployment.
+#[derive(Debug, Default)]
+struct Findings {
+    errors: Vec<String>,
+    warnings: Vec<String>,
+    /// The secrets that the registry needs with these variables.
+    secrets: Vec<&'static str>,
+}
+
+/// Checks a configuration.
+pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(), Failure> {
+    let place = arguments.file.display().to_string();
+    let text = fs::read_to_string(&arguments.file)
+        .map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
+    let env = arguments.env.as_deref();
+    let deployment = Deployment::read(&text, env)
+        .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
+    let Findings {
+        errors,
+        warnings,
+        secrets,
+    } = findings(&deployment, env);
+    for warning in &warnings {
+        output.warning(&format!("{place}: {warning}"));
+    }
+    let variables: Vec<&String> = deployment.vars.keys().collect();
+    let document = json!({ "variables": variables, "secrets": secrets });
+    let reasons: Vec<String> = errors
+        .iter()
+        .map(|error| format!("{place}: {error}"))
+        .collect();
+    let worst = (!reasons.is_empty()).then(|| Failure::Refused(Vec::new()));
+    let text = match reasons.is_empty() {
+        true => format!(
+            "{place} is valid: {}. The registry needs {}, set with \"npx wrangler secret put NAME\"",
+            plural(variables.len(), "variable"),
+            listed(&secrets)
+        ),
+        false => format!("{place}: {} to correct", plural(reasons.len(), "problem")),
+    };
+    output.outcome(text, document, worst, reasons)
+}
+
+fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
+    let mut found = Findings::default();
+    check_bindings(deployment, env, &mut found);
+    let vars = settings(deployment, &mut found);
+    let assumed = assumed_secrets(&vars);
+    match parse(&vars, &assumed, None) {
+        Ok(config) => found.warnings.extend(config.warnings()),
+        Err(error) => found.errors.push(error),
+    }
+    let is_needed =
+        |name: &&&str| **name == ADMIN_TOKEN || parse(&vars, &assumed, Some(name)).is_err();
+    found.secrets = assumed.iter().filter(is_needed).copied().collect();
+    found
+}
+
+fn check_bindings(deployment: &Deployment, env: Option<&str>, found: &mut Findings) {
+    for (binding, bindings, table) in [
+        (FACTS, &deployment.buckets, "r2_buckets"),
+        (INDICES, &deployment.namespaces, "kv_namespaces"),
+    ] {
+        if !bindings.iter().any(|it| it == binding) {
+            // An environment does not inherit bindings.
+            let table = match env {
+                Some(env) => format!("env.{env}.{table}"),
+                None => table.to_owned(),
+            };
+            found.errors.push(format!(
+                "no binding {binding}: add [[{table}]] with binding = \"{binding}\""
+            ));
+        }
+    }
+    for (name, counted) in RATE_LIMITS {
+        if !deployment.rate_limits.iter().any(|it| it == name) {
+            found.warnings.push(format!(
+                "no rate limiter {name}: {counted} are counted in each isolate, not in a whole data centre"
+            ));
+        }
+    }
+    if !deployment.has_cron {
+        found.warnings.push(
+            "no cron trigger: the indices of interrupted publishes are not completed; add crons = [\"* * * * *\"] under \
+             [triggers]"
+                .to_owned(),
+        );
+    }
+    if deployment.has_route && deployment.has_workers_dev {
+        found.warnings.push(
+            "workers_dev = true: its addresses are further source addresses of the same packages, and rules of your zone do \
+             not apply to them; set workers_dev = false"
+                .to_owned(),
+        );
+    }
+}
+
+/// Returns the variables that are settings of the registry with valid names and lengths, and reports the others.
+fn settings<'d>(deployment: &'d Deployment, found: &mut Findings) -> Vec<(&'d str, &'d str)> {
+    let mut settings = Vec::new();
+    for (name, value) in &deployment.vars {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name);
+        if setting.is_some_and(|setting| setting.is_secret) {
+            found.errors.push(format!(
+                "{name} is a secret, and this file stores it as plain text: remove it here, choose another value, and set \
+                 that with \"npx wrangler secret put {name}\""
+            ));
+        } else if value.len() > limits::VARIABLE_BYTES {
+            found.errors.push(format!(
+                "{name} has {} bytes: Cloudflare limits a variable to {}",
+                value.len(),
+                limits::VARIABLE_BYTES
+            ));
+        } else if let Err(error) = check_name(name) {
+            found.errors.push(error);
+        } else {
+            settings.push((name.as_str(), value.as_str()));
+        }
+    }
+    settings
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    match SETTINGS.iter().any(|setting| setting.name == name) {
+        true => Ok(()),
+        // Names that are not meant for Terrace are valid.
+        false => parse(&[(name, "")], &[], None).map(drop),
+    }
+}
+
+/// Returns the secrets that the variables may need.
+fn assumed_secrets(vars: &[(&str, &str)]) -> Vec<&'static str> {
+    let has = |name: &str| vars.iter().any(|(set, _)| *set == name);
+    let mut secrets = vec![ADMIN_TOKEN];
+    if has(S3_ENDPOINT) || has(S3_BUCKET) {
+        secrets.extend([S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY]);
+    }
+    if has(LOGIN_ISSUER) {
+        secrets.push(LOGIN_CLIENT_SECRET);
+    }
+    secrets
+}
+
+/// Parses the variables as the registry does, with these secrets except `without`.
+fn parse(vars: &[(&str, &str)], secrets: &[&str], without: Option<&str>) -> Result<Config, String> {
+    let secrets = secrets.iter().filter(|name| Some(**name) != without);
+    let all: Vec<(&str, &str)> = vars
+        .iter()
+        .copied()
+        .chain(secrets.map(|name| (*name, ASSUMED)))
+        .collect();
+    Config::from_vars(&all).map_err(|error| error.to_string())
+}
+
+fn listed(names: &[&str]) -> String {
+    let noun = if names.len() == 1 {
+        "the secret"
+    } else {
+        "the secrets"
+    };
+    format!("{noun} {}", names.join(", "))
+}

@@ -1,0 +1,124 @@
+//! The configuration file of wrangler, as far as the registry depends on it
+//! (<https://developers.cloudflare.com/workers/wrangler/configuration/>).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::source::syntax;
+
+/// A deployment that the file describes: that of the top level, or one of its environments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Deployment {
+    /// The variables with the text that the Worker receives: a value that is not a string becomes JSON.
+    pub(crate) vars: BTreeMap<String, String>,
+    /// The names of the bindings of R2 buckets.
+    pub(crate) buckets: Vec<String>,
+    /// The names of the bindings of KV namespaces.
+    pub(crate) namespaces: Vec<String>,
+    /// The names of the rate limiters.
+    pub(crate) rate_limits: Vec<String>,
+    /// Whether a cron trigger is set.
+    pub(crate) has_cron: bool,
+    /// Whether the Worker has a hostname of its own.
+    pub(crate) has_route: bool,
+    /// Whether the Worker has addresses at workers.dev beside it.
+    pub(crate) has_workers_dev: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(flatten)]
+    top: Section,
+    #[serde(default)]
+    env: BTreeMap<String, Section>,
+}
+
+/// The keys of the top level and of an environment. Environments inherit all of them except variables and bindings.
+#[derive(Debug, Deserialize)]
+struct Section {
+    #[serde(default)]
+    vars: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    r2_buckets: Vec<Binding>,
+    #[serde(default)]
+    kv_namespaces: Vec<Binding>,
+    #[serde(default)]
+    ratelimits: Vec<RateLimit>,
+    triggers: Option<Triggers>,
+    route: Option<toml::Value>,
+    routes: Option<Vec<toml::Value>>,
+    workers_dev: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Binding {
+    binding: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct RateLimit {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Triggers {
+    #[serde(default)]
+    crons: Vec<String>,
+}
+
+impl Deployment {
+    /// Reads the deployment at the top level of a file, or that of the environment with this name.
+    ///
+    /// # Errors
+    /// The reason why the file describes no such deployment.
+    pub(crate) fn read(text: &str, env: Option<&str>) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
+        let File { top, env: others } = file;
+        let known: Vec<&str> = others.keys().map(String::as_str).collect();
+        let section = match env {
+            None => &top,
+            Some(name) => others.get(name).ok_or_else(|| match known.as_slice() {
+                [] => format!("it has no environment {name:?}, and no other: add [env.{name}]"),
+                known => format!(
+                    "it has no environment {name:?}; it has {}",
+                    known.join(", ")
+                ),
+            })?,
+        };
+        let inherited = |own: bool, of_top: bool| own || of_top;
+        let has_cron = |it: &Section| it.triggers.as_ref().map(|it| !it.crons.is_empty());
+        let has_route = |it: &Section| it.route.is_some() || it.routes.is_some();
+        let workers_dev = section.workers_dev.or(top.workers_dev);
+        let has_route = inherited(has_route(section), has_route(&top));
+        Ok(Self {
+            vars: section
+                .vars
+                .iter()
+                .map(|(name, it)| (name.clone(), text_of(it)))
+                .collect(),
+            buckets: names(&section.r2_buckets),
+            namespaces: names(&section.kv_namespaces),
+            rate_limits: section
+                .ratelimits
+                .iter()
+                .map(|it| it.name.clone())
+                .collect(),
+            has_cron: has_cron(section).or(has_cron(&top)).unwrap_or(false),
+            has_route,
+            // Without a route, wrangler enables them by default.
+            has_workers_dev: workers_dev.unwrap_or(!has_route),
+        })
+    }
+}
+
+fn names(bindings: &[Binding]) -> Vec<String> {
+    bindings.iter().map(|it| it.binding.clone()).collect()
+}
+
+fn text_of(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}

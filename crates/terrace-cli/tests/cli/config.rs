@@ -1,0 +1,178 @@
+//! `terrace config check`.
+
+use std::fs;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::support::{Ended, directory, ended, terrace};
+
+/// The bindings of a complete configuration.
+const BINDINGS: &str = r#"
+name = "terrace"
+[[r2_buckets]]
+binding = "FACTS"
+[[kv_namespaces]]
+binding = "INDICES"
+[[ratelimits]]
+name = "FAILURES"
+namespace_id = "1001"
+simple = { limit = 100, period = 60 }
+[[ratelimits]]
+name = "SEARCHES"
+namespace_id = "1002"
+simple = { limit = 100, period = 60 }
+[triggers]
+crons = ["* * * * *"]
+[vars]
+"#;
+
+/// Checks a file with these variables, and returns the result.
+fn check(vars: &str) -> Ended {
+    check_file(&format!("{BINDINGS}{vars}"), &[])
+}
+
+fn check_file(text: &str, more: &[&str]) -> Ended {
+    let folder: TempDir = directory(&[]);
+    let file = folder.path().join("wrangler.toml");
+    fs::write(&file, text).unwrap();
+    let mut command = terrace(&["config", "check", "--json"]);
+    ended(command.arg(&file).args(more))
+}
+
+#[test]
+fn the_file_of_the_repository_is_valid() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wrangler.toml");
+    let ended = ended(&mut terrace(&["config", "check", file])).expect(0);
+    assert!(ended.stdout.contains("is valid"), "{ended:?}");
+    assert!(ended.stdout.contains("TERRACE_ADMIN_TOKEN"), "{ended:?}");
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn the_examples_of_settings_are_valid() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/settings");
+    let mut checked = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        let vars = text.split_once("[vars]\n").unwrap().1;
+        let ended = check(vars).expect(0);
+        assert_eq!(ended.json()["warnings"], json!([]), "{vars}");
+        checked += 1;
+    }
+    assert!(checked >= 4);
+}
+
+#[test]
+fn the_needed_secrets_are_those_without_which_the_registry_would_not_start() {
+    let admin = json!(["TERRACE_ADMIN_TOKEN"]);
+    let s3 = json!([
+        "TERRACE_ADMIN_TOKEN",
+        "TERRACE_S3_ACCESS_KEY_ID",
+        "TERRACE_S3_SECRET_ACCESS_KEY"
+    ]);
+    let github = json!(["TERRACE_ADMIN_TOKEN", "TERRACE_LOGIN_CLIENT_SECRET"]);
+    let rules = r#"TERRACE_LOGIN_CLIENT_ID = "id"
+TERRACE_LOGIN_RULES = '[{"scopes": ["read"], "claims": {"ISSUED": "acme"}}]'"#;
+    for (vars, secrets) in [
+        (
+            "TERRACE_ACCESS = \"private\"\nTERRACE_URL_LIFETIME = 3600",
+            &admin,
+        ),
+        (
+            "TERRACE_S3_ENDPOINT = \"https://a.example.com\"\nTERRACE_S3_BUCKET = \"terrace-facts\"",
+            &s3,
+        ),
+        (
+            &format!(
+                "TERRACE_LOGIN_ISSUER = \"https://github.com\"\n{}",
+                rules.replace("ISSUED", "organization")
+            ),
+            &github,
+        ),
+        (
+            &format!(
+                "TERRACE_LOGIN_ISSUER = \"https://accounts.google.com\"\n{}",
+                rules.replace("ISSUED", "hd")
+            ),
+            &admin,
+        ),
+    ] {
+        let ended = check(vars).expect(0);
+        assert_eq!(ended.json()["secrets"], *secrets, "{vars}: {ended:?}");
+    }
+}
+
+#[test]
+fn an_invalid_configuration_is_rejected_with_every_reason() {
+    for (vars, reasons) in [
+        (
+            "TERRACE_ACCES = \"private\"",
+            &["TERRACE_ACCES is not a setting of Terrace; did you mean TERRACE_ACCESS?"] as &[_],
+        ),
+        ("TERRACE_ACCESS = \"secret\"", &["TERRACE_ACCESS "]),
+        (
+            "TERRACE_ADMIN_TOKEN = \"0123456789abcdef\"",
+            &["TERRACE_ADMIN_TOKEN is a secret"],
+        ),
+        (
+            "TERRACE_URL_LIFETIME = 0\nTERRACE_ACESS = \"x\"",
+            &["TERRACE_ACESS", "TERRACE_URL_LIFETIME"],
+        ),
+        (
+            "TERRACE_S3_ENDPOINT = \"https://a.example.com\"",
+            &["TERRACE_S3_BUCKET is not set"],
+        ),
+        ("TERRACE_TOKEN = \"x\"", &["belongs to the terrace command"]),
+        (
+            "[[vars.TERRACE_TRUSTED_PUBLISHERS]]\nscopes = [\"publish:acme\"]\nissuer = \"https://gitlab.com\"\n\
+             claims = { project_path = \"acme/x\" }\nTERRACE_ACCESS = \"private\"",
+            &["TERRACE_TRUSTED_PUBLISHERS", "TERRACE_ACCESS"],
+        ),
+        ("A = ", &["line 18"]),
+    ] {
+        let ended = check(vars).expect(3);
+        let errors = ended.errors();
+        for reason in reasons {
+            assert!(errors.contains(reason), "{vars}: {ended:?}");
+        }
+        assert!(!errors.contains("0123456789abcdef"), "{ended:?}");
+    }
+    let long = format!("TERRACE_PULL_BLOCK = \"{}\"", "a".repeat(6_000));
+    assert!(check(&long).expect(3).errors().contains("6000 bytes"));
+}
+
+#[test]
+fn a_missing_binding_is_an_error_and_a_missing_rate_limiter_a_warning() {
+    let ended = check_file("[[r2_buckets]]\nbinding = \"FACTS\"\n", &[]).expect(3);
+    assert!(ended.errors().contains("no binding INDICES"), "{ended:?}");
+    let few = "[[r2_buckets]]\nbinding = \"FACTS\"\n[[kv_namespaces]]\nbinding = \"INDICES\"\n";
+    let ended = check_file(few, &[]).expect(0);
+    let warnings = ended.json()["warnings"].to_string();
+    for expected in ["FAILURES", "SEARCHES", "no cron trigger"] {
+        assert!(warnings.contains(expected), "{warnings}");
+    }
+    let open = format!("routes = [{{ pattern = \"a.example.com\" }}]\nworkers_dev = true\n{few}");
+    let warnings = check_file(&open, &[]).expect(0).json()["warnings"].to_string();
+    assert!(warnings.contains("workers_dev = true"), "{warnings}");
+}
+
+#[test]
+fn an_environment_has_variables_and_bindings_of_its_own() {
+    let text = format!(
+        "{BINDINGS}TERRACE_ACCESS = \"public\"\n[env.staging.vars]\nTERRACE_ACCESS = \"privat\"\n"
+    );
+    check_file(&text, &[]).expect(0);
+    let ended = check_file(&text, &["--env", "staging"]).expect(3);
+    for expected in ["add [[env.staging.r2_buckets]]", "TERRACE_ACCESS "] {
+        assert!(ended.errors().contains(expected), "{ended:?}");
+    }
+    let ended = check_file(&text, &["--env", "test"]).expect(3);
+    assert!(ended.errors().contains("it has staging"), "{ended:?}");
+}
+
+#[test]
+fn a_missing_file_is_a_usage_error() {
+    let ended = ended(&mut terrace(&["config", "check", "nowhere/wrangler.toml"])).expect(2);
+    assert!(ended.stderr.contains("nowhere/wrangler.toml"), "{ended:?}");
+}
