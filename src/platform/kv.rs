@@ -156,7 +156,7 @@ pub(super) fn found<S>(
     metadata: &str,
     body: impl FnOnce() -> Body<S>,
 ) -> Result<StoredIndex<S>, StoreError> {
-    let metadata = serde_json::from_str::<IndexMetadata>(metadata);
+    let metadata = serde_json::from_slice::<IndexMetadata>(metadata.as_bytes());
     let metadata = metadata.map_err(|error| StoreError::Failed {
         operation: format!("KV get {key}"),
         cause: error.to_string(),
@@ -168,7 +168,7 @@ pub(super) fn found<S>(
 /// Returns the indices that were found under several keys, from JSON: `[["…",{…}],[null,null]]`.
 pub(super) fn found_several<S>(json: &str) -> Result<ReadIndices<S>, StoreError> {
     let values: Vec<(Option<String>, Option<IndexMetadata>)> =
-        serde_json::from_str(json).map_err(|error| StoreError::Failed {
+        serde_json::from_slice(json.as_bytes()).map_err(|error| StoreError::Failed {
             operation: "KV get several".to_owned(),
             cause: error.to_string(),
         })?;
@@ -219,7 +219,7 @@ fn read_back<S>(found: &JsValue) -> Result<Option<StoredIndex<S>>, JsValue> {
     }
     let text = Reflect::get(found, &"value".into())?.as_string();
     let metadata = js_sys::JSON::stringify(&Reflect::get(found, &"metadata".into())?)?;
-    let metadata = serde_json::from_str(&String::from(metadata)).ok();
+    let metadata = serde_json::from_slice(String::from(metadata).as_bytes()).ok();
     Ok(text.zip(metadata).map(|(text, metadata)| StoredIndex {
         metadata,
         body: Body::Text(text),

@@ -153,7 +153,7 @@ impl RequestedDocument {
     /// # Errors
     /// If the version has no such document.
     fn place(&self, index: &IndexText) -> Result<Option<Place>, Problem> {
-        let Ok(About { documentation, .. }) = serde_json::from_str(&index.text) else {
+        let Ok(About { documentation, .. }) = serde_json::from_slice(index.text.as_bytes()) else {
             return Ok(None);
         };
         self.place_in(documentation.as_ref()).map(Some)

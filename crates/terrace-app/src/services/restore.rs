@@ -80,7 +80,7 @@ async fn restore_format<P: Host>(
     ctx: &Context<'_, P>,
     document: &str,
 ) -> Result<RestoreOutcome, Failure> {
-    match serde_json::from_str(document) {
+    match serde_json::from_slice(document.as_bytes()) {
         Ok(copied) => format::raise(ctx, &copied)
             .await
             .map(|()| RestoreOutcome::Unchanged),

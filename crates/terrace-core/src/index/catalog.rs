@@ -104,7 +104,7 @@ impl CatalogLine {
     /// Parses a stored line; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let Line(package, latest, published_at, versions, state, documented, description, inputs) =
-            serde_json::from_str(text).ok()?;
+            serde_json::from_slice(text.as_bytes()).ok()?;
         Some(Self {
             package: Package::parse_key(&package)?,
             latest,
@@ -147,7 +147,8 @@ impl CatalogSymbol {
 
     /// Parses a stored line; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let SymbolLine(kind, name, package, version, page) = serde_json::from_str(text).ok()?;
+        let SymbolLine(kind, name, package, version, page) =
+            serde_json::from_slice(text.as_bytes()).ok()?;
         Some(Self {
             kind,
             name,
@@ -293,7 +294,7 @@ impl<'t> MergedPart<'t> {
             parts,
             packages,
             symbols,
-        } = serde_json::from_str(header).ok()?;
+        } = serde_json::from_slice(header.as_bytes()).ok()?;
         let (packages, rest) = rest.split_at_checked(packages)?;
         let (symbols, rest) = rest.strip_prefix("\n\n")?.split_at_checked(symbols)?;
         Some(Self {

@@ -27,7 +27,7 @@ impl DescribedVersion {
         if metadata.revoked.is_some() {
             return Some(described);
         }
-        let index: Value = serde_json::from_str(text).ok()?;
+        let index: Value = serde_json::from_slice(text.as_bytes()).ok()?;
         described.add(ARCHIVE, index.get("sha256"));
         described.add(SHASUMS, index.get("shasums"));
         for list in ["packages", "offered"] {

@@ -125,7 +125,7 @@ impl AuditChain {
     /// The place where the chain breaks.
     pub fn follow(&mut self, text: &str) -> Result<AuditEntry, AuditError> {
         let unreadable = |_| AuditError::Unreadable(self.next);
-        let entry: AuditEntry = serde_json::from_str(text).map_err(unreadable)?;
+        let entry: AuditEntry = serde_json::from_slice(text.as_bytes()).map_err(unreadable)?;
         if entry.number != self.next {
             return Err(AuditError::Missing(self.next));
         }

@@ -91,7 +91,7 @@ impl ProvenanceText {
     /// Parses the claims; `None` if another version of Terrace wrote them in a form that this one does not
     /// know.
     pub fn parse(&self) -> Option<Provenance> {
-        serde_json::from_str(&self.0).ok()
+        serde_json::from_slice(self.0.as_bytes()).ok()
     }
 }
 

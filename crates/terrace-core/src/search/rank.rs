@@ -82,7 +82,7 @@ impl Rank {
 /// Ranks the line of a package; `None` if it does not match.
 pub(super) fn rank_package<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t>> {
     let PackageLine(key, _, _, _, state, _, description, inputs) =
-        serde_json::from_str(line).ok()?;
+        serde_json::from_slice(line.as_bytes()).ok()?;
     let name = address_of(key);
     let rank_of = |word: &str| {
         rank_in_name(name, word)
@@ -103,7 +103,7 @@ pub(super) fn rank_package<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t
 
 /// Ranks the line of a symbol; `None` if it does not match.
 pub(super) fn rank_symbol<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t>> {
-    let SymbolLine(kind, name, key, _, _) = serde_json::from_str(line).ok()?;
+    let SymbolLine(kind, name, key, _, _) = serde_json::from_slice(line.as_bytes()).ok()?;
     let mut rank = worst(query, |word| rank_in_name(&name, word))?;
     if is_the_same(words(&name), query) {
         rank = Rank::Exact;
@@ -170,7 +170,7 @@ fn is_in_an_input(inputs: &RawValue, word: &str) -> bool {
     if !contains(inputs.get(), word) {
         return false;
     }
-    let inputs: Vec<Text<'_>> = serde_json::from_str(inputs.get()).unwrap_or_default();
+    let inputs: Vec<Text<'_>> = serde_json::from_slice(inputs.get().as_bytes()).unwrap_or_default();
     inputs.iter().any(|input| contains(input, word))
 }
 
