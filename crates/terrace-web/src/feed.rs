@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use terrace_base::sort::sort_by;
 use terrace_core::api::details::{ListedPackage, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
 use terrace_core::model::package::Package;
@@ -59,7 +60,7 @@ impl Entry {
 pub fn feed(site: &Site, scope: &FeedScope, entries: &[Entry]) -> String {
     let mut entries: Vec<&Entry> = entries.iter().collect();
     // RFC 3339 times in UTC with equal precision are ordered as texts.
-    entries.sort_by(|a, b| b.published_at.cmp(&a.published_at));
+    sort_by(&mut entries, |a, b| b.published_at.cmp(&a.published_at));
     entries.truncate(ENTRIES);
     let (title, page) = match scope {
         FeedScope::Registry => (site.name.clone(), PageRoute::Home),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use terrace_base::sort::sort;
+
 use super::Query;
 
 /// Returns whether a text contains a word, which is in lower case.
@@ -36,7 +38,7 @@ fn places(text: &str, query: &Query) -> Vec<Range<usize>> {
             found.push((place.start, place.end));
         }
     }
-    found.sort_unstable();
+    sort(&mut found);
     let mut merged: Vec<Range<usize>> = Vec::new();
     for (start, end) in found {
         match merged.last_mut() {
