@@ -72,6 +72,12 @@ impl ConfigError {
     }
 }
 
+/// A function that returns the value of a setting, if it is set. It is not generic, so that its callers are compiled once.
+///
+/// The parsers of settings that few registries have are never inlined: each new isolate compiles the functions that it calls,
+/// and [`Config::from_vars`] is the largest of them.
+type Variables<'v> = &'v dyn Fn(&'static str) -> Option<String>;
+
 fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
     ConfigError {
         variable: Cow::Borrowed(variable),
@@ -158,6 +164,7 @@ impl Config {
 
 impl Config {
     /// Returns warnings about settings that are valid but should be changed, one line each.
+    #[inline(never)]
     pub fn warnings(&self) -> Vec<String> {
         let open = self.trusted_publishers.open_to_forks();
         let open = open.map(|rule| {
@@ -177,10 +184,7 @@ impl Config {
     }
 }
 
-fn secret(
-    var: &impl Fn(&'static str) -> Option<String>,
-    name: &'static str,
-) -> Result<Option<Secret>, ConfigError> {
+fn secret(var: Variables<'_>, name: &'static str) -> Result<Option<Secret>, ConfigError> {
     match var(name) {
         Some(text) if text.len() < limits::ADMIN_TOKEN_BYTES => {
             let min = limits::ADMIN_TOKEN_BYTES;
@@ -193,10 +197,7 @@ fn secret(
     }
 }
 
-fn admin_token(
-    var: &impl Fn(&'static str) -> Option<String>,
-    name: &'static str,
-) -> Result<Option<Secret>, ConfigError> {
+fn admin_token(var: Variables<'_>, name: &'static str) -> Result<Option<Secret>, ConfigError> {
     let secret = secret(var, name)?;
     if secret
         .as_ref()
@@ -212,10 +213,7 @@ fn admin_token(
     Ok(secret)
 }
 
-fn access(
-    var: &impl Fn(&'static str) -> Option<String>,
-    newest: Option<Secret>,
-) -> Result<Access, ConfigError> {
+fn access(var: Variables<'_>, newest: Option<Secret>) -> Result<Access, ConfigError> {
     let previous = admin_token(var, ADMIN_TOKEN_PREVIOUS)?;
     let read_policy = ReadPolicy {
         is_private: match var(ACCESS).as_deref() {
@@ -252,9 +250,14 @@ fn trusted_publishers(
     rules: Option<String>,
     access: &Access,
 ) -> Result<TrustedPublishers, ConfigError> {
-    let Some(rules) = rules else {
-        return Ok(TrustedPublishers::default());
-    };
+    match rules {
+        None => Ok(TrustedPublishers::default()),
+        Some(rules) => parsed_publishers(&rules, access),
+    }
+}
+
+#[inline(never)]
+fn parsed_publishers(rules: &str, access: &Access) -> Result<TrustedPublishers, ConfigError> {
     let parsed = rules.parse();
     let parsed = parsed
         .map_err(|cause: RulesError| error(TRUSTED_PUBLISHERS, format!("is invalid: {cause}")))?;
@@ -267,10 +270,7 @@ fn trusted_publishers(
 }
 
 /// Parses a variable that is `true` or `false`, its default.
-fn flag(
-    var: &impl Fn(&'static str) -> Option<String>,
-    name: &'static str,
-) -> Result<bool, ConfigError> {
+fn flag(var: Variables<'_>, name: &'static str) -> Result<bool, ConfigError> {
     match var(name).as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
@@ -282,7 +282,11 @@ fn flag(
 }
 
 fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
-    let value = value.unwrap_or_default();
+    value.map_or_else(|| Ok(Vec::new()), |value| parsed_hostnames(&value))
+}
+
+#[inline(never)]
+fn parsed_hostnames(value: &str) -> Result<Vec<Hostname>, ConfigError> {
     value
         .split(',')
         .map(str::trim)
@@ -294,7 +298,7 @@ fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
         .collect()
 }
 
-fn pull_policy(var: &impl Fn(&'static str) -> Option<String>) -> Result<PullPolicy, ConfigError> {
+fn pull_policy(var: Variables<'_>) -> Result<PullPolicy, ConfigError> {
     Ok(PullPolicy::from(PullRules {
         allowed: words(var, PULL_THROUGH, str::parse::<ProviderPattern>)?,
         blocked: words(var, PULL_BLOCK, str::parse::<VersionPattern>)?,
@@ -309,9 +313,7 @@ fn pull_policy(var: &impl Fn(&'static str) -> Option<String>) -> Result<PullPoli
     }))
 }
 
-fn provider_repositories(
-    var: &impl Fn(&'static str) -> Option<String>,
-) -> Result<ProviderRepositories, ConfigError> {
+fn provider_repositories(var: Variables<'_>) -> Result<ProviderRepositories, ConfigError> {
     match var(OCI_PROVIDERS).as_deref() {
         None => Ok(ProviderRepositories::default()),
         Some(ProviderRepositories::NONE) => Ok(ProviderRepositories::new(Vec::new())),
@@ -335,11 +337,22 @@ fn origin(text: &str) -> Result<(Hostname, HttpsUrl), String> {
 
 /// Parses each word of a variable that is a list.
 fn words<T, E: ToString>(
-    var: &impl Fn(&'static str) -> Option<String>,
+    var: Variables<'_>,
     name: &'static str,
     parse: impl Fn(&str) -> Result<T, E>,
 ) -> Result<Vec<T>, ConfigError> {
-    let value = var(name).unwrap_or_default();
+    match var(name) {
+        None => Ok(Vec::new()),
+        Some(value) => parsed_words(&value, name, parse),
+    }
+}
+
+#[inline(never)]
+fn parsed_words<T, E: ToString>(
+    value: &str,
+    name: &'static str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, ConfigError> {
     value
         .split([',', ' ', '\t', '\n', '\r'])
         .filter(|word| !word.is_empty())
@@ -397,9 +410,7 @@ fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
         })
 }
 
-fn presigner(
-    var: &impl Fn(&'static str) -> Option<String>,
-) -> Result<Option<Presigner>, ConfigError> {
+fn presigner(var: Variables<'_>) -> Result<Option<Presigner>, ConfigError> {
     let needed = [
         S3_ENDPOINT,
         S3_BUCKET,

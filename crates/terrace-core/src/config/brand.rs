@@ -5,7 +5,7 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{ConfigError, WEB_ACCENT, WEB_LOGO, WEB_NAME, error};
+use super::{ConfigError, Variables, WEB_ACCENT, WEB_LOGO, WEB_NAME, error};
 use crate::limits;
 use terrace_base::untrusted::is_unprintable;
 
@@ -52,7 +52,7 @@ impl FromStr for Accent {
     }
 }
 
-pub(super) fn brand(var: &impl Fn(&'static str) -> Option<String>) -> Result<Brand, ConfigError> {
+pub(super) fn brand(var: Variables<'_>) -> Result<Brand, ConfigError> {
     Ok(Brand {
         name: var(WEB_NAME).map(name).transpose()?,
         logo: var(WEB_LOGO).map(logo).transpose()?,
@@ -60,6 +60,7 @@ pub(super) fn brand(var: &impl Fn(&'static str) -> Option<String>) -> Result<Bra
     })
 }
 
+#[inline(never)]
 fn name(text: String) -> Result<String, ConfigError> {
     let most = limits::WEB_NAME_CHARS;
     if text.chars().count() <= most && !text.chars().any(is_unprintable) {
@@ -69,6 +70,7 @@ fn name(text: String) -> Result<String, ConfigError> {
     Err(error(WEB_NAME, rule))
 }
 
+#[inline(never)]
 fn logo(text: String) -> Result<String, ConfigError> {
     let image = IMAGES.iter().find_map(|start| text.strip_prefix(start));
     if image.is_some_and(|data| STANDARD.decode(data).is_ok()) {
@@ -79,6 +81,7 @@ fn logo(text: String) -> Result<String, ConfigError> {
     Err(error(WEB_LOGO, rule))
 }
 
+#[inline(never)]
 fn accent(text: &str) -> Result<Accent, ConfigError> {
     let accent = text.parse();
     accent.map_err(|rule: AccentError| error(WEB_ACCENT, rule.to_string()))

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{
     ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
-    LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, error,
+    LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, Variables, error,
 };
 use crate::auth::access::Access;
 use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
@@ -26,29 +26,36 @@ const ALL: [&str; 8] = [
 /// The default scopes: the claims that every provider has about people, except their groups.
 const SCOPES: &str = "openid email profile";
 
-pub(super) fn login(
-    var: &impl Fn(&'static str) -> Option<String>,
+pub(super) fn login(var: Variables<'_>, access: &Access) -> Result<Option<Login>, ConfigError> {
+    match ALL.into_iter().find(|name| var(name).is_some()) {
+        None => Ok(None),
+        Some(set) => configured(set, var, access).map(Some),
+    }
+}
+
+/// Parses the settings of sign-in, of which `set` is one.
+#[inline(never)]
+fn configured(
+    set: &'static str,
+    var: Variables<'_>,
     access: &Access,
-) -> Result<Option<Login>, ConfigError> {
-    let Some(set) = ALL.into_iter().find(|name| var(name).is_some()) else {
-        return Ok(None);
-    };
+) -> Result<Login, ConfigError> {
     let needs = || {
         error(
             set,
             format!("requires {ADMIN_TOKEN}, which signs tokens: set it"),
         )
     };
-    Ok(Some(Login {
+    Ok(Login {
         seal_keys: access.seal_keys().ok_or_else(needs)?,
         session_keys: access.session_keys().ok_or_else(needs)?,
         provider: provider(var)?,
         rules: parsed(LOGIN_RULES, &wanted(var, LOGIN_RULES)?)?,
         lifetime: lifetime(var(LOGIN_LIFETIME))?,
-    }))
+    })
 }
 
-fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, ConfigError> {
+fn provider(var: Variables<'_>) -> Result<Provider, ConfigError> {
     let is_access = [LOGIN_ACCESS_TEAM, LOGIN_ACCESS_AUDIENCE]
         .iter()
         .any(|name| var(name).is_some());
@@ -100,10 +107,7 @@ fn provider(var: &impl Fn(&'static str) -> Option<String>) -> Result<Provider, C
     })
 }
 
-fn wanted(
-    var: &impl Fn(&'static str) -> Option<String>,
-    name: &'static str,
-) -> Result<String, ConfigError> {
+fn wanted(var: Variables<'_>, name: &'static str) -> Result<String, ConfigError> {
     let missing = || {
         let rule = format!(
             "is not set, but other TERRACE_LOGIN_… variables are: set {LOGIN_ISSUER} and \

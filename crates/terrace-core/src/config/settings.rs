@@ -158,6 +158,7 @@ pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Resul
     }
 }
 
+#[inline(never)]
 fn not_a_setting(name: &str) -> ConfigError {
     let known = SETTINGS.iter().map(|setting| setting.name);
     let rule = match spelling::nearest(&name.to_ascii_uppercase(), known) {
