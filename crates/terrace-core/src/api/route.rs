@@ -3,6 +3,9 @@
 //! Segments are validated byte by byte as they are read. Percent escapes are never decoded, so no two
 //! spellings of a path mean the same thing.
 //!
+//! Each group of routes has a parser, which is never inlined: V8 compiles a function when it is first called, and the first
+//! requests of an isolate belong to one or two groups.
+//!
 //! The properties of each route (its name, methods, who may use it, …) are defined in
 //! [`crate::api::endpoint`].
 

@@ -51,6 +51,7 @@ type Other<S> = Option<StoredIndex<S>>;
 
 impl Lookup {
     /// Returns a composed answer.
+    #[inline(never)]
     pub(super) fn finish_composed<S>(
         &self,
         composed: &Composed,

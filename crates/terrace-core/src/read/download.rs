@@ -67,6 +67,7 @@ struct SigningKeys<'a> {
     gpg_public_keys: [&'a SigningKeyView<'a>; 1],
 }
 
+#[inline(never)]
 pub(super) fn provider_download<S>(
     index: &ProviderView<'_>,
     package: &Package,
@@ -150,6 +151,7 @@ const USUAL_PACKAGE_BYTES: usize = 224;
 /// The answer of the network mirror protocol's "List Available Installation Packages", as one text:
 /// `{"archives":{"linux_amd64":{"url":"…","hashes":["zh:…","h1:…"]}}}` (clients.md 5.4, 5.8); `None` if there
 /// are no packages.
+#[inline(never)]
 pub(super) fn mirror_packages<S>(
     index: MirrorView<'_>,
     offerer: Option<(&MirroredAddress, &Version)>,
@@ -211,6 +213,7 @@ struct ModuleLocation<'a> {
 /// (clients.md 3.4). go-getter verifies the checksum and removes it before the request (4.7). The checksum is
 /// not part of a signed query, so only clients that remove it get one there; a URL with its signature in the
 /// path always has it.
+#[inline(never)]
 pub(super) fn module_download<S>(
     index: &ModuleArchiveDocument,
     checksum: Checksum,

@@ -81,6 +81,7 @@ pub(super) fn decide<S>(
 }
 
 /// Identifies the caller. A token counts before the session of a browser.
+#[inline(never)]
 fn caller(
     head: &RequestHead<'_>,
     action: &Action,
@@ -106,6 +107,7 @@ fn token_required_reply<S>(head: &RequestHead<'_>) -> Reply<S> {
 }
 
 /// The answer to a rejected request, in the form that the client of the path shows.
+#[inline(never)]
 pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply<S> {
     let reply = match problem {
         Problem::Unauthorized(message) if is_oci(head.path) => {
@@ -123,6 +125,7 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
 }
 
 /// Returns the owner of the package or repository that an index describes.
+#[inline(never)]
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
         // No route reads it.

@@ -49,6 +49,7 @@ struct ListedProvider {
 
 /// Redirects to the download of a module's newest version, as the public registry does. A prerelease counts
 /// only if there is no other version. `None` if the list is empty.
+#[inline(never)]
 pub(super) fn newest_module<S>(
     address: &ModuleAddress,
     found: &StoredIndex<S>,
@@ -68,6 +69,7 @@ pub(super) fn newest_module<S>(
 }
 
 /// The versions of the network mirror in the shape of the provider registry protocol.
+#[inline(never)]
 pub(super) fn origin_versions<S>(found: &StoredIndex<S>) -> Result<Reply<S>, FinishError> {
     let MirrorList { versions } = parse(found)?;
     let versions = versions.into_keys().map(|version| ListedProvider {

@@ -179,7 +179,8 @@ impl Lookup {
         }
     }
 
-    /// Returns the answer from the indices that were read.
+    /// Returns the answer from the indices that were read. The functions for the projections are never inlined: a first
+    /// request compiles the one that it needs.
     ///
     /// `origin` is the registry's own, as the client reached it: `https://host`; `policy` names the providers
     /// that may be pulled.

@@ -29,6 +29,7 @@ pub(super) fn is_oci(path: &str) -> bool {
 }
 
 /// Plans a request for a repository that is generated from published releases.
+#[inline(never)]
 pub(super) fn plan_generated<S>(
     package: Package,
     path: GeneratedPath,
@@ -66,6 +67,7 @@ pub(super) fn plan_generated<S>(
 
 /// Plans a request for a repository that clients push to, if it is a read of an index. Everything in such a
 /// repository can be deleted, so the edge caches none of it for long.
+#[inline(never)]
 pub(super) fn plan_pushed<S>(
     request: PushedRequest,
     method: Method,
@@ -123,6 +125,7 @@ fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) 
 
 impl Lookup {
     /// Returns a manifest, with every header that clients fail without (clients.md 6.5).
+    #[inline(never)]
     pub(super) fn manifest<S>(&self, found: StoredIndex<S>) -> Result<Reply<S>, FinishError> {
         let IndexMetadata { etag, content, .. } = found.metadata;
         let content = content.ok_or(FinishError::Corrupt)?;
@@ -141,6 +144,7 @@ impl Lookup {
     }
 
     /// Redirects to a zip. The URL is valid for GET only, so HEAD is answered here.
+    #[inline(never)]
     pub(super) fn blob<S>(
         &self,
         found: &StoredIndex<S>,
@@ -207,6 +211,7 @@ pub fn oci_base<S>() -> Reply<S> {
 /// The answer to a request for the list of all repositories. No specification has it any more ("Listing Tags"
 /// of OCI Distribution 1.1 lists within a repository), so the path counts as missing, and the code shows that
 /// the error does not concern a name.
+#[inline(never)]
 pub(super) fn no_catalog<S>() -> Reply<S> {
     let message = "this registry offers no catalog of its repositories: list the tags of one that you know with \
                 GET /v2/<repository>/tags/list. Published releases are in providers/<hostname>/<namespace>/<type> and \
@@ -245,6 +250,7 @@ pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
 
 /// Returns a page of a list of tags. The link to the next page is a path, so it is on this origin under any
 /// hostname (clients.md 6.3).
+#[inline(never)]
 pub(super) fn tags<S>(
     page: &TagPage,
     name: &str,

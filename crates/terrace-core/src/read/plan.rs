@@ -1,4 +1,5 @@
-//! The index that answers each route.
+//! The index that answers each route. The plans of all but the registry protocol are never inlined, so that its first requests
+//! do not compile them.
 
 use serde_json::json;
 
@@ -113,6 +114,7 @@ fn plan_terraform<S>(
     }
 }
 
+#[inline(never)]
 fn plan_public_provider<S>(address: ProviderAddress, version: Version) -> ReadPlan<S> {
     let package = Package::Provider(address.clone());
     composed(
@@ -125,6 +127,7 @@ fn plan_public_provider<S>(address: ProviderAddress, version: Version) -> ReadPl
     )
 }
 
+#[inline(never)]
 fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S> {
     let package = Package::Module(address.clone());
     composed(
@@ -135,6 +138,7 @@ fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S
 }
 
 /// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
+#[inline(never)]
 fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
     let hosted = |package| match package {
         Package::Mirrored(address) => own.package(address),
@@ -152,6 +156,7 @@ fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
 }
 
 /// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
+#[inline(never)]
 fn with_own_page(route: PageRoute, own: &OwnHosts<'_>) -> PageRoute {
     route.map_package(|package| match package {
         Package::Mirrored(address) => own.package(address),
@@ -159,6 +164,7 @@ fn with_own_page(route: PageRoute, own: &OwnHosts<'_>) -> PageRoute {
     })
 }
 
+#[inline(never)]
 fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
     match route {
         ApiRoute::Package(package) => overview(package.clone(), Composed::Package(package)),
@@ -209,6 +215,7 @@ fn composed<S>(key: IndexKey, others: Vec<IndexKey>, answer: Composed) -> ReadPl
     })
 }
 
+#[inline(never)]
 fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>) -> ReadPlan<S> {
     match route {
         MirrorRoute::Home => ReadPlan::Answer(mirror_home()),

@@ -10,6 +10,7 @@ use crate::storage::key::{IndexKey, PushedIndex};
 
 impl Lookup {
     /// Returns the error for a revoked version.
+    #[inline(never)]
     pub(super) fn revoked_problem(&self, reason: &str) -> Problem {
         Problem::Gone(match &self.key {
             IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
@@ -25,6 +26,7 @@ impl Lookup {
     }
 
     /// Returns the error if nothing of this name exists.
+    #[inline(never)]
     pub(super) fn missing(&self) -> Problem {
         let kind = |package: &Package| match package {
             Package::Provider(_) | Package::Mirrored(_) => "provider",
@@ -76,6 +78,7 @@ impl Lookup {
     }
 
     /// Returns the answer for a problem, in the form that the client of this request shows.
+    #[inline(never)]
     pub fn problem<S>(&self, problem: &Problem) -> Reply<S> {
         let reply = match self.projection {
             Projection::ModuleDownload(_) | Projection::NewestModule(_) => problem.text_reply(),

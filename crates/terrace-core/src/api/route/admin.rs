@@ -51,6 +51,7 @@ pub enum AdminRoute {
 
 impl AdminRoute {
     /// Parses the segments after `/admin/`; `None` if they match no route.
+    #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match segments {
             [

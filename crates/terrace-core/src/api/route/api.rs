@@ -41,6 +41,7 @@ pub enum RequestedVersion {
 
 impl ApiRoute {
     /// Parses the segments after `/api/`; `None` if they match no route.
+    #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         let (package, rest) = match segments {
             ["v1", "search"] => return Ok(Some(Self::Search)),

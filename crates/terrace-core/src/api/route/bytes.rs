@@ -13,6 +13,7 @@ pub enum BytesRoute {
 
 impl BytesRoute {
     /// Parses the segments after `/archives/`.
+    #[inline(never)]
     pub(super) fn parse_archive(segments: &[&str]) -> Option<Self> {
         match segments {
             [expires, mac, file_name] => {
@@ -23,6 +24,7 @@ impl BytesRoute {
     }
 
     /// Parses the segments after `/pull/`.
+    #[inline(never)]
     pub(super) fn parse_pull(segments: &[&str]) -> Option<Self> {
         match segments {
             [expires, mac, package @ ..] => {

@@ -24,6 +24,7 @@ pub enum MirrorRoute {
 
 impl MirrorRoute {
     /// Parses the segments after `/mirror`; `None` if they match no route.
+    #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         match segments {
             [] | [""] => Ok(Some(Self::Home)),
@@ -47,6 +48,7 @@ impl MirrorRoute {
     }
 
     /// Parses the segments after `/origins/`; `None` if they match no route.
+    #[inline(never)]
     pub(super) fn parse_origins(segments: &[&str]) -> Result<Option<Self>, Problem> {
         match segments {
             [hostname, ".well-known", "terraform.json"] => {

@@ -17,6 +17,7 @@ pub enum OAuthRoute {
 
 impl OAuthRoute {
     /// Parses the segments after `/oauth/`.
+    #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Option<Self> {
         match segments {
             ["exchange"] => Some(Self::Exchange),

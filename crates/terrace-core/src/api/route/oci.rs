@@ -22,6 +22,7 @@ pub enum OciRoute {
 
 impl OciRoute {
     /// Parses a path below `/v2`.
+    #[inline(never)]
     pub(super) fn parse(path: &str) -> Result<Self, Problem> {
         match path.strip_prefix(OCI_PREFIX) {
             // The base path, with or without its final slash.

@@ -94,6 +94,7 @@ const PROTOCOL_SEGMENTS: [&str; 9] = [
 
 impl PageRoute {
     /// Parses a path whose first segment is `first`; `None` for a path that clients of a protocol request.
+    #[inline(never)]
     pub(super) fn parse(first: &str, rest: &[&str]) -> Result<Option<Self>, Problem> {
         if PROTOCOL_SEGMENTS.contains(&first) || matches!(first, "healthz" | ".well-known") {
             return Ok(None);

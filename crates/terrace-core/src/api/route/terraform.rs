@@ -53,6 +53,7 @@ pub enum ListRoute {
 
 impl TerraformRoute {
     /// Parses the segments after `/v1/`; `None` if they match no route.
+    #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match segments {
             ["providers", namespace, provider_type, "versions"] => {
