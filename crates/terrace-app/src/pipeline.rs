@@ -229,13 +229,17 @@ where
     R: Request<Stream = P::Stream>,
 {
     let errors = route.endpoint().errors;
-    let is_page = !matches!(route, HandledRoute::Page(PageRoute::Unknown));
+    let wants_html = match &route {
+        // Programs that look for something here read JSON.
+        HandledRoute::Page(PageRoute::Invalid(_) | PageRoute::Unknown) => accepts_html(&request),
+        _ => true,
+    };
     let method = action.method;
     let failed = FailedRequest {
         origin: request.origin().to_owned(),
         path: request.path().to_owned(),
-        // Programs that look for something here read JSON.
-        wants_html: is_page || accepts_html(&request),
+        wants_html,
+        cookies: cookies_of_page(ctx, &route, method, &request),
     };
     let visit = PageVisit::of(ctx, &route, &request);
     let served = run(ctx, route, action, request).await;
@@ -244,6 +248,20 @@ where
         (failure, _) => failure_reply(ctx, errors, &failed, failure),
     });
     for_method(reply, method)
+}
+
+/// Returns the cookies of a request for a page, if they may contain a session that counts.
+fn cookies_of_page<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    route: &HandledRoute,
+    method: Method,
+    request: &R,
+) -> Option<String> {
+    let may_count = matches!(route, HandledRoute::Page(_))
+        && matches!(method, Method::Get | Method::Head)
+        && ctx.config.reads_sessions()
+        && request.header("authorization").is_none();
+    may_count.then(|| request.header("cookie")).flatten()
 }
 
 /// Returns whether a client is a browser that shows a page.
@@ -403,6 +421,8 @@ struct FailedRequest {
     origin: String,
     path: String,
     wants_html: bool,
+    /// The cookies, by which the page of an error shows whether its reader is signed in.
+    cookies: Option<String>,
 }
 
 /// Returns the response to a failure, in the error format of the endpoint's clients.
@@ -415,7 +435,10 @@ fn failure_reply<P: Host>(
     let FailedRequest { origin, path, .. } = request;
     match errors {
         ErrorFormat::Html if request.wants_html => {
-            problem_page(ctx, origin, path, &ctx.report(failure))
+            let cookies = request.cookies.as_deref();
+            let now = || ctx.host.clock().now();
+            let reader = ctx.config.caller_of_cookies(cookies, now);
+            problem_page(ctx, origin, &reader, path, &ctx.report(failure))
         }
         ErrorFormat::Json | ErrorFormat::Html => ctx.report(failure).reply(),
         ErrorFormat::OAuth => oauth_error_reply(ctx, failure),

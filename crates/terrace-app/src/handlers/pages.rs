@@ -74,6 +74,7 @@ where
             let reply = Reply::new(301, CachePolicy::Short).with("location", path);
             Ok(reply.into())
         }
+        PageRoute::Invalid(problem) => Err(problem.into()),
         // The dispatcher has already passed a sign-in and its end to other handlers.
         PageRoute::SignIn | PageRoute::SignOut | PageRoute::Unknown => {
             Err(no_such_route(request.path()).into())

@@ -468,7 +468,7 @@ fn page(route: &PageRoute) -> &'static Endpoint {
         PageRoute::SignOut => &PAGE_SIGN_OUT,
         PageRoute::Sitemap => &PAGE_SITEMAP,
         PageRoute::Asset(_) | PageRoute::OpenSearch | PageRoute::Robots => &PAGE_FILE,
-        PageRoute::Moved(_) | PageRoute::Unknown => &PAGE_UNKNOWN,
+        PageRoute::Moved(_) | PageRoute::Invalid(_) | PageRoute::Unknown => &PAGE_UNKNOWN,
     }
 }
 

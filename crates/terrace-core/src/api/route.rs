@@ -141,7 +141,7 @@ impl Route {
             _ => {
                 let rest = split(rest);
                 mirror::check_base_url(first, &rest)?;
-                PageRoute::parse(first, &rest)?.map(Self::Page)
+                PageRoute::parse(first, &rest).map(Self::Page)
             }
         };
         route.ok_or_else(|| no_such_route(path))
@@ -348,7 +348,8 @@ mod tests {
             "/v1/providers/",
         ] {
             match Route::parse(path) {
-                Ok(route) => assert_eq!(route, Route::Page(PageRoute::Unknown), "{path}"),
+                Ok(Route::Page(PageRoute::Unknown | PageRoute::Invalid(_))) => {}
+                Ok(route) => panic!("{path}: {route:?}"),
                 Err(problem) => assert_eq!(problem.status(), 404, "{path}"),
             }
         }

@@ -88,10 +88,11 @@ fn sent<S, R: Request>(
     .into())
 }
 
-/// Returns the page of an error.
+/// Returns the page of an error. `reader` decides only whether the page offers to sign in or out.
 pub(crate) fn problem_page<P: Host>(
     ctx: &Context<'_, P>,
     origin: &str,
+    reader: &Caller,
     path: &str,
     problem: &Problem,
 ) -> Reply<P::Stream> {
@@ -102,7 +103,7 @@ pub(crate) fn problem_page<P: Host>(
         message: &sentences(&problem.messages()),
         path,
     };
-    let html = terrace_web::pages::error(&site(ctx, origin, &Caller::Anonymous), &failure);
+    let html = terrace_web::pages::error(&site(ctx, origin, reader), &failure);
     let page = Reply::page(status, CachePolicy::NoStore, html);
     match problem.reply::<()>().header("retry-after") {
         Some(seconds) => page.with("retry-after", seconds.to_owned()),

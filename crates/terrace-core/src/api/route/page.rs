@@ -60,6 +60,8 @@ pub enum PageRoute {
     SignOut,
     /// A path of OpenTofu's registry, and the path of the same page here.
     Moved(String),
+    /// A path of a page with an invalid name or version, and the error about it.
+    Invalid(Problem),
     /// A path without a page, outside the protocols.
     Unknown,
 }
@@ -95,11 +97,19 @@ const PROTOCOL_SEGMENTS: [&str; 9] = [
 impl PageRoute {
     /// Parses a path whose first segment is `first`; `None` for a path that clients of a protocol request.
     #[inline(never)]
-    pub(super) fn parse(first: &str, rest: &[&str]) -> Result<Option<Self>, Problem> {
+    pub(super) fn parse(first: &str, rest: &[&str]) -> Option<Self> {
         if PROTOCOL_SEGMENTS.contains(&first) || matches!(first, "healthz" | ".well-known") {
-            return Ok(None);
+            return None;
         }
-        let found = match (first, rest) {
+        Some(match Self::find(first, rest) {
+            Ok(found) => found.unwrap_or(Self::Unknown),
+            Err(problem) => Self::Invalid(problem),
+        })
+    }
+
+    /// Finds the route of a path; `None` if it has none.
+    fn find(first: &str, rest: &[&str]) -> Result<Option<Self>, Problem> {
+        Ok(match (first, rest) {
             ("", []) => Some(Self::Home),
             ("search", []) => Some(Self::Search),
             ("browse", ["modules"]) => Some(Self::Browse(PackageKind::Module)),
@@ -121,8 +131,7 @@ impl PageRoute {
                 Some((package, rest)) => Self::of_package(package, rest)?,
                 None => None,
             },
-        };
-        Ok(Some(found.unwrap_or(Self::Unknown)))
+        })
     }
 
     fn parse_badge(segments: &[&str]) -> Result<Option<Self>, Problem> {
@@ -239,6 +248,7 @@ impl PageRoute {
             | Self::Sitemap
             | Self::SignIn
             | Self::SignOut
+            | Self::Invalid(_)
             | Self::Unknown => false,
         }
     }
@@ -310,7 +320,7 @@ impl fmt::Display for PageRoute {
     /// Writes the path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Home | Self::Unknown => f.write_str("/"),
+            Self::Home | Self::Invalid(_) | Self::Unknown => f.write_str("/"),
             Self::Browse(PackageKind::Module) => f.write_str("/browse/modules"),
             Self::Browse(PackageKind::Provider) => f.write_str("/browse/providers"),
             Self::Search => f.write_str("/search"),
@@ -390,14 +400,14 @@ fn write_document(f: &mut fmt::Formatter<'_>, document: &DocumentPath) -> fmt::R
 mod tests {
     use super::*;
 
-    fn parse(path: &str) -> Result<Option<PageRoute>, Problem> {
+    fn parse(path: &str) -> Option<PageRoute> {
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let (first, rest) = segments.split_first().unwrap();
         PageRoute::parse(first, rest)
     }
 
     fn parsed(path: &str) -> PageRoute {
-        parse(path).expect(path).expect(path)
+        parse(path).expect(path)
     }
 
     #[test]
@@ -494,22 +504,25 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_name_is_rejected() {
+    fn an_invalid_name_has_its_own_error() {
         for path in [
             "/modules/acme/vpc/aws/one",
             "/modules/acme/v pc/aws",
             "/providers/ac.me/widget",
             "/providers/acme/widget/compare/1.0.0...x",
         ] {
-            assert!(parse(path).is_err(), "{path}");
+            assert!(
+                matches!(parsed(path), PageRoute::Invalid(Problem::NotFound(_))),
+                "{path}"
+            );
         }
     }
 
     #[test]
     fn a_path_of_a_protocol_has_no_page() {
         for first in PROTOCOL_SEGMENTS {
-            assert_eq!(parse(&format!("/{first}/x/y/z")), Ok(None));
+            assert_eq!(parse(&format!("/{first}/x/y/z")), None);
         }
-        assert_eq!(parse("/.well-known/x"), Ok(None));
+        assert_eq!(parse("/.well-known/x"), None);
     }
 }

@@ -1,0 +1,3 @@
+//! The pages: hostile requests for them, and hostile texts in them.
+
+mod addresses;
