@@ -114,6 +114,12 @@ impl Sent {
         self
     }
 
+    /// Returns the header `Host`, if the request has one of its own.
+    fn host(&self) -> Option<&str> {
+        let found = self.headers.iter().find(|(name, _)| name == "host");
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// Adds a body without announcing its length.
     pub fn unsized_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.is_unsized = true;
@@ -367,6 +373,7 @@ async fn in_memory(
     }
     let request = MemoryRequest {
         method: sent.method.clone(),
+        origin: format!("https://{}", sent.host().unwrap_or("registry.test")),
         path: path.to_owned(),
         query: query.to_owned(),
         headers,
@@ -397,6 +404,7 @@ async fn in_memory(
 
 struct MemoryRequest {
     method: String,
+    origin: String,
     path: String,
     query: String,
     headers: Vec<(String, String)>,
@@ -411,7 +419,7 @@ impl RequestSeam for MemoryRequest {
     }
 
     fn origin(&self) -> &str {
-        "https://registry.test"
+        &self.origin
     }
 
     fn path(&self) -> &str {
@@ -454,10 +462,10 @@ fn over_http(authority: &str, sent: &Sent) -> Response {
         Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
         None => (authority, sent.target.as_str()),
     };
-    let mut head = format!(
-        "{} {target} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n",
-        sent.method
-    );
+    let mut head = format!("{} {target} HTTP/1.1\r\nconnection: close\r\n", sent.method);
+    if sent.host().is_none() {
+        head.push_str(&format!("host: {authority}\r\n"));
+    }
     for (name, value) in &sent.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
