@@ -73,17 +73,17 @@ impl Overview {
         (key, IndexDocument::new(json::to_string(self)))
     }
 
-    /// Returns the version that `latest` stands for: the newest one that can be installed, and a prerelease only if
-    /// there is no other.
+    /// Returns the version that `latest` stands for: the newest one that can be installed. A prerelease is it only if
+    /// there is no release, and a withdrawn version only if all others are withdrawn or revoked.
     pub fn newest(&self) -> Option<&OverviewVersion> {
-        let is_installable = |it: &&OverviewVersion| {
-            let status = it.status.as_ref();
-            status.is_none_or(|status| status.state != ReleaseState::Revoked)
-        };
-        let installable = || self.versions.iter().filter(is_installable);
-        installable()
-            .find(|it| !it.version.is_prerelease())
-            .or_else(|| installable().next())
+        let state = |it: &OverviewVersion| it.status.as_ref().map(|status| status.state);
+        let versions = self.versions.iter();
+        let installable = versions.filter(|it| state(it) != Some(ReleaseState::Revoked));
+        // The first one of the least rank is the newest.
+        installable.min_by_key(|it| {
+            let is_withdrawn = state(it) == Some(ReleaseState::Withdrawn);
+            (is_withdrawn, it.version.is_prerelease())
+        })
     }
 
     /// Returns a version.
@@ -181,6 +181,13 @@ mod tests {
         assert_eq!(newest(&["1.0.0", "2.0.0"], &revoked), of("1.0.0"));
         assert_eq!(newest(&["2.0.0"], &revoked), None);
         let withdrawn = statuses("2.0.0", ReleaseState::Withdrawn);
-        assert_eq!(newest(&["1.0.0", "2.0.0"], &withdrawn), of("2.0.0"));
+        assert_eq!(newest(&["1.0.0", "2.0.0"], &withdrawn), of("1.0.0"));
+        assert_eq!(
+            newest(&["1.0.0-rc.1", "2.0.0"], &withdrawn),
+            of("1.0.0-rc.1")
+        );
+        assert_eq!(newest(&["2.0.0"], &withdrawn), of("2.0.0"));
+        let deprecated = statuses("2.0.0", ReleaseState::Deprecated);
+        assert_eq!(newest(&["1.0.0", "2.0.0"], &deprecated), of("2.0.0"));
     }
 }
