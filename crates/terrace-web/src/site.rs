@@ -19,10 +19,6 @@ pub struct Site {
     pub sign_in: SignIn,
     /// Whether reading needs a token: search engines are then kept out, and snippets begin with a sign-in.
     pub is_private: bool,
-    /// Whether a network mirror is served at `/mirror/`.
-    pub has_mirror: bool,
-    /// Whether packages are served to OCI clients.
-    pub has_oci: bool,
     /// Whether `terraform login` works.
     pub has_login: bool,
 }
@@ -63,8 +59,6 @@ mod tests {
             assets: Assets::new(None).names().clone(),
             sign_in: SignIn::Unavailable,
             is_private: false,
-            has_mirror: true,
-            has_oci: true,
             has_login: false,
         };
         assert_eq!(site.token_variable(), "TF_TOKEN_my__registry_example_com");

@@ -29,30 +29,26 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
             },
         });
     }
-    if site.has_mirror {
-        ways.push(Tab {
-            label: "Network mirror",
-            panel: mirror(
-                &snippets::network_mirror(site, package),
-                &requirement,
-                BOTH,
-                "~/.terraformrc or ~/.tofurc",
-                site,
-            ),
-        });
-    }
-    if site.has_oci {
-        ways.push(Tab {
-            label: "OCI mirror",
-            panel: mirror(
-                &snippets::oci_mirror(site, package),
-                &requirement,
-                ONLY_OPENTOFU,
-                "~/.tofurc",
-                site,
-            ),
-        });
-    }
+    ways.push(Tab {
+        label: "Network mirror",
+        panel: mirror(
+            &snippets::network_mirror(site, package),
+            &requirement,
+            BOTH,
+            "~/.terraformrc or ~/.tofurc",
+            site,
+        ),
+    });
+    ways.push(Tab {
+        label: "OCI mirror",
+        panel: mirror(
+            &snippets::oci_mirror(site, package),
+            &requirement,
+            ONLY_OPENTOFU,
+            "~/.tofurc",
+            site,
+        ),
+    });
     section(&ways)
 }
 
@@ -78,7 +74,7 @@ pub(super) fn module(
         .address()
         .bytes()
         .any(|byte| byte.is_ascii_uppercase());
-    if site.has_oci && has_repository {
+    if has_repository {
         let call = snippets::oci_module(site, package, version, directory, part);
         ways.push(Tab {
             label: "OCI",
@@ -94,11 +90,9 @@ pub(super) fn module(
 
 fn section(ways: &[Tab]) -> Markup {
     html! {
-        @if !ways.is_empty() {
-            section.install {
-                h2 #page-install { "Use this version" }
-                (tabs("page-way", "Way to install", ways))
-            }
+        section.install {
+            h2 #page-install { "Use this version" }
+            (tabs("page-way", "Way to install", ways))
         }
     }
 }

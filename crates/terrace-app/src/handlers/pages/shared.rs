@@ -32,8 +32,6 @@ pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
             None => SignIn::SignedOut,
         },
         is_private: config.access.is_private(),
-        has_mirror: true,
-        has_oci: true,
         has_login: config.login.is_some(),
     }
 }

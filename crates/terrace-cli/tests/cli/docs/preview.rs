@@ -260,8 +260,6 @@ fn site() -> Site {
         assets: Assets::new(None).names().clone(),
         sign_in: SignIn::Unavailable,
         is_private: false,
-        has_mirror: true,
-        has_oci: true,
         has_login: false,
     }
 }

@@ -38,8 +38,6 @@ impl Pages {
             assets: assets.names().clone(),
             sign_in: SignIn::Unavailable,
             is_private: false,
-            has_mirror: true,
-            has_oci: true,
             has_login: false,
         };
         Self { site, assets }
