@@ -4,6 +4,21 @@
   const live = document.getElementById("page-live");
   const say = (text) => { if (live) live.textContent = text; };
 
+  // Code blocks of documents have a button as well.
+  for (const code of document.querySelectorAll(".prose pre > code")) {
+    const pre = code.parentElement;
+    const block = document.createElement("div");
+    const button = document.createElement("button");
+    block.className = "snippet";
+    button.className = "copy";
+    button.type = "button";
+    button.hidden = true;
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy the code");
+    pre.replaceWith(block);
+    block.append(pre, button);
+  }
+
   // Copy buttons.
   for (const button of document.querySelectorAll("button.copy")) {
     if (!navigator.clipboard) break;
