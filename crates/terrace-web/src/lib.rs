@@ -38,5 +38,6 @@ mod text;
 pub mod views;
 pub mod well_known;
 
+pub use links::FROM_VERSION;
 pub use markdown::{Heading, Rendered};
 pub use site::{SignIn, Site};

@@ -8,6 +8,9 @@ use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
+/// The parameter with the version from whose page a reader goes to the same document of the newest version.
+pub const FROM_VERSION: &str = "from";
+
 /// Returns the package that a list names; `None` if the name is not an address.
 pub(crate) fn package(name: &PackageName) -> Option<Package> {
     match name.kind {
@@ -51,6 +54,18 @@ pub(crate) fn document_path(
     document: &DocumentPath,
 ) -> String {
     PageRoute::Document(package.clone(), exact(version), document.clone()).to_string()
+}
+
+/// Returns the path that leads to a document of the newest version, or to that version if it has no such document. The
+/// page of `version` links to it, which does not know the documents of other versions.
+pub(crate) fn newest_document_path(
+    package: &Package,
+    document: &DocumentPath,
+    version: &Version,
+) -> String {
+    let latest = RequestedVersion::Latest;
+    let newest = PageRoute::Document(package.clone(), latest, document.clone());
+    with_query(&newest.to_string(), &[(FROM_VERSION, &version.to_string())])
 }
 
 /// Returns the path of a document's Markdown.

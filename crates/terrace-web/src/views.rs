@@ -106,7 +106,6 @@ impl<'v> DocumentPage<'v> {
             path: self.path,
             view,
             text: &rendering::document(&self.release, navigation, self.path, text),
-            is_in_latest: false,
         };
         pages::document(site, &self.release, navigation, &shown)
     }

@@ -232,7 +232,6 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
         path: &path,
         view,
         text: &text,
-        is_in_latest: true,
     };
     pages::document(
         site,

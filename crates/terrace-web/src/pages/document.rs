@@ -2,15 +2,14 @@
 
 use maud::{Markup, html};
 use terrace_core::api::details::{DocumentView, Navigation};
-use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::{DocumentPath, DocumentationKind};
 
 use super::Release;
 use super::provider::notes;
-use crate::links::{document as document_of, document_path, text_path};
+use crate::links::{document as document_of, document_path, newest_document_path, text_path};
 use crate::markdown::Rendered;
 use crate::parts::layout::Page;
-use crate::parts::package_head::{Section, feed};
+use crate::parts::package_head::Section;
 use crate::parts::{banner, prose, time, tree};
 use crate::site::Site;
 use crate::text::kind_name;
@@ -24,8 +23,6 @@ pub struct ShownDocument<'a> {
     pub view: &'a DocumentView,
     /// Its text.
     pub text: &'a Rendered,
-    /// Whether the newest version has a document of this path, if that is known.
-    pub is_in_latest: bool,
 }
 
 /// Returns the page of a document.
@@ -39,8 +36,7 @@ pub fn document(
         package, details, ..
     } = *release;
     let version = &details.version.version;
-    let newest = details.latest.as_ref().filter(|_| shown.is_in_latest);
-    let newest = newest.map(|latest| document_path(package, latest, shown.path));
+    let newest = newest_document_path(package, shown.path, version);
     let has_contents = shown.text.contents.len() > 1;
     let body = html! {
         main {
@@ -48,7 +44,7 @@ pub fn document(
         div.columns.(if has_contents { "three" } else { "two" }) {
             (tree::tree(package, navigation, Some(shown.path)))
             div.content #page-content tabindex="-1" {
-                (banner::of_version(package, details, newest.as_deref()))
+                (banner::of_version(release, Some(newest)))
                 (over(shown.view))
                 article.prose dir="auto" { (prose(shown.text)) }
                 (about_text(release, navigation, shown))
@@ -60,18 +56,9 @@ pub fn document(
     };
     let title = title(shown.view);
     let title = format!("{title} · {}", release.title());
-    let path = PageRoute::Document(
-        package.clone(),
-        RequestedVersion::Exact(version.clone()),
-        shown.path.clone(),
-    );
     let page = Page {
-        title: &title,
         description: shown.view.description.as_deref().unwrap_or_default(),
-        path: Some(path.to_string()),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
+        ..release.page(&title, document_path(package, version, shown.path))
     };
     page.render(site, &body)
 }

@@ -2,15 +2,14 @@
 
 use maud::{Markup, html};
 use terrace_core::api::details::{ModuleView, NamedPartView};
-use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::DocumentPath;
 
 use super::provider::{notes, provenance, source};
 use super::{Release, install, module_tables};
-use crate::links::{document_path, text_path, version_path};
+use crate::links::{document_path, newest_document_path, text_path, version_path};
 use crate::markdown::Rendered;
 use crate::parts::layout::Page;
-use crate::parts::package_head::{Section, feed};
+use crate::parts::package_head::Section;
 use crate::parts::{banner, code, icons, prose, time};
 use crate::site::Site;
 use crate::text::counted;
@@ -52,7 +51,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
         div.columns.(if details.module.is_some() { "two" } else { "one" }) {
             @if let Some(module) = &details.module { (sidebar(release, module, readme.is_some(), None)) }
             div.content #page-content tabindex="-1" {
-                (banner::of_version(package, details, None))
+                (banner::of_version(release, None))
                 @if release.is_installable() { (install::module(site, package, release.shown(), None, root)) }
                 @if let Some(readme) = readme { (readme_section(readme)) }
                 @match root {
@@ -68,14 +67,10 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
         "The {} module for Terraform and OpenTofu: inputs, outputs, resources and examples of version {version}.",
         package.address()
     );
-    let path = PageRoute::Version(package.clone(), RequestedVersion::Exact(version.clone()));
+    let title = release.title();
     let page = Page {
-        title: &release.title(),
         description: &description,
-        path: Some(path.to_string()),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
+        ..release.page(&title, version_path(package, version))
     };
     page.render(site, &body)
 }
@@ -97,7 +92,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
         div.columns.two {
             @if let Some(module) = &details.module { (sidebar(release, module, false, Some(shown.path))) }
             div.content #page-content tabindex="-1" {
-                (banner::of_version(package, details, None))
+                (banner::of_version(release, Some(newest_document_path(package, shown.path, version))))
                 p.over { (kind) }
                 h2.part-title { bdi { (name) } }
                 @if let Some(directory) = &directory {
@@ -112,13 +107,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
         }
     };
     let title = format!("{name} · {}", release.title());
-    let page = Page {
-        title: &title,
-        path: Some(document_path(package, version, shown.path)),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
-    };
+    let page = release.page(&title, document_path(package, version, shown.path));
     page.render(site, &body)
 }
 

@@ -2,14 +2,13 @@
 
 use maud::{Markup, html};
 use terrace_core::api::details::{Navigation, PlatformView, SigningKeyView};
-use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use terrace_core::model::provenance::Provenance;
 
 use super::{Release, install};
-use crate::links::{document, document_path};
+use crate::links::{document, document_path, version_path};
 use crate::parts::layout::Page;
-use crate::parts::package_head::{Section, feed};
+use crate::parts::package_head::Section;
 use crate::parts::{banner, code, icons, time, tree};
 use crate::site::Site;
 use crate::text::{counted, kind_heading, size};
@@ -27,7 +26,7 @@ pub fn provider(site: &Site, release: &Release<'_>, navigation: &Navigation) -> 
         div.columns.(if has_documents { "two" } else { "one" }) {
             @if has_documents { (tree::tree(package, navigation, None)) }
             div.content #page-content tabindex="-1" {
-                (banner::of_version(package, details, None))
+                (banner::of_version(release, None))
                 @if release.is_installable() { (install::provider(site, package, release.shown())) }
                 (documents(release, navigation))
                 (platforms(&details.platforms))
@@ -40,14 +39,10 @@ pub fn provider(site: &Site, release: &Release<'_>, navigation: &Navigation) -> 
         "The {} provider for Terraform and OpenTofu: documentation, platforms, checksums and signing key of version {version}.",
         package.address()
     );
-    let path = PageRoute::Version(package.clone(), RequestedVersion::Exact(version.clone()));
+    let title = release.title();
     let page = Page {
-        title: &release.title(),
         description: &description,
-        path: Some(path.to_string()),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
+        ..release.page(&title, version_path(package, version))
     };
     page.render(site, &body)
 }

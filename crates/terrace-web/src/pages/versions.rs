@@ -8,8 +8,8 @@ use terrace_core::model::version::Version;
 
 use crate::links::version_path;
 use crate::parts::layout::Page;
-use crate::parts::package_head::{Section, crumbs, feed, name, sections};
-use crate::parts::{label, state_label, time};
+use crate::parts::package_head::{Section, crumbs, feed, is_withdrawn, name, sections};
+use crate::parts::{banner, label, state_label, time};
 use crate::site::Site;
 
 /// Returns the list of a package's versions.
@@ -23,6 +23,7 @@ pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> Str
                 h2 #page-versions { "Versions " span.count { (details.versions.len()) } }
                 a.button href=(feed(package)) { "Atom feed" }
             }
+            (without_recommendation(details))
             div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
                 table.versions {
                     thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { "Documentation" } th scope="col" { span.hidden { "Compare" } } } }
@@ -45,6 +46,18 @@ pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> Str
         ..Page::default()
     };
     page.render(site, &body)
+}
+
+/// Returns a notice if there is no version that readers should use.
+fn without_recommendation(details: &PackageDetails) -> Markup {
+    let text = match &details.latest {
+        None => "No version can be installed: all are revoked.",
+        Some(latest) if is_withdrawn(&details.versions, latest) => {
+            "No version should be adopted: all are withdrawn or revoked."
+        }
+        Some(_) => return html! {},
+    };
+    banner::notice("bad", &html! { p { strong { (text) } } })
 }
 
 /// Returns the head of pages about more than one version.

@@ -1,11 +1,11 @@
 //! Notices at the top of a page.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{StatusView, VersionDetails};
-use terrace_core::model::package::Package;
+use terrace_core::api::details::StatusView;
 use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 
+use super::package_head::Release;
 use super::time;
 use crate::links::version_path;
 
@@ -14,38 +14,42 @@ pub(crate) fn notice(class: &'static str, body: &Markup) -> Markup {
     html! { div.notice.(class) role="note" { (body) } }
 }
 
-/// Returns the notices about a version: its status, that of its package, and a newer version.
-pub(crate) fn of_version(
-    package: &Package,
-    details: &VersionDetails,
-    link: Option<&str>,
-) -> Markup {
-    let newer = details.latest.as_ref();
-    let newer = newer.filter(|latest| **latest != details.version.version);
-    let path = newer.map(|latest| match link {
-        Some(link) => link.to_owned(),
-        None => version_path(package, latest),
+/// Returns the notices about a version: its status, that of its package, and a newer version. `link` is the path that
+/// leads to the newest version; without it, the page of that version.
+pub(crate) fn of_version(release: &Release<'_>, link: Option<String>) -> Markup {
+    let Release {
+        package, details, ..
+    } = *release;
+    let newer = release.alternative().map(|latest| {
+        let path = link.unwrap_or_else(|| version_path(package, latest));
+        (latest, path)
     });
-    let instead = html! {
-        @if let (Some(latest), Some(path)) = (newer, &path) {
-            p { a href=(path) { "Use version " (latest) } " instead." }
-        }
-    };
     html! {
         @if let Some(status) = &details.package_status {
             (of_status("package", status, &html! {}))
         }
-        @match &details.version.status {
-            Some(status) => (of_status("version", status, &instead)),
-            None => @if let (Some(latest), Some(path)) = (newer, &path) {
-                (notice("info", &newer_version(details, latest, path)))
+        @match (&details.version.status, &newer) {
+            (Some(status), newer) => (of_status("version", status, &instead(status.state, newer.as_ref()))),
+            (None, Some((latest, path))) => (notice("info", &newer_version(release, latest, path))),
+            (None, None) => {},
+        }
+    }
+}
+
+/// Returns the version to use in place of one with a status.
+fn instead(state: ReleaseState, newer: Option<&(&Version, String)>) -> Markup {
+    html! {
+        @match newer {
+            Some((latest, path)) => p { a href=(path) { "Use version " (latest) } " instead." },
+            None => @if state != ReleaseState::Deprecated {
+                p { "There is no version to use instead: all are withdrawn or revoked." }
             },
         }
     }
 }
 
-fn newer_version(details: &VersionDetails, latest: &Version, path: &str) -> Markup {
-    let is_older = details.version.version < *latest;
+fn newer_version(release: &Release<'_>, latest: &Version, path: &str) -> Markup {
+    let is_older = release.details.version.version < *latest;
     html! {
         p {
             @if is_older { strong { "This is not the newest version." } " " }

@@ -6,7 +6,9 @@ use terrace_core::api::route::{FeedScope, PageRoute};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::ReleaseState;
+use terrace_core::model::version::Version;
 
+use super::layout::Page;
 use super::{icons, label, state_label, time};
 use crate::links::{owner_path, version_path};
 use crate::snippets::Shown;
@@ -55,6 +57,24 @@ impl Release<'_> {
             version: &self.details.version.version,
             latest: self.details.latest.as_ref(),
         }
+    }
+
+    /// Returns the page of the version, or of a part of it, at this path.
+    pub(crate) fn page<'p>(&self, title: &'p str, path: String) -> Page<'p> {
+        Page {
+            title,
+            path: Some(path),
+            feed: Some(feed(self.package)),
+            class: "package",
+            ..Page::default()
+        }
+    }
+
+    /// Returns the newest version, if it is another one, and not withdrawn.
+    pub(crate) fn alternative(&self) -> Option<&Version> {
+        let latest = self.details.latest.as_ref();
+        let latest = latest.filter(|latest| **latest != self.details.version.version)?;
+        (!is_withdrawn(self.versions, latest)).then_some(latest)
     }
 
     /// Returns whether the version can be installed.
@@ -122,6 +142,13 @@ impl Release<'_> {
             }
         }
     }
+}
+
+/// Returns whether a version is withdrawn.
+pub(crate) fn is_withdrawn(versions: &[VersionSummary], version: &Version) -> bool {
+    let listed = versions.iter().find(|it| it.version == *version);
+    let status = listed.and_then(|it| it.status.as_ref());
+    status.is_some_and(|status| status.state == ReleaseState::Withdrawn)
 }
 
 /// Returns the links to the namespace and the kind of a package.

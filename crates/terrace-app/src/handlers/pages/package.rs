@@ -1,7 +1,7 @@
 //! The pages of packages and versions.
 
 use terrace_core::api::details::PackageDetails;
-use terrace_core::api::route::PageRoute;
+use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::package::Package;
@@ -9,7 +9,8 @@ use terrace_core::model::version::Version;
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
 use terrace_web::comparison::{Comparison, ProviderVersion};
 use terrace_web::pages::ComparedVersions;
-use terrace_web::{comparison, pages, views};
+use terrace_web::views::DocumentPage;
+use terrace_web::{FROM_VERSION, comparison, pages, views};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -80,12 +81,37 @@ where
     let found = details(ctx, &call, package.clone()).await?;
     match found.value.latest.clone() {
         Some(latest) => {
-            let location = route.at(latest).to_string();
-            let reply = Reply::new(302, CachePolicy::NoStore).with("location", location);
+            let route = route.at(latest);
+            let route = match parameter(&call, FROM_VERSION)? {
+                Some(_) => existing(ctx, &call, route).await?,
+                None => route,
+            };
+            let reply = Reply::new(302, CachePolicy::NoStore).with("location", route.to_string());
             Ok(reply.into())
         }
         None => all_versions(ctx, &call, &request, (&package, &found)),
     }
+}
+
+/// Returns the route of a document, or of its version if that has no such document: readers come from the same document
+/// of another version.
+async fn existing<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    route: PageRoute,
+) -> Result<PageRoute, Failure> {
+    let PageRoute::Document(package, RequestedVersion::Exact(version), path) = &route else {
+        return Ok(route);
+    };
+    let subject = PageSubject::Document(package.clone(), version.clone());
+    let found = version_view(ctx, call, subject).await?;
+    Ok(match DocumentPage::find(package, &found.value, path) {
+        Some(_) => route,
+        None => {
+            let exact = RequestedVersion::Exact(version.clone());
+            PageRoute::Version(package.clone(), exact)
+        }
+    })
 }
 
 /// Shows the versions of a package.
