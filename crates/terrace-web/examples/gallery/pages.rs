@@ -36,6 +36,11 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
     let start = Start {
         recent: &recent,
         namespaces: &namespaces,
+        is_being_rebuilt: false,
+    };
+    let rebuilt = Start {
+        is_being_rebuilt: true,
+        ..Start::default()
     };
     let modules = fixtures::of_kind(PackageKind::Module);
     let browse = Browse {
@@ -54,6 +59,7 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
     vec![
         ("start", pages::start(site, &start)),
         ("start-empty", pages::start(site, &Start::default())),
+        ("start-rebuilt", pages::start(site, &rebuilt)),
         (
             "start-empty-private",
             pages::start(

@@ -6,7 +6,7 @@ use terrace_core::api::route::{FeedScope, PageRoute};
 
 use super::browse::namespaces;
 use crate::parts::layout::Page;
-use crate::parts::{cards, code};
+use crate::parts::{banner, cards, code};
 use crate::site::Site;
 use crate::text::counted;
 
@@ -17,6 +17,8 @@ pub struct Start<'a> {
     pub recent: &'a [ListedPackage],
     /// The namespaces, ascending.
     pub namespaces: &'a [NamespaceView],
+    /// Whether the lists are missing, because the catalogue is being rebuilt.
+    pub is_being_rebuilt: bool,
 }
 
 /// Returns the start page. A registry without packages shows first steps.
@@ -26,7 +28,9 @@ pub fn start(site: &Site, start: &Start<'_>) -> String {
         main #page-content {
             (welcome(site, start, is_empty))
             div.inner {
-                @if is_empty { (first_steps(site)) } @else { (contents(start)) }
+                @if start.is_being_rebuilt { (being_rebuilt()) }
+                @else if is_empty { (first_steps(site)) }
+                @else { (contents(start)) }
             }
         }
     };
@@ -64,6 +68,14 @@ fn welcome(site: &Site, start: &Start<'_>, is_empty: bool) -> Markup {
             }
         }
     }
+}
+
+fn being_rebuilt() -> Markup {
+    let body = html! {
+        p { strong { "The lists of this registry are being rebuilt." } " They are back within a minute or two: reload this page then." }
+        p { "Pages of packages work meanwhile, and so does a search within a namespace." }
+    };
+    banner::notice("info", &body)
 }
 
 fn contents(start: &Start<'_>) -> Markup {

@@ -17,21 +17,33 @@ use crate::services::listings;
 /// The number of packages on the start page.
 const RECENT: usize = 12;
 
-/// Shows the start page: the packages that were published last, or the first steps in an empty registry.
+/// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
+/// while the catalogue is being rebuilt.
 pub(super) async fn start<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
 where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
-    let catalog = listings::merged(ctx, &call.caller).await?;
+    let site = site(ctx, &call.origin, &call.caller);
+    let catalog = match listings::merged(ctx, &call.caller).await {
+        Ok(catalog) => catalog,
+        Err(Failure::Problem(Problem::NotYet(..))) => {
+            let start = pages::Start {
+                is_being_rebuilt: true,
+                ..pages::Start::default()
+            };
+            return html(&call, &request, false, pages::start(&site, &start));
+        }
+        Err(failure) => return Err(failure),
+    };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let mut recent = catalog.recent(&is_visible);
     recent.truncate(RECENT);
     let start = pages::Start {
         recent: &recent,
         namespaces: &namespaces::views(&catalog, &is_visible),
+        is_being_rebuilt: false,
     };
-    let site = site(ctx, &call.origin, &call.caller);
     html(&call, &request, false, pages::start(&site, &start))
 }
 
