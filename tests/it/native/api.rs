@@ -3,5 +3,5 @@
 mod access;
 mod answers;
 mod documents;
-mod packages;
+pub(super) mod packages;
 mod search;

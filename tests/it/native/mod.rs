@@ -11,6 +11,7 @@ mod login;
 mod messages;
 mod oci;
 mod openapi;
+mod pages;
 mod proofs;
 mod pull;
 mod rings;

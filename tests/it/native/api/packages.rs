@@ -14,7 +14,7 @@ const WIDGET: &str = "providers/hosted/acme/widget";
 const VPC: &str = "modules/acme/vpc/aws";
 
 /// Returns a registry with two versions of a provider and of a module, and their descriptions.
-pub(super) fn published(vars: &[(&str, &str)]) -> (Memory, Registry) {
+pub(in crate::native) fn published(vars: &[(&str, &str)]) -> (Memory, Registry) {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, vars);
     for version in ["1.0.0", "1.1.0"] {

@@ -1,0 +1,253 @@
+//! The pages, and what their readers may see.
+
+use terrace_base::time::UnixTime;
+use terrace_core::index::about::About;
+use terrace_core::limits::CATALOG_SECONDS;
+use terrace_core::model::package::Package;
+use terrace_core::model::status::{ReleaseState, ReleaseStatus};
+use terrace_core::storage::key::IndexKey;
+
+use crate::native::api::packages::published;
+use crate::support::described::{self, set_status};
+use crate::support::memory::Memory;
+use crate::support::people::{LOGIN, session};
+use crate::support::registry::{Response, Sent};
+use crate::support::{ModuleFixture, Registry};
+
+const WIDGET: &str = "providers/hosted/acme/widget";
+const VPC: &str = "modules/acme/vpc/aws";
+const NOW: u64 = 1_800_000_000;
+
+fn mark(memory: &Memory, key: &str, version: &str, state: ReleaseState) {
+    let status = ReleaseStatus {
+        state,
+        reason: "it deletes".parse().unwrap(),
+        at: UnixTime(7),
+        by: "root".to_owned(),
+    };
+    set_status(memory, key, version, status);
+}
+
+/// Asserts that a path redirects to another.
+#[track_caller]
+fn assert_leads(registry: &Registry, from: &str, to: &str) {
+    let response = registry.get(from).expect(302);
+    assert_eq!(response.header("location"), Some(to), "{from}");
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+}
+
+/// Returns the request of a browser.
+fn opened(path: &str) -> Sent {
+    Sent::new("GET", path).header("accept", "text/html")
+}
+
+#[test]
+fn latest_leads_past_withdrawn_and_revoked_versions() {
+    for state in [ReleaseState::Withdrawn, ReleaseState::Revoked] {
+        let (memory, registry) = published(&[]);
+        mark(&memory, WIDGET, "1.1.0", state);
+        mark(&memory, VPC, "1.1.0", state);
+        let provider = "/providers/acme/widget";
+        assert_leads(&registry, provider, &format!("{provider}/1.0.0"));
+        assert_leads(
+            &registry,
+            &format!("{provider}/latest"),
+            &format!("{provider}/1.0.0"),
+        );
+        assert_leads(
+            &registry,
+            &format!("{provider}/latest/docs/resources/widget"),
+            &format!("{provider}/1.0.0/docs/resources/widget"),
+        );
+        assert_leads(
+            &registry,
+            "/modules/acme/vpc/aws/latest/readme.md",
+            "/modules/acme/vpc/aws/1.0.0/readme.md",
+        );
+        assert_leads(
+            &registry,
+            "/api/v1/modules/acme/vpc/aws/latest",
+            "/api/v1/modules/acme/vpc/aws/1.0.0",
+        );
+        let page = registry
+            .get(&format!("{provider}/1.1.0"))
+            .expect(200)
+            .text();
+        assert!(
+            page.contains(&format!("{provider}/1.0.0\">Use version 1.0.0</a>")),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn a_package_whose_versions_are_all_withdrawn_or_revoked_says_so() {
+    let (memory, registry) = published(&[]);
+    let package = "/providers/acme/widget";
+    for version in ["1.0.0", "1.1.0"] {
+        mark(&memory, WIDGET, version, ReleaseState::Revoked);
+    }
+    for path in [
+        package.to_owned(),
+        format!("{package}/latest"),
+        format!("{package}/versions"),
+    ] {
+        let page = registry.get(&path).expect(200).text();
+        assert!(
+            page.contains("No version can be installed: all are revoked."),
+            "{page}"
+        );
+    }
+    let page = registry.get(&format!("{package}/1.0.0")).expect(200).text();
+    assert!(
+        page.contains("There is no version to use instead"),
+        "{page}"
+    );
+    mark(&memory, WIDGET, "1.0.0", ReleaseState::Withdrawn);
+    assert_leads(&registry, package, &format!("{package}/1.0.0"));
+    let page = registry
+        .get(&format!("{package}/versions"))
+        .expect(200)
+        .text();
+    assert!(page.contains("No version should be adopted"), "{page}");
+    // A withdrawn version is no alternative to a revoked one.
+    let page = registry.get(&format!("{package}/1.1.0")).expect(200).text();
+    assert!(
+        page.contains("There is no version to use instead"),
+        "{page}"
+    );
+    assert!(!page.contains("Use version"), "{page}");
+}
+
+/// Removes the page of the resource from the newest version.
+fn remove_document(memory: &Memory) {
+    let key = IndexKey::About(
+        Package::parse_key(WIDGET).unwrap(),
+        "1.1.0".parse().unwrap(),
+    );
+    let text = memory.index(&key.to_string()).text;
+    let changed = text.replace("\"name\":\"widget\"", "\"name\":\"gadget\"");
+    assert_ne!(changed, text);
+    let _: About = serde_json::from_str(&changed).unwrap();
+    described::put(memory, &key, changed);
+}
+
+#[test]
+fn an_older_document_leads_to_the_same_one_of_the_newest_version_or_to_that_version() {
+    let (memory, registry) = published(&[]);
+    let package = "/providers/acme/widget";
+    let document = format!("{package}/latest/docs/resources/widget");
+    let from = format!("{document}?from=1.0.0");
+    let page = registry
+        .get(&format!("{package}/1.0.0/docs/resources/widget"))
+        .expect(200)
+        .text();
+    assert!(page.contains(&format!("href=\"{from}\"")), "{page}");
+    assert_leads(
+        &registry,
+        &from,
+        &format!("{package}/1.1.0/docs/resources/widget"),
+    );
+    assert_leads(
+        &registry,
+        "/modules/acme/vpc/aws/latest/submodules/subnets?from=1.0.0",
+        "/modules/acme/vpc/aws/1.1.0/submodules/subnets",
+    );
+    remove_document(&memory);
+    assert_leads(&registry, &from, &format!("{package}/1.1.0"));
+    // A typed path keeps its error.
+    assert_leads(
+        &registry,
+        &document,
+        &format!("{package}/1.1.0/docs/resources/widget"),
+    );
+    registry
+        .get(&format!("{package}/1.1.0/docs/resources/widget"))
+        .expect(404);
+}
+
+#[test]
+fn the_start_page_is_shown_without_lists_while_the_catalogue_is_rebuilt() {
+    let (memory, registry) = published(&[]);
+    registry.merge_catalog();
+    let page = registry.get("/").expect(200).text();
+    assert!(page.contains("Recently published"), "{page}");
+    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    memory.lose_index("merged-catalog/1");
+    let response = registry.get("/").expect(200);
+    assert_eq!(response.header("cache-control"), Some("no-cache"));
+    let page = response.text();
+    assert!(page.contains("are being rebuilt"), "{page}");
+    assert!(
+        !page.contains("First steps") && !page.contains("Recently published"),
+        "{page}"
+    );
+    // The rebuild happens after that response.
+    let page = registry.get("/").expect(200).text();
+    assert!(page.contains("Recently published"), "{page}");
+}
+
+fn private() -> Registry {
+    let (_, registry) = published(&[&LOGIN[..], &[("TERRACE_ACCESS", "private")]].concat());
+    registry
+}
+
+fn as_reader(registry: &Registry, path: &str) -> Response {
+    let sent = opened(path).header("cookie", &session("read:acme", NOW));
+    registry.send(&sent)
+}
+
+#[test]
+fn the_page_of_an_error_shows_whether_its_reader_is_signed_in() {
+    let registry = private();
+    for path in [
+        "/modules/acme/none/aws",
+        "/modules/ACME!/x/y",
+        "/nothing/here",
+    ] {
+        let page = as_reader(&registry, path).expect(404).text();
+        assert!(
+            page.contains("Sign out") && !page.contains("Sign in"),
+            "{path}: {page}"
+        );
+    }
+    for path in ["/modules/ACME!/x/y", "/nothing/here"] {
+        let page = registry.send(&opened(path)).expect(404).text();
+        assert!(
+            page.contains("Sign in") && !page.contains("Sign out"),
+            "{path}: {page}"
+        );
+        let stale = opened(path).header("cookie", &session("read", NOW - 90_000));
+        let page = registry.send(&stale).expect(404).text();
+        assert!(page.contains("Sign in"), "{path}: {page}");
+    }
+}
+
+#[test]
+fn a_reader_without_access_sees_the_same_page_for_missing_and_for_forbidden_packages() {
+    let registry = private();
+    ModuleFixture::of("globex", "1.0.0").publish(&registry);
+    // The same letters, so that the badges are equally wide.
+    let owners = ["globex", "xeglob"];
+    for path in [
+        "/modules/OWNER/vpc/aws",
+        "/modules/OWNER/vpc/aws/1.0.0",
+        "/modules/OWNER/vpc/aws/latest",
+        "/modules/OWNER/vpc/aws/versions",
+        "/modules/OWNER/vpc/aws/compare",
+        "/modules/OWNER/vpc/aws/compare/1.0.0...1.0.0",
+        "/modules/OWNER/vpc/aws/feed.atom",
+        "/modules/OWNER/vpc/aws/1.0.0/readme.md",
+        "/badges/modules/OWNER/vpc/aws/version.svg",
+        "/namespaces/OWNER",
+        "/namespaces/OWNER/feed.atom",
+    ] {
+        let [hidden, missing] = owners.map(|owner| {
+            let response = as_reader(&registry, &path.replace("OWNER", owner));
+            let text = response.text().replace(owner, "OWNER");
+            (response.status, response.headers, text)
+        });
+        assert_eq!(hidden, missing, "{path}");
+        assert_eq!(hidden.0, 404, "{path}");
+    }
+}
