@@ -36,11 +36,17 @@ pub enum SignIn {
 
 impl Site {
     /// Returns the name of the environment variable that holds a client's token for this registry: dots of the
-    /// hostname become underscores, and dashes two of them.
-    pub(crate) fn token_variable(&self) -> String {
-        let host = self.hostname.split(':').next().unwrap_or_default();
-        let name = host.replace('-', "__").replace('.', "_");
-        format!("TF_TOKEN_{name}")
+    /// hostname become underscores, and dashes two of them. A port would be part of the name, and no shell sets such a
+    /// variable (clients.md 8.2).
+    pub(crate) fn token_variable(&self) -> Option<String> {
+        let name = self.hostname.replace('-', "__").replace('.', "_");
+        (!self.has_port()).then(|| format!("TF_TOKEN_{name}"))
+    }
+
+    /// Returns whether source addresses have a port. A mirror has no path for a provider of such a name (clients.md 5.6,
+    /// 6.14).
+    pub(crate) fn has_port(&self) -> bool {
+        self.hostname.contains(':')
     }
 }
 
@@ -52,8 +58,8 @@ mod tests {
     #[test]
     fn the_variable_of_a_token_has_no_dots_and_doubles_dashes() {
         let site = Site {
-            origin: "https://my-registry.example.com:8443".to_owned(),
-            hostname: "my-registry.example.com:8443".to_owned(),
+            origin: "https://my-registry.example.com".to_owned(),
+            hostname: "my-registry.example.com".to_owned(),
             name: "Terrace".to_owned(),
             logo: None,
             assets: Assets::new(None).names().clone(),
@@ -61,6 +67,15 @@ mod tests {
             is_private: false,
             has_login: false,
         };
-        assert_eq!(site.token_variable(), "TF_TOKEN_my__registry_example_com");
+        let variable = site.token_variable();
+        assert_eq!(
+            variable.as_deref(),
+            Some("TF_TOKEN_my__registry_example_com")
+        );
+        let with_port = Site {
+            hostname: "my-registry.example.com:8443".to_owned(),
+            ..site
+        };
+        assert_eq!(with_port.token_variable(), None);
     }
 }

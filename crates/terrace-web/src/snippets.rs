@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use terrace_core::documentation::{Input, ModulePart};
+use terrace_core::model::oci::tag;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -61,7 +62,7 @@ pub(crate) fn oci_module(
     part: Option<&ModulePart>,
 ) -> String {
     let address = format!("oci://{}/modules/{}", site.hostname, package.address());
-    let tag = &version.version;
+    let tag = tag::of(version.version);
     let source = format!("source = \"{address}{}?tag={tag}\"", below(directory));
     call(package, &[&source], part)
 }
@@ -102,6 +103,15 @@ pub(crate) fn oci_mirror(site: &Site, package: &Package) -> String {
         "provider_installation {{\n  oci_mirror {{\n    repository_template = \
          \"{}/providers/${{hostname}}/${{namespace}}/${{type}}\"\n    include             = [\"{pattern}\"]\n  }}\n  \
          direct {{\n    exclude = [\"{pattern}\"]\n  }}\n}}\n",
+        site.hostname
+    )
+}
+
+/// Returns the CLI configuration with which OpenTofu reads from OCI at a registry that requires a token. OpenTofu uses
+/// neither `terraform login` nor variables for OCI (clients.md 6.12).
+pub(crate) fn oci_credentials(site: &Site) -> String {
+    format!(
+        "oci_credentials \"{}\" {{\n  username = \"anybody\"\n  password = \"…\" # a token\n}}\n",
         site.hostname
     )
 }

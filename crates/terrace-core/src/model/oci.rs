@@ -2,7 +2,7 @@
 
 mod digest;
 mod name;
-pub(crate) mod tag;
+pub mod tag;
 mod upload_id;
 
 pub use digest::Digest;

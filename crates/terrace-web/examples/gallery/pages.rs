@@ -247,6 +247,23 @@ fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usi
     )
 }
 
+/// Returns the page of a provider's newest version.
+pub fn provider_at(site: &Site, address: &str) -> String {
+    let package = fixtures::package(address);
+    let versions = fixtures::versions(&["2.4.1"]);
+    let details = provider::version_details(&package, &versions[0], "2.4.1");
+    let navigation = provider::navigation(&package, &versions[0], 0);
+    pages::provider(site, &release(&package, &details, &versions), &navigation)
+}
+
+/// Returns the page of a module's newest version.
+pub fn module_at(site: &Site, version: &str) -> String {
+    let vpc = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&[version]);
+    let details = module::version_details(&vpc, &versions[0], version, Some(module::view(8)));
+    pages::module(site, &release(&vpc, &details, &versions), None)
+}
+
 fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let vpc = fixtures::package("acme/vpc/aws");
     let versions = fixtures::versions(&["5.2.0", "5.1.0", "5.0.0", "4.9.9"]);

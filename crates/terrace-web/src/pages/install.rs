@@ -15,6 +15,9 @@ const BOTH: &str = "Terraform and OpenTofu";
 /// The client of OCI.
 const ONLY_OPENTOFU: &str = "OpenTofu 1.10 or newer";
 
+/// The file with OpenTofu's settings.
+const TOFU_FILE: &str = "~/.tofurc";
+
 /// Returns the ways to install a version of a provider.
 pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Markup {
     let requirement = snippets::provider(site, package, version);
@@ -29,26 +32,26 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
             },
         });
     }
-    ways.push(Tab {
-        label: "Network mirror",
-        panel: mirror(
-            &snippets::network_mirror(site, package),
-            &requirement,
-            BOTH,
-            "~/.terraformrc or ~/.tofurc",
-            site,
-        ),
-    });
-    ways.push(Tab {
-        label: "OCI mirror",
-        panel: mirror(
-            &snippets::oci_mirror(site, package),
-            &requirement,
-            ONLY_OPENTOFU,
-            "~/.tofurc",
-            site,
-        ),
-    });
+    if matches!(package, Package::Mirrored(_)) || !site.has_port() {
+        ways.push(Tab {
+            label: "Network mirror",
+            panel: mirror(
+                &snippets::network_mirror(site, package),
+                &requirement,
+                BOTH,
+                "~/.terraformrc or ~/.tofurc",
+                site,
+            ),
+        });
+        let mut configuration = snippets::oci_mirror(site, package);
+        if site.is_private {
+            configuration.push_str(&snippets::oci_credentials(site));
+        }
+        ways.push(Tab {
+            label: "OCI mirror",
+            panel: mirror(&configuration, &requirement, ONLY_OPENTOFU, TOFU_FILE, site),
+        });
+    }
     section(&ways)
 }
 
@@ -79,7 +82,8 @@ pub(super) fn module(
         ways.push(Tab {
             label: "OCI",
             panel: html! {
-                p.tools { (ONLY_OPENTOFU) }
+                p.tools { (ONLY_OPENTOFU) ", for a module that was published as a zip" }
+                @if site.is_private { (code::file(TOFU_FILE, &snippets::oci_credentials(site))) }
                 (code::terraform("the module call", &call))
                 (init(site, ONLY_OPENTOFU))
             },
@@ -106,19 +110,22 @@ fn mirror(configuration: &str, requirement: &str, tools: &str, file: &str, site:
     }
 }
 
-/// Returns the last steps: a token if reads need one, and `init`.
+/// Returns the last steps: a token if reads need one, and `init`. The configuration for OCI has its token.
 fn init(site: &Site, tools: &str) -> Markup {
     let has_terraform = tools == BOTH;
-    let program = if has_terraform { "terraform" } else { "tofu" };
     html! {
         p.after {
-            @if site.is_private {
+            @if site.is_private && has_terraform {
                 @if site.has_login {
-                    "Sign in once with " code { (program) " login " (site.hostname) } ", or set a token in "
+                    "Sign in once with " code { "terraform login " (site.hostname) } ", or set a token in "
                 } @else {
                     "Set a token in "
                 }
-                code { (site.token_variable()) } ". "
+                @match site.token_variable() {
+                    Some(variable) => code { (variable) },
+                    None => { "a block " code { "credentials \"" (site.hostname) "\"" } " of the CLI configuration" },
+                }
+                ". "
             }
             "Then run " @if has_terraform { code { "terraform init" } " or " } code { "tofu init" } "."
         }

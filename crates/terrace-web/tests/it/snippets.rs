@@ -1,7 +1,9 @@
 //! The code that readers copy.
 
+use terrace_web::Site;
+
 use crate::html::Html;
-use crate::pages;
+use crate::{fixtures, pages};
 
 /// Returns the blocks of code of a page.
 fn blocks(page: &str) -> Vec<String> {
@@ -9,8 +11,31 @@ fn blocks(page: &str) -> Vec<String> {
         .into_iter()
         .find(|(name, _)| *name == page)
         .unwrap();
-    let page = Html::parse(&html);
+    blocks_of(&html)
+}
+
+fn blocks_of(html: &str) -> Vec<String> {
+    let page = Html::parse(html);
     page.named("pre").map(|it| it.text.clone()).collect()
+}
+
+/// Returns the registry at a port of its own.
+fn with_port(site: Site) -> Site {
+    Site {
+        origin: format!("{}:8443", site.origin),
+        hostname: format!("{}:8443", site.hostname),
+        ..site
+    }
+}
+
+/// Returns the value of the first argument of this name.
+fn argument(code: &str, name: &str) -> Option<String> {
+    let lines = code.lines().map(str::trim);
+    let mut values = lines.filter_map(|line| {
+        let (found, value) = line.split_once('=')?;
+        (found.trim() == name).then(|| value.trim().trim_matches('"').to_owned())
+    });
+    values.next()
 }
 
 #[test]
@@ -89,4 +114,101 @@ fn the_steps_for_oci_name_opentofu_only() {
         .find(|it| it.text.starts_with("OpenTofu 1.10"))
         .unwrap();
     assert!(oci.text.ends_with("Then run tofu init."), "{}", oci.text);
+}
+
+/// OpenTofu takes `oci://host[:port]/repository//directory?tag=tag`, and no other parameters (clients.md 6.7). The
+/// repository and the tag are those of OCI Distribution 1.1, section "Pulling manifests".
+#[track_caller]
+fn assert_oci_source(source: &str, host: &str, directory: Option<&str>, tag: &str) {
+    let rest = source.strip_prefix("oci://").expect(source);
+    let (path, query) = rest.split_once('?').expect(source);
+    assert_eq!(query, format!("tag={tag}"));
+    let (repository, found) = match path.split_once("//") {
+        Some((repository, directory)) => (repository, Some(directory)),
+        None => (path, None),
+    };
+    assert_eq!(found, directory, "{source}");
+    let (found, name) = repository.split_once('/').expect(source);
+    assert_eq!(found, host);
+    let is_inner = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
+    for part in name.split('/') {
+        let is_part = !part.is_empty() && part.bytes().all(is_inner);
+        assert!(is_part && !part.starts_with(['.', '_', '-']), "{source}");
+    }
+    let is_tag = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    assert!(tag.len() <= 128 && tag.bytes().all(is_tag), "{source}");
+}
+
+#[test]
+fn the_oci_source_of_a_module_follows_the_rules_of_opentofu() {
+    let site = fixtures::site();
+    let ported = with_port(fixtures::site());
+    for site in [&site, &ported] {
+        for (version, tag) in [
+            ("5.2.0", "5.2.0"),
+            ("5.2.0-rc.1", "5.2.0-rc.1"),
+            ("5.2.0+build.7", "5.2.0_build.7"),
+            ("5.2.0-rc.1+build.7", "5.2.0-rc.1_build.7"),
+        ] {
+            let call = blocks_of(&pages::module_at(site, version)).remove(1);
+            let source = argument(&call, "source").unwrap();
+            assert_oci_source(&source, &site.hostname, None, tag);
+            assert_eq!(argument(&call, "version"), None);
+        }
+    }
+    let source = argument(&blocks("module-submodule")[1], "source").unwrap();
+    assert_oci_source(&source, &site.hostname, Some("modules/endpoints"), "5.2.0");
+}
+
+#[test]
+fn a_provider_of_a_hostname_with_a_port_has_only_the_registry_snippet() {
+    let blocks = blocks_of(&pages::provider_at(
+        &with_port(fixtures::site()),
+        "acme/widget",
+    ));
+    assert_eq!(
+        argument(&blocks[0], "source").unwrap(),
+        "registry.example.com:8443/acme/widget"
+    );
+    assert!(
+        !blocks.iter().any(|it| it.contains("_mirror {")),
+        "{blocks:?}"
+    );
+}
+
+#[test]
+fn a_mirrored_provider_is_installed_from_a_mirror_with_a_port() {
+    let address = "registry.opentofu.org/hashicorp/random";
+    let blocks = blocks_of(&pages::provider_at(&with_port(fixtures::site()), address));
+    assert_eq!(
+        argument(&blocks[0], "url").unwrap(),
+        "https://registry.example.com:8443/mirror/"
+    );
+    assert_eq!(argument(&blocks[1], "source").unwrap(), address);
+    assert_eq!(
+        argument(&blocks[2], "repository_template").unwrap(),
+        "registry.example.com:8443/providers/${hostname}/${namespace}/${type}"
+    );
+    // The patterns name the provider's own hostname, which has no port.
+    for at in [0, 2] {
+        let patterns = argument(&blocks[at], "include").unwrap();
+        assert_eq!(patterns, "[\"registry.opentofu.org/hashicorp/*\"]");
+    }
+}
+
+#[test]
+fn the_snippets_for_oci_at_a_private_registry_have_their_own_credentials() {
+    for site in [
+        fixtures::private_site(),
+        with_port(fixtures::private_site()),
+    ] {
+        let block = format!("oci_credentials \"{}\" {{", site.hostname);
+        let mirrored = pages::provider_at(&site, "registry.opentofu.org/hashicorp/random");
+        for page in [&mirrored, &pages::module_at(&site, "1.0.0")] {
+            let blocks = blocks_of(page);
+            assert!(blocks.iter().any(|it| it.contains(&block)), "{blocks:?}");
+        }
+    }
+    let public = blocks_of(&pages::module_at(&fixtures::site(), "1.0.0"));
+    assert!(!public.iter().any(|it| it.contains("oci_credentials")));
 }

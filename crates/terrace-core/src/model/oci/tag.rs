@@ -4,7 +4,7 @@
 use crate::model::version::Version;
 
 /// Returns the tag of a version.
-pub(crate) fn of(version: &Version) -> String {
+pub fn of(version: &Version) -> String {
     version.to_string().replace('+', "_")
 }
 
