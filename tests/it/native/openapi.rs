@@ -172,6 +172,27 @@ fn an_operation_requires_a_token_if_its_route_does() {
 }
 
 #[test]
+fn an_operation_takes_the_session_of_a_browser_if_its_route_reads_it() {
+    let document = document();
+    let mut taking = 0;
+    for (template, operations) in described(&document) {
+        let Ok(route) = Route::parse(&filled(template)) else {
+            continue;
+        };
+        for method in methods(operations) {
+            let operation = &operations[method.as_str().to_lowercase()];
+            let schemes = operation.get("security").and_then(Value::as_array);
+            let mut schemes = schemes.into_iter().flatten();
+            let takes_session = schemes.any(|it| it.get("browserSession").is_some());
+            let action = route.endpoint().action(method).unwrap();
+            assert_eq!(takes_session, action.reads_session, "{method:?} {template}");
+            taking += usize::from(takes_session);
+        }
+    }
+    assert!(taking > 20, "{taking} operations take a session");
+}
+
+#[test]
 fn every_name_in_a_path_is_a_parameter_and_every_operation_id_is_unique() {
     let document = document();
     let mut operation_ids = BTreeSet::new();
