@@ -27,7 +27,7 @@ const USAGE = `npm run bench [-- OPTIONS]
   --json FILE      write the figures as JSON
   --document       write the figures into docs/performance.md
   --profile TEXT   show where the CPU time goes in the first case with TEXT in its name
-  --search         measure searches, lists of the catalogue and details of packages instead
+  --search         measure searches, lists of the catalogue, details of packages and pages instead
   --writes         measure publishing, reindexing and archives of a gigabyte instead, with
     --quick, --only publish|reindex|gigabyte, --json FILE                       to measure less or only a part
   --peer URL       the same load on another registry, alternating with Terrace if it is on this machine; see docs/peers.md
