@@ -76,7 +76,7 @@ pub fn sign_in_url(path: &ReturnPath) -> String {
 
 /// A style for phones, dark mode and large text.
 const STYLE: &str = "\
-:root{color-scheme:light dark;font:1.0625rem/1.5 system-ui,sans-serif}\
+:root{color-scheme:light dark;background:Canvas;color:CanvasText;font:1.0625rem/1.5 system-ui,sans-serif}\
 body{max-width:34rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}\
 h1{font-size:1.375rem;line-height:1.3}\
 form{display:flex;flex-wrap:wrap;gap:.75rem;margin:1.5rem 0}\
@@ -85,7 +85,7 @@ button.allow{background:#0b57d0;border-color:#0b57d0;color:#fff}\
 .note{opacity:.8;font-size:.9375rem}";
 
 /// The hash that allows the style above in the content security policy, and no other.
-const STYLE_HASH: &str = "sha256-lOuBfpoGwS/isULQ51z2ORWDRADXpv5DqczUh3F1OZA=";
+const STYLE_HASH: &str = "sha256-OSV5xZStyhpDU/do1/mPZynZ90G+lOgb/7/wQc/imxs=";
 
 /// Creates a page. If it has a form, the form may be submitted to this registry and redirect to this port of
 /// the reader's own machine: browsers apply `form-action` to redirects as well.
