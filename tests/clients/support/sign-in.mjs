@@ -107,14 +107,16 @@ export async function openBrowser() {
 
 const pathOf = (name) => process.env.PATH.split(":").map((directory) => join(directory, name)).find((file) => existsSync(file));
 
+const isCallback = ({ pathname }) => pathname === "/oauth/callback";
+
 /** Signs in at the provider, up to the registry's own page. */
-export async function signIn(page, url, login) {
+export async function signIn(page, url, login, isThere = isCallback) {
   await page.goto(url, { waitUntil: "domcontentloaded" });
   await page.fill("input[name=login]", login);
   await page.fill("input[name=password]", "any");
   await page.click("button[type=submit]");
   await page.click("button[type=submit]:has-text('Continue')");
-  await page.waitForURL((it) => it.pathname === "/oauth/callback", { waitUntil: "domcontentloaded" });
+  await page.waitForURL(isThere, { waitUntil: "domcontentloaded" });
 }
 
 /** Returns the text of a page. */

@@ -1,0 +1,124 @@
+// Signing in to a private registry in a real browser, and the pages around it.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import tls from "node:tls";
+
+import { freePort } from "../../../scripts/server.mjs";
+import { SCHEMES, WIDTHS, unlessBrowser, useBrowser, violations } from "../support/browser.mjs";
+import { useRegistry } from "../support/registry.mjs";
+import { module, saying } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { openProvider, signIn, textOf } from "../support/sign-in.mjs";
+import { after, before, describe, test } from "../support/testing.mjs";
+
+const skip = process.platform === "linux" ? unlessBrowser() : "the tests' CA works only on Linux";
+
+const RULES = [{ scopes: ["read:acme"], claims: { groups: "staff" } }];
+const PEOPLE = { ann: { groups: ["staff"] }, bob: { groups: ["guests"] } };
+
+const MODULE = "/modules/acme/vpc/aws/1.0.0";
+
+describe("signing in with a browser", { skip }, () => {
+  const directory = scratch();
+  let provider;
+  after(() => provider?.stop());
+  const registry = useRegistry(async () => {
+    const port = await freePort();
+    provider = await openProvider(`https://127.0.0.1:${port}`, join(directory, "provider"), PEOPLE);
+    const vars = { ...provider.vars, TERRACE_ACCESS: "private", TERRACE_LOGIN_RULES: JSON.stringify(RULES), TERRACE_LOGIN_SCOPES: "openid email groups" };
+    return { https: true, port, trusts: provider.ca, vars };
+  });
+  const browser = useBrowser();
+  let origin;
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    ({ origin } = new URL(registry.url));
+    for (const namespace of ["acme", "globex"]) {
+      await registry.publishes(module({ address: `${namespace}/vpc/aws`, version: "1.0.0", files: saying("hello") }));
+    }
+  });
+
+  const isHere = (url) => url.origin === origin;
+
+  /** Opens a page in a window of a new person, who then signs in at the provider. */
+  async function signedIn(path, login = "ann", options = {}) {
+    const page = await browser.window(options);
+    await signIn(page, origin + path, login, isHere);
+    await page.waitForLoadState();
+    return page;
+  }
+
+  async function opens(page, path) {
+    const response = await page.goto(origin + path, { waitUntil: "load" });
+    return { status: response.status(), html: await response.text() };
+  }
+
+  /** Ends the session with the button of the page. */
+  async function signOut(page) {
+    await page.click("button:has-text('Sign out')");
+    await page.waitForURL(`${origin}/sign-out`);
+  }
+
+  test("leads to the page asked for, with its query, and keeps the reader signed in", async () => {
+    const page = await signedIn(`${MODULE}?tab=inputs`);
+    assert.equal(page.url(), `${origin}${MODULE}?tab=inputs`);
+    assert.match(await page.innerText("h1"), /vpc/);
+    assert.equal((await opens(page, "/")).status, 200);
+    assert.ok(await page.isVisible("button:has-text('Sign out')"));
+    const cookie = (await page.context().cookies(origin)).find(({ name }) => name === "__Host-terrace");
+    assert.deepEqual([cookie.httpOnly, cookie.secure, cookie.sameSite], [true, true, "Lax"]);
+    assert.equal(await page.evaluate(() => document.cookie), "");
+  });
+
+  test("ends with the button of a page, after which the provider is asked again", async () => {
+    const page = await signedIn(MODULE);
+    await signOut(page);
+    assert.match(await textOf(page), /You are signed out/);
+    assert.deepEqual((await page.context().cookies(origin)).filter(({ name }) => name === "__Host-terrace"), []);
+    // This person is still signed in at the provider, which may send them back at once.
+    const asked = page.waitForRequest((request) => request.url().startsWith(provider.issuer));
+    await page.goto(origin + MODULE, { waitUntil: "load" });
+    await asked;
+  });
+
+  test("leads to no other website", async () => {
+    for (const to of ["//evil.example", "/\\evil.example", "https://evil.example/", "/%2f%2fevil.example", "javascript:alert(1)"]) {
+      const page = await signedIn(`/sign-in?${new URLSearchParams({ to })}`);
+      assert.equal(page.url(), `${origin}/`, to);
+    }
+  });
+
+  test("a reader sees the same page for a missing and for a forbidden package", async () => {
+    const page = await signedIn("/");
+    for (const path of ["/modules/OWNER/vpc/aws/1.0.0", "/modules/OWNER/vpc/aws", "/modules/OWNER/vpc/aws/versions", "/namespaces/OWNER"]) {
+      const [forbidden, missing] = [await opens(page, path.replace("OWNER", "globex")), await opens(page, path.replace("OWNER", "nobody"))];
+      assert.deepEqual([forbidden.status, missing.status], [404, 404], path);
+      assert.equal(forbidden.html.replaceAll("globex", "OWNER"), missing.html.replaceAll("nobody", "OWNER"), path);
+      assert.ok(await page.isVisible("button:has-text('Sign out')"), path);
+    }
+  });
+
+  for (const scheme of SCHEMES) for (const width of WIDTHS) {
+    test(`its pages fit a ${scheme} window of ${width} pixels, and break no rule of accessibility`, async () => {
+      const options = { viewport: { width, height: 800 }, colorScheme: scheme };
+      const looksRight = async (page, shows) => {
+        assert.match(await textOf(page), shows);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0, page.url());
+        assert.deepEqual(await violations(page), [], page.url());
+      };
+      const refused = await signedIn(MODULE, "bob", options);
+      await looksRight(refused, /no sign-in rule/);
+      const page = await signedIn(MODULE, "ann", options);
+      await looksRight(page, /Sign out/);
+      await opens(page, "/modules/acme/nothing/aws");
+      await looksRight(page, /This page does not exist.*/);
+      await opens(page, "/modules/ACME!/vpc/aws");
+      await looksRight(page, /may contain only letters/);
+      await signOut(page);
+      await looksRight(page, /You are signed out/);
+      await opens(page, "/nothing/here");
+      await looksRight(page, /Sign in/);
+    });
+  }
+});
