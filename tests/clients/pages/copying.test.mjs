@@ -5,9 +5,11 @@ import { delimiter, join } from "node:path";
 import tls from "node:tls";
 
 import { cliDir } from "../../../scripts/build.mjs";
+import { sha256 } from "../support/archives.mjs";
 import { unlessBrowser, useBrowser, visit, watchedWindow } from "../support/browser.mjs";
 import { MODULE, PROVIDER, publishCatalogue } from "../support/catalogue.mjs";
 import { withEachClient } from "../support/client.mjs";
+import { unlessUsable } from "../support/oci.mjs";
 import { runs } from "../support/programs.mjs";
 import { registryOf, useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -15,6 +17,11 @@ import { before, describe, test } from "../support/testing.mjs";
 
 /** Clients find the registry by discovery, over TLS; Go reads SSL_CERT_FILE on Linux only. */
 const skip = process.platform === "linux" ? unlessBrowser() : "SSL_CERT_FILE works on Linux only";
+
+/** The program with the library that OpenTofu and ORAS read OCI with. */
+const ORAS = "oras-go-client";
+
+const DOCUMENT = `/providers/${PROVIDER}/1.1.0/docs/resources/part`;
 
 const READER = { permissions: ["clipboard-read", "clipboard-write"] };
 
@@ -36,7 +43,7 @@ describe("a copied text", { skip }, () => {
   }
 
   test("is the text beside each button, and the button says so", async () => {
-    for (const path of [`/providers/${PROVIDER}/1.1.0`, `/modules/${MODULE}/1.2.0`, `/modules/${MODULE}/1.2.0/examples/simple`]) {
+    for (const path of [`/providers/${PROVIDER}/1.1.0`, DOCUMENT, `/modules/${MODULE}/1.2.0`, `/modules/${MODULE}/1.2.0/examples/simple`]) {
       const page = await opened(path);
       const buttons = await page.locator("button.copy:visible").all();
       assert.ok(buttons.length > 0, path);
@@ -50,6 +57,26 @@ describe("a copied text", { skip }, () => {
         assert.equal(await button.textContent(), "Copied");
       }
       assert.deepEqual(page.problems, []);
+    }
+  });
+
+  test("of a document's code has its own button", async () => {
+    const page = await opened(DOCUMENT);
+    const block = page.locator(".prose .snippet");
+    assert.equal(await block.count(), await page.locator(".prose pre").count());
+    await block.first().locator("button").click();
+    await page.waitForFunction(() => document.getElementById("page-live").textContent === "Copied");
+    assert.equal(await clipboard(page), 'resource "widget_part" "example" {\n  name = "cog"\n}\n');
+  });
+
+  test("of a module for OCI is the address at which OpenTofu's library finds it", { skip: unlessUsable(ORAS) }, async () => {
+    for (const path of [`/modules/${MODULE}/1.2.0`, "/modules/acme/old/aws/1.0.0"]) {
+      const call = await copied(await opened(path, "OCI"), "the module call");
+      const [, host, repository, tag] = /source = "oci:\/\/([^/]+)\/([^"?]+)\?tag=([^"]+)"/.exec(call) ?? assert.fail(call);
+      const file = join(directory, `${tag}.zip`);
+      const env = { ...process.env, SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
+      const { stdout } = await runs(ORAS, ["module", host, repository, tag, file], { env });
+      assert.equal(sha256(await readFile(file)), JSON.parse(stdout).seen.blob.replace("sha256:", ""));
     }
   });
 

@@ -89,11 +89,11 @@ describe("the keyboard", { skip: unlessBrowser() }, () => {
 
   test("the arrows select a way to install, with JavaScript and without it", async () => {
     for (const javaScriptEnabled of [true, false]) {
-      const page = await opened(`/providers/${PROVIDER}/1.1.0`, { javaScriptEnabled });
+      const page = await opened(MODULE_PAGE, { javaScriptEnabled });
       await page.focus(".tabs > input:checked");
-      assert.match(await page.locator(".tabs .panel:visible").innerText(), /required_providers/);
+      assert.match(await page.locator(".tabs .panel:visible").innerText(), /version = /);
       await page.keyboard.press("ArrowRight");
-      assert.match(await page.locator(".tabs .panel:visible").innerText(), /network_mirror/);
+      assert.match(await page.locator(".tabs .panel:visible").innerText(), /oci:/);
       assert.equal(await page.locator(".tabs .panel:visible").count(), 1);
     }
   });
