@@ -22,7 +22,7 @@ const WASM_WITH_NAMES = "build/index_bg.names.wasm";
 export const wasmWithNames = join(root, WASM_WITH_NAMES);
 
 /** The crates that the Worker and the command share. */
-const SHARED = ["base", "archive", "openpgp", "presign", "signature", "jose", "core"].map((name) => `crates/terrace-${name}`);
+const SHARED = ["base", "archive", "openpgp", "presign", "signature", "jose", "core", "web"].map((name) => `crates/terrace-${name}`);
 const workspace = ["Cargo.toml", "Cargo.lock", ".cargo", ...SHARED.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src`])];
 
 export async function buildWorker() {
@@ -49,7 +49,7 @@ export async function buildCli() {
   await unlessCurrent(
     "cli",
     {
-      inputs: [...workspace, "crates/terrace-cli", "scripts/build.mjs"],
+      inputs: [...workspace, "crates/terrace-cli", "crates/terrace-metadata", "scripts/build.mjs"],
       outputs: [join(".terrace", "bin", exe("terrace"))],
       also: (await ask("rustc", ["--version"])) ?? "",
     },
