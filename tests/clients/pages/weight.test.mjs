@@ -20,9 +20,9 @@ describe("the weight of pages", { skip: unlessBrowser() }, () => {
   const browser = useBrowser();
   before(() => publishCatalogue(registry, directory), "publishing");
 
-  /** Visits a page for the first time; returns the compressed bytes of each answer by its path. */
+  /** Visits a page for the first time; returns the compressed bytes of each answer by its path, and the layout shift. The window shows the whole page. */
   async function firstVisit(path) {
-    const page = await watchedWindow(browser, registry);
+    const page = await watchedWindow(browser, registry, { viewport: { width: 1280, height: 4000 } });
     const responses = [];
     page.on("response", (response) => responses.push(response));
     await visit(page, registry, { path });
