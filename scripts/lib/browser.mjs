@@ -1,10 +1,13 @@
 // A browser for the tests of the pages; only the tests need it.
 import { aptInstall, aptOffers } from "./apt.mjs";
-import { isOnPath } from "./run.mjs";
+import { isOnPath, onPath } from "./run.mjs";
 import { say, step } from "./step.mjs";
 
 /** The names of the browser that the tests control. */
 export const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
+
+/** Returns the path of the browser. */
+export const browserProgram = () => BROWSERS.map(onPath).find(Boolean);
 
 /** Installs a browser if none is present and apt can. Returns the reason if there is none, keyed by the name that tests use. */
 export async function ensureBrowser() {

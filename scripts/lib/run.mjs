@@ -86,8 +86,11 @@ export async function ask(command, args, options = {}) {
   return code === 0 ? stdout.trim() : null;
 }
 
+/** Returns the path of the program of this name on PATH, if there is one. */
+export const onPath = (name) => process.env.PATH.split(delimiter).map((directory) => join(directory, exe(name))).find(isProgram);
+
 /** Returns whether a program of this name is on PATH. */
-export const isOnPath = (name) => process.env.PATH.split(delimiter).some((directory) => isProgram(join(directory, exe(name))));
+export const isOnPath = (name) => onPath(name) !== undefined;
 
 function isProgram(file) {
   try {
