@@ -6,7 +6,7 @@ import tls from "node:tls";
 
 import { cliDir } from "../../../scripts/build.mjs";
 import { sha256 } from "../support/archives.mjs";
-import { unlessBrowser, useBrowser, visit, watchedWindow } from "../support/browser.mjs";
+import { unlessBrowser, useBrowser, useVisitor } from "../support/browser.mjs";
 import { MODULE, PROVIDER, publishCatalogue } from "../support/catalogue.mjs";
 import { withEachClient } from "../support/client.mjs";
 import { unlessUsable } from "../support/oci.mjs";
@@ -29,15 +29,15 @@ describe("a copied text", { skip }, () => {
   const registry = useRegistry({ https: true });
   const directory = scratch();
   const browser = useBrowser();
+  const visitor = useVisitor(browser, registry);
   before(async () => {
     tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     await publishCatalogue(registry, directory);
   }, "publishing");
 
   /** Opens a page, and selects a way to install. */
-  async function opened(path, way = "Registry", from = registry) {
-    const page = await watchedWindow(browser, from, READER);
-    await visit(page, from, { path });
+  async function opened(path, way = "Registry", visits = visitor) {
+    const page = await visits(path, READER);
     if (await page.locator(".tabs").count()) await page.locator(".tabs > label", { hasText: new RegExp(`^${way}$`) }).click();
     return page;
   }
@@ -81,8 +81,7 @@ describe("a copied text", { skip }, () => {
   });
 
   test("has no button without JavaScript", async () => {
-    const page = await watchedWindow(browser, registry, { javaScriptEnabled: false });
-    await visit(page, registry, { path: `/modules/${MODULE}/1.2.0` });
+    const page = await visitor(`/modules/${MODULE}/1.2.0`, { javaScriptEnabled: false });
     assert.ok((await page.locator("button.copy").count()) > 0);
     assert.equal(await page.locator("button.copy:visible").count(), 0);
   });
@@ -135,7 +134,7 @@ describe("a copied text", { skip }, () => {
 
     test("of the first steps publishes a module and installs it", async (t) => {
       const empty = await registryOf(t, { https: true });
-      const page = await opened("/", "", empty);
+      const page = await opened("/", "", useVisitor(browser, empty));
       const home = scratch(t);
       await mkdir(join(home, "vpc"));
       await writeFile(join(home, "vpc", "main.tf"), 'output "id" {\n  value = "vpc"\n}\n');

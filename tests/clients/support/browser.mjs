@@ -45,6 +45,22 @@ export async function watchedWindow(browser, registry, { width = 1280, scheme = 
   return page;
 }
 
+/**
+ * Returns a function that opens a page in a window with these options of a context. Visits with the same options take turns in
+ * one window: a window of its own for each would cost half a second.
+ */
+export function useVisitor(browser, registry) {
+  const windows = new Map();
+  return async (path, options = {}) => {
+    const key = JSON.stringify(options);
+    if (!windows.has(key)) windows.set(key, await watchedWindow(browser, registry, options));
+    const page = windows.get(key);
+    page.problems.length = 0;
+    await visit(page, registry, { path });
+    return page;
+  };
+}
+
 /** Returns whether a message only repeats the status of the page itself, which the test checks. */
 const isOwnStatus = (page, message) => /^Failed to load resource: .* status of 4\d\d/.test(message.text()) && message.location().url === page.url();
 
@@ -59,7 +75,7 @@ export async function visit(page, registry, { path, status = 200, shows }) {
 /** Returns the rules that the page breaks, with the elements. */
 export async function violations(page) {
   // The policy of the page forbids scripts of others, but not those of the debugger.
-  await page.evaluate(await readFile(AXE, "utf8"));
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(await readFile(AXE, "utf8"));
   const { violations: found, passes } = await page.evaluate((runOnly) => globalThis.axe.run(document, { runOnly }), RULES);
   assert.ok(passes.length > 10, "axe has checked nothing");
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} (${failureSummary})`).join("; ")}`);
