@@ -769,6 +769,62 @@ fn a_token_that_is_revoked_while_it_is_rotated_is_invalid_at_once() {
 }
 
 #[test]
+fn a_rotation_that_breaks_at_any_write_leaves_one_successor_after_a_retry() {
+    at_each_write(6, |at, when| {
+        let (memory, registry) = filled();
+        let (id, _) = create(&registry, &["read"], None);
+        let path = format!("/admin/v1/tokens/{id}/rotation");
+        let rotate = || post(&registry, &path, &serde_json::json!({ "overlap": 600 }));
+        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+        rotate();
+        let is_reached = fault.lift();
+        let made = rotate().expect(201).json();
+        let tokens = registry.admin("GET", "/admin/v1/tokens", None).json();
+        let tokens = tokens["tokens"].as_array().unwrap().iter();
+        let ids: Vec<_> = tokens.map(|token| &token["id"]).collect();
+        assert_eq!(ids.len(), 2, "{at} {when:?}: {ids:?}");
+        assert!(ids.contains(&&made["id"]), "{made}");
+        is_reached
+    });
+}
+
+#[test]
+fn a_rotation_that_another_one_overtakes_has_the_same_successor() {
+    let (memory, registry) = filled();
+    let (id, _) = create(&registry, &["read"], None);
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let body = serde_json::json!({ "overlap": 600 });
+    let (other, same, sent) = (memory.clone(), path.clone(), body.clone());
+    let fault = memory.before(format!("R2 put tokens/{id}").as_str(), move || {
+        let registry = Registry::in_memory(&other, &[]);
+        post(&registry, &same, &sent).expect(201);
+    });
+    post(&registry, &path, &body).expect(201);
+    assert!(fault.is_reached());
+    let tokens = registry.admin("GET", "/admin/v1/tokens", None).json();
+    assert_eq!(tokens["tokens"].as_array().unwrap().len(), 2, "{tokens}");
+}
+
+#[test]
+fn the_list_states_the_admin_token_that_a_token_was_issued_under() {
+    let (memory, registry) = filled();
+    create(&registry, &["read"], None);
+    let issued_under = |variables: &[(&str, &str)], root: &str| {
+        let registry = Registry::in_memory(&memory, variables);
+        let listed = registry.send(&Sent::new("GET", "/admin/v1/tokens").bearing(root));
+        listed.expect(200).json()["tokens"][0]["issued_under"].clone()
+    };
+    assert_eq!(issued_under(&[], TOKEN), "current");
+    let newer = "another-admin-token";
+    let both = [
+        ("TERRACE_ADMIN_TOKEN", newer),
+        ("TERRACE_ADMIN_TOKEN_PREVIOUS", TOKEN),
+    ];
+    assert_eq!(issued_under(&both, newer), "previous");
+    assert_eq!(issued_under(&both[..1], newer), "earlier");
+}
+
+#[test]
 fn a_page_opened_by_a_browser_runs_no_script_and_is_shown_in_no_frame() {
     let (_, registry) = filled();
     for path in [

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
-use terrace_core::auth::access::{RevocationDocument, Scopes, TokenDocument, TokenName};
+use terrace_core::auth::access::{KeyMark, Scopes, TokenDocument, TokenKeys, TokenName};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::json;
-use crate::services::{documents, tokens};
+use crate::services::tokens::{self, Succession};
 
 pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let TokenBody {
@@ -48,8 +48,11 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         by: call.caller.name(),
         expires,
         revoked: None,
+        successor: None,
+        key: key_mark(ctx),
     };
-    issue(ctx, document).await
+    let id = TokenId::new(ctx.host.random());
+    reply(id, &issue(ctx, id, &document).await?)
 }
 
 /// Lists the tokens created in this registry, by id.
@@ -64,50 +67,60 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let mut tokens = Vec::new();
     for read in join_all(read).await {
         let (id, document) = read?;
-        tokens.extend(document.map(|document| TokenAnswer::new(id, &document, None)));
+        let keys = ctx.config.access.keys();
+        tokens.extend(document.map(|document| TokenAnswer::new(id, &document, keys)));
     }
     let last = page.facts.into_iter().next_back().map(|fact| fact.name);
     let next = last.filter(|_| page.is_truncated);
     Ok(json::reply(200, &TokenPage { tokens, next })?.into())
 }
 
-/// Creates a token with the same name, scopes and lifetime, and revokes the old one after the overlap.
+/// Creates a token with the same name, scopes and lifetime, and revokes the old one after the overlap. Within the
+/// overlap, a repeated request returns the same token again.
 pub(crate) async fn rotate<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     id: TokenId,
 ) -> Handled<P::Stream> {
     let RotationBody { overlap } = json::parse(&call.body)?;
-    let unknown = || Problem::NotFound(format!("there is no token {id}"));
-    let old = tokens::document(ctx, id).await?.ok_or_else(unknown)?;
-    let now = ctx.host.clock().now();
-    let is_dead = |time: Option<UnixTime>| time.is_some_and(|time| time <= now);
-    let revocation: Option<RevocationDocument> =
-        documents::read(ctx, &FactKey::Revocation(id)).await?;
-    if is_dead(revocation.map(|it| it.from)) || is_dead(old.expires) {
-        let message = format!("token {id} is expired or revoked: create a new one");
-        return Err(Problem::Conflict(vec![message]).into());
-    }
     if overlap > limits::TOKEN_OVERLAP_SECONDS {
         let max = limits::TOKEN_OVERLAP_SECONDS;
         let message = format!("overlap is {overlap}: it must be at most {max} seconds");
         return Err(Problem::Invalid(vec![message]).into());
     }
-    let lifetime = old.expires.map(|expires| expires.since(old.created));
-    let made = issue(
-        ctx,
-        TokenDocument {
-            created: now,
-            by: call.caller.name(),
-            expires: lifetime.map(|lifetime| UnixTime(now.0 + lifetime)),
-            revoked: None,
-            ..old.clone()
-        },
-    )
-    .await?;
+    let now = ctx.host.clock().now();
+    let Succession {
+        old,
+        successor,
+        document,
+    } = tokens::succeed(ctx, id).await?;
+    let made = match document {
+        Some(document) => {
+            let text = tokens::text_of(ctx, successor, &document)?;
+            answer(ctx, successor, &document, text)
+        }
+        None => {
+            let lifetime = old.expires.map(|expires| expires.since(old.created));
+            let document = TokenDocument {
+                created: now,
+                by: call.caller.name(),
+                expires: lifetime.map(|lifetime| UnixTime(now.0 + lifetime)),
+                revoked: None,
+                successor: None,
+                key: key_mark(ctx),
+                ..old.clone()
+            };
+            issue(ctx, successor, &document).await?
+        }
+    };
     let from = UnixTime(now.0.saturating_add(overlap));
-    tokens::revoke(ctx, id, old.expires, from).await?;
-    Ok(made)
+    let from = tokens::revoke(ctx, id, old.expires, from).await?;
+    let replaced = TokenAnswer {
+        revoked: Some(from.to_string()),
+        ..TokenAnswer::new(id, &old, ctx.config.access.keys())
+    };
+    let replaced = Some(Box::new(replaced));
+    reply(successor, &TokenAnswer { replaced, ..made })
 }
 
 /// Revokes a token, including one that was not created in this registry.
@@ -116,15 +129,38 @@ pub(crate) async fn revoke<P: Host>(ctx: &Context<'_, P>, id: TokenId) -> Handle
     Ok(json::reply(200, &RevokedToken { known })?.into())
 }
 
-async fn issue<P: Host>(ctx: &Context<'_, P>, document: TokenDocument) -> Handled<P::Stream> {
-    let id = TokenId::new(ctx.host.random());
-    let text = tokens::make(ctx, id, &document).await?;
-    // A conflict would need another token with the same 64 random bits.
+async fn issue<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+    document: &TokenDocument,
+) -> Result<TokenAnswer, Failure> {
+    let text = tokens::make(ctx, id, document).await?;
+    // For a new ID this would need another token with the same 64 random bits; for a successor, a concurrent rotation
+    // has just created it.
     let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
-    let reply = json::reply(201, &TokenAnswer::new(id, &document, Some(text)))?;
+    Ok(answer(ctx, id, document, text))
+}
+
+fn answer<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+    document: &TokenDocument,
+    text: String,
+) -> TokenAnswer {
+    TokenAnswer {
+        token: Some(text),
+        ..TokenAnswer::new(id, document, ctx.config.access.keys())
+    }
+}
+
+fn reply<S>(id: TokenId, made: &TokenAnswer) -> Handled<S> {
     let path = tokens::path(id);
     Ok(Outcome::new(
-        reply.with("location", path.clone()),
+        json::reply(201, made)?.with("location", path.clone()),
         AuditDetails::Makes(path),
     ))
+}
+
+fn key_mark<P: Host>(ctx: &Context<'_, P>) -> Option<KeyMark> {
+    ctx.config.access.keys().map(TokenKeys::mark)
 }

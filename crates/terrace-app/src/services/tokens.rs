@@ -1,7 +1,7 @@
 //! Creates and revokes API tokens. The stored document of a token cannot be used as a token.
 
 use terrace_base::time::UnixTime;
-use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument};
+use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument, TokenKeys};
 use terrace_core::auth::login::PendingToken;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::token_id::TokenId;
@@ -29,6 +29,8 @@ pub(crate) async fn make_for_login<P: Host>(
         by: format!("login as {}", person.account),
         expires: Some(UnixTime(now.0.saturating_add(lifetime))),
         revoked: None,
+        successor: None,
+        key: ctx.config.access.keys().map(TokenKeys::mark),
     };
     let made = make(ctx, id, &document).await?;
     if made.is_none() {
@@ -49,6 +51,15 @@ pub(crate) async fn make<P: Host>(
     if written.await?.is_none() {
         return Ok(None);
     }
+    text_of(ctx, id, document).map(Some)
+}
+
+/// Returns the text of a token that is stored.
+pub(crate) fn text_of<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+    document: &TokenDocument,
+) -> Result<String, Failure> {
     let token = Token {
         id,
         name: document.name.clone(),
@@ -60,7 +71,93 @@ pub(crate) async fn make<P: Host>(
     let Some(keys) = ctx.config.access.keys() else {
         return Err(Problem::no_token().into());
     };
-    Ok(Some(keys.write(&token)))
+    Ok(keys.write(&token))
+}
+
+/// A token with the one that replaces it.
+pub(crate) struct Succession {
+    /// The replaced token.
+    pub(crate) old: TokenDocument,
+    /// The ID of the token that replaces it.
+    pub(crate) successor: TokenId,
+    /// The token that replaces it, if it exists already.
+    pub(crate) document: Option<TokenDocument>,
+}
+
+/// Selects the token that replaces one: the same at each call while that token is valid, so that a repeated rotation does
+/// not leave several.
+pub(crate) async fn succeed<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+) -> Result<Succession, Failure> {
+    let key = FactKey::Token(id);
+    loop {
+        let (old, unchanged) = documents::read_for_change::<_, TokenDocument>(ctx, &key).await?;
+        let unknown = || Problem::NotFound(format!("there is no token {id}"));
+        let old = old.ok_or_else(unknown)?;
+        if is_dead(ctx, id, &old).await? {
+            return Err(dead(id, &old).into());
+        }
+        if let Some(known) = old.successor {
+            let document = document(ctx, known).await?;
+            let next = document.as_ref().and_then(|it| it.successor);
+            if let Some(next) = next {
+                let message = format!(
+                    "token {id} was replaced by {known}, and that by {next}: rotate {next} instead"
+                );
+                return Err(Problem::Conflict(vec![message]).into());
+            }
+            // Without a document, an earlier request ended before it created the token.
+            let is_valid = match &document {
+                Some(document) => !is_dead(ctx, known, document).await?,
+                None => true,
+            };
+            if is_valid {
+                return Ok(Succession {
+                    old,
+                    successor: known,
+                    document,
+                });
+            }
+        }
+        let successor = TokenId::new(ctx.host.random());
+        let old = TokenDocument {
+            successor: Some(successor),
+            ..old
+        };
+        let text = json::text(&old)?;
+        let written = documents::put(ctx, &key, &text, &[], unchanged);
+        if written.await?.is_some() {
+            return Ok(Succession {
+                old,
+                successor,
+                document: None,
+            });
+        }
+    }
+}
+
+/// Returns whether a token is expired or revoked.
+async fn is_dead<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+    document: &TokenDocument,
+) -> Result<bool, Failure> {
+    let now = ctx.host.clock().now();
+    let revocation: Option<RevocationDocument> =
+        documents::read(ctx, &FactKey::Revocation(id)).await?;
+    let ends = [revocation.map(|it| it.from), document.expires];
+    Ok(ends.into_iter().flatten().any(|time| time <= now))
+}
+
+/// Returns the error for a token that is expired or revoked, with the token that replaces it, if there is one.
+fn dead(id: TokenId, old: &TokenDocument) -> Problem {
+    let advice = match old.successor {
+        Some(successor) => format!(", and was replaced by {successor}: rotate {successor}, or"),
+        None => ":".to_owned(),
+    };
+    let message = format!("token {id} is expired or revoked{advice} create a new one");
+    Problem::Conflict(vec![message])
 }
 
 /// Revokes a token, and returns whether it was created here.
@@ -75,14 +172,14 @@ pub(crate) async fn revoke_known<P: Host>(
     Ok(document.is_some())
 }
 
-/// Revokes a token, whether it was created here or issued for an hour only. The fact is written first; a
-/// retry of the same request can write everything derived from it.
+/// Revokes a token, whether it was created here or issued for an hour only. Returns the time from which it is revoked. The
+/// fact is written first; a retry of the same request can write everything derived from it.
 pub(crate) async fn revoke<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
     expires: Option<UnixTime>,
     from: UnixTime,
-) -> Result<(), Failure> {
+) -> Result<UnixTime, Failure> {
     let key = FactKey::Revocation(id);
     let from = loop {
         let (known, unchanged) =
@@ -99,7 +196,8 @@ pub(crate) async fn revoke<P: Host>(
     let (change, marker) = (FactKey::RevocationChange, ctx.change_marker());
     documents::put(ctx, &change, &marker, &[], Condition::Any).await?;
     index_refresh::refresh_revocations(ctx).await?;
-    write_revoked(ctx, id, from).await
+    write_revoked(ctx, id, from).await?;
+    Ok(from)
 }
 
 /// Records the revocation in the document of a token.

@@ -82,5 +82,5 @@ fn token_id(text: &str) -> Result<TokenId, String> {
         HIDDEN_TOKEN => "this is a token; give its ID, the 16 hex digits after `terrace_`",
         _ => "a token ID has 16 hexadecimal digits in lower case",
     };
-    text.parse().map_err(|()| message.to_owned())
+    text.parse().map_err(|_| message.to_owned())
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::access::TokenDocument;
+use crate::auth::access::{IssuedUnder, TokenDocument, TokenKeys};
 use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
@@ -250,14 +250,23 @@ pub struct TokenAnswer {
     /// The time from which it is revoked (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
-    /// The text of the token, which is returned only once.
+    /// The ID of the token that replaces it, if it was rotated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<TokenId>,
+    /// The admin token that it was issued under; `None` if an earlier version issued it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issued_under: Option<IssuedUnder>,
+    /// The text of the token, which only the response that creates it contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// The token that it replaces; only in the response to a rotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Box<TokenAnswer>>,
 }
 
 impl TokenAnswer {
     /// Describes a token for a response.
-    pub fn new(id: TokenId, document: &TokenDocument, token: Option<String>) -> Self {
+    pub fn new(id: TokenId, document: &TokenDocument, keys: Option<&TokenKeys>) -> Self {
         let time = |time: UnixTime| time.to_string();
         Self {
             id: id.to_string(),
@@ -267,7 +276,12 @@ impl TokenAnswer {
             created_by: document.by.clone(),
             expires: document.expires.map(time),
             revoked: document.revoked.map(time),
-            token,
+            successor: document.successor,
+            issued_under: keys
+                .zip(document.key)
+                .map(|(keys, key)| keys.issued_under(key)),
+            token: None,
+            replaced: None,
         }
     }
 }

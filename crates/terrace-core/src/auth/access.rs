@@ -19,7 +19,10 @@ pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealError, SealKey, SealKeys, Sealable};
 pub use session::{SESSION_PREFIX, Session, SessionKeys, SessionSizeError};
 pub use throttle::{Throttle, network};
-pub use token::{AccessTokenError, TOKEN_PREFIX, Token, TokenKeys, TokenName, TokenNameError};
+pub use token::{
+    AccessTokenError, IssuedUnder, KeyMark, TOKEN_PREFIX, Token, TokenKeys, TokenName,
+    TokenNameError,
+};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -15,16 +15,21 @@ impl TokenId {
     }
 }
 
+/// The error for a text that is not the ID of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a token ID has 16 hexadecimal digits in lower case")]
+pub struct TokenIdError;
+
 impl FromStr for TokenId {
-    type Err = ();
+    type Err = TokenIdError;
 
     /// Parses 16 hexadecimal digits in lower case.
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let id = Self(u64::from_str_radix(text, 16).map_err(drop)?);
+    fn from_str(text: &str) -> Result<Self, TokenIdError> {
+        let id = Self(u64::from_str_radix(text, 16).map_err(|_| TokenIdError)?);
         if id.to_string() == text {
             Ok(id)
         } else {
-            Err(())
+            Err(TokenIdError)
         }
     }
 }
@@ -34,6 +39,8 @@ impl fmt::Display for TokenId {
         write!(f, "{:016x}", self.0)
     }
 }
+
+terrace_base::text_serde!(TokenId);
 
 #[cfg(test)]
 mod tests {

@@ -45,6 +45,7 @@ fn a_token_is_returned_once_and_listed_without_its_secret() {
         panic!()
     };
     assert_eq!(shown["name"], "Ana's laptop");
+    assert_eq!(shown["issued_under"], "current");
     assert_eq!(
         (&shown["expires"], &shown["token"]),
         (&made["expires"], &Value::Null)
@@ -133,6 +134,53 @@ fn a_token_is_rotated_with_an_overlap() {
         "{}",
         again.text()
     );
+}
+
+#[test]
+fn a_token_that_is_rotated_twice_has_one_successor() {
+    let registry = Registry::start();
+    let (id, _) = create(&registry, &["read"], Some(3_600));
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let rotate = |overlap: u64| post(&registry, &path, &json!({ "overlap": overlap }));
+    let made = rotate(600).expect(201).json();
+    let again = rotate(900).expect(201).json();
+    assert_eq!(
+        (&again["id"], &again["token"]),
+        (&made["id"], &made["token"])
+    );
+    // A revocation is never postponed.
+    let replaced = &made["replaced"];
+    assert!(replaced["revoked"].is_string(), "{made}");
+    assert_eq!(again["replaced"], *replaced);
+    assert_eq!(
+        (&replaced["id"], &replaced["successor"]),
+        (&json!(id), &made["id"])
+    );
+    assert_eq!(listed(&registry, &id)[0], *replaced);
+    // A successor that is revoked is replaced by another one.
+    revoke(&registry, made["id"].as_str().unwrap()).expect(200);
+    let other = rotate(600).expect(201).json();
+    assert_ne!(other["id"], made["id"]);
+    // One that has a successor of its own is not.
+    let next = format!(
+        "/admin/v1/tokens/{}/rotation",
+        other["id"].as_str().unwrap()
+    );
+    let next = post(&registry, &next, &json!({ "overlap": 600 })).expect(201);
+    let refused = rotate(600).expect(409).errors();
+    let advice = format!("rotate {} instead", next.json()["id"].as_str().unwrap());
+    assert!(refused.contains(&advice), "{refused}");
+}
+
+#[test]
+fn the_error_about_a_revoked_token_names_its_successor() {
+    let registry = Registry::start();
+    let (id, _) = create(&registry, &["read"], Some(3_600));
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let made = post(&registry, &path, &json!({})).expect(201).json();
+    let refused = post(&registry, &path, &json!({})).expect(409).errors();
+    let advice = format!("rotate {}, or create", made["id"].as_str().unwrap());
+    assert!(refused.contains(&advice), "{refused}");
 }
 
 #[test]

@@ -159,5 +159,5 @@ fn token_id(text: &str) -> Result<TokenId, Problem> {
     let rule = "the path has no token ID after /tokens/: an ID is the 16 lower-case hexadecimal digits between \
                 \"terrace_\" and the first dot of a token";
     text.parse()
-        .map_err(|()| Problem::BadRequest(rule.to_owned()))
+        .map_err(|_| Problem::BadRequest(rule.to_owned()))
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::scope::Scopes;
-use super::token::TokenName;
+use super::token::{KeyMark, TokenName};
+use crate::model::token_id::TokenId;
 use terrace_base::time::UnixTime;
 
 /// A token as it was issued.
@@ -23,6 +24,12 @@ pub struct TokenDocument {
     /// The time from which it is revoked, for listings only. [`super::RevocationDocument`] is authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<UnixTime>,
+    /// The token that replaces it, if it was rotated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<TokenId>,
+    /// The mark of the key that issued it; `None` for a token of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyMark>,
 }
 
 #[cfg(test)]
@@ -39,10 +46,13 @@ mod tests {
             by: "root".to_owned(),
             expires: Some(UnixTime(2)),
             revoked: Some(UnixTime(3)),
+            successor: Some("0123456789abcdef".parse().unwrap()),
+            key: Some(KeyMark(4)),
         };
-        let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3}"#;
+        let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3,"successor":"0123456789abcdef","key":4}"#;
         assert_pinned(&serde_json::to_string(&document).unwrap(), text);
         (document.expires, document.revoked) = (None, None);
+        (document.successor, document.key) = (None, None);
         let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root"}"#;
         assert_eq!(
             serde_json::from_str::<TokenDocument>(text).unwrap(),

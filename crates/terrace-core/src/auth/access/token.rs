@@ -15,6 +15,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
 
 use super::scope::Scopes;
 use crate::limits;
@@ -49,6 +50,24 @@ pub struct Token {
     pub is_of_previous: bool,
     /// The verified claims of the job that it was issued to; `None` for other tokens.
     pub provenance: Option<ProvenanceText>,
+}
+
+/// The mark of a key that issues tokens. It tells the keys of a registry apart in lists of tokens, and is too short to
+/// guess an admin token by: one of 65,536 other keys has the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyMark(pub(super) u16);
+
+/// The admin token that a token was issued under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IssuedUnder {
+    /// `TERRACE_ADMIN_TOKEN`.
+    Current,
+    /// `TERRACE_ADMIN_TOKEN_PREVIOUS`: the token becomes invalid when this variable is deleted.
+    Previous,
+    /// One that the registry no longer has: the token is invalid.
+    Earlier,
 }
 
 /// The keys that issue tokens and verify them.
@@ -123,6 +142,22 @@ impl TokenKeys {
         format!("{whole}.{checksum}")
     }
 
+    /// Returns the mark of the key that issues tokens.
+    pub fn mark(&self) -> KeyMark {
+        mark(&self.newest)
+    }
+
+    /// Returns the admin token that a key with this mark is derived from.
+    pub fn issued_under(&self, key: KeyMark) -> IssuedUnder {
+        if key == mark(&self.newest) {
+            return IssuedUnder::Current;
+        }
+        match self.previous.as_ref().map(mark) {
+            Some(previous) if key == previous => IssuedUnder::Previous,
+            _ => IssuedUnder::Earlier,
+        }
+    }
+
     /// Parses and verifies a token.
     ///
     /// # Errors
@@ -177,6 +212,12 @@ fn parse(signed: &str) -> Option<Token> {
         is_of_previous: false,
         provenance: lines.next().and_then(ProvenanceText::of_line),
     })
+}
+
+fn mark(key: &MacKey) -> KeyMark {
+    // No token begins with this text.
+    let [first, second, ..] = key.sign(b"mark");
+    KeyMark(u16::from_be_bytes([first, second]))
 }
 
 fn checksum(text: &str) -> String {
@@ -349,6 +390,21 @@ mod tests {
         let text = keys().write(&longest);
         assert!(text.len() <= limits::TOKEN_BYTES, "{}", text.len());
         assert_eq!(keys().read(&text, || NOW), Ok(longest));
+    }
+
+    #[test]
+    fn a_mark_names_the_admin_token_that_a_key_is_derived_from() {
+        let [first, second, third] =
+            ["0123456789abcdef", "fedcba9876543210", "0011223344556677"].map(Secret::new);
+        let mark = |secret| TokenKeys::new(secret, None).mark();
+        let keys = TokenKeys::new(&second, Some(&first));
+        for (secret, expected) in [
+            (&second, IssuedUnder::Current),
+            (&first, IssuedUnder::Previous),
+            (&third, IssuedUnder::Earlier),
+        ] {
+            assert_eq!(keys.issued_under(mark(secret)), expected);
+        }
     }
 
     #[test]
