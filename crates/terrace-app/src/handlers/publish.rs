@@ -114,10 +114,16 @@ async fn publish<P: Host>(
         PublishOutcome::Whole {
             commits,
             provenance,
-            warnings,
+            mut warnings,
         } => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
+            }
+            if let Publication::Mirror(it) = publication
+                && ctx.config.pull.blocks(&it.address, &it.version)
+            {
+                let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
+                warnings.push(message.to_owned());
             }
             let published = PublishedBody {
                 address: publication.address(),

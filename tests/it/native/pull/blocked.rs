@@ -83,7 +83,9 @@ fn a_block_list_needs_no_pull_through() {
     let fixture = MirrorFixture::new("1.0.0");
     let blocked = fixture.address();
     let registry = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
-    fixture.publish(&registry);
+    let published = fixture.publish(&registry).json();
+    let warnings = published["warnings"].to_string();
+    assert!(warnings.contains("TERRACE_PULL_BLOCK"), "{warnings}");
     registry.get(&fixture.index()).expect(404);
     registry.get(&fixture.packages()).expect(404);
     let unblocked = Registry::in_memory(&memory, &[]);
