@@ -4,6 +4,7 @@ mod screen;
 pub(crate) mod secrets;
 mod style;
 mod table;
+mod times;
 mod wrap;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -18,6 +19,7 @@ use terrace_base::untrusted;
 
 pub(crate) use screen::Screen;
 pub(crate) use table::{Column, Table, shown};
+pub(crate) use times::with_times;
 pub(crate) use wrap::wrap;
 
 use crate::error::{Failure, Several};
@@ -113,6 +115,16 @@ impl Output {
             return self.print(&untrusted::line(secret).to_string());
         }
         self.print(&json_text(&self.with_warnings(document)));
+    }
+
+    /// Prints the result: the screen for people, or `document` with the warnings for programs.
+    pub(crate) fn report(&self, screen: Screen, document: &impl Serialize) {
+        if !self.json {
+            return self.print(&self.secrets().hide(&screen.into_text()));
+        }
+        let mut document = self.with_warnings(document);
+        self.secrets().hide_in(&mut document);
+        self.print(&json_text(&document));
     }
 
     /// Prints a result: the screen for people, or for programs the registry's JSON as it is.

@@ -250,7 +250,7 @@ const ENTRIES: [Entry; 34] = [
     )
     .rejected(NO_SUCH_PACKAGE),
     Entry::new("release show", "terrace release show acme/widget", "shown")
-        .rejected("nothing is published as this package"),
+        .rejected("the package or version does not exist"),
     Entry::new(
         "admin audit",
         "terrace admin audit --since 24h",

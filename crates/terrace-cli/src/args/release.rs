@@ -9,6 +9,8 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::Reason;
 use terrace_core::model::version::Version;
 
+use crate::error::Failure;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleaseCommand {
     /// Warn the users of a package or a version, because something else is better
@@ -30,10 +32,12 @@ pub(crate) enum ReleaseCommand {
     ///
     /// Undoing a revocation requires the admin scope.
     Restore(StatusArguments),
-    /// Show the status of a package and of its versions
+    /// Show the versions of a package with the status that clients see, or one of them
+    ///
+    /// A version is also revoked if the key that signed it is.
     Show {
         /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
-        /// <hostname>/<namespace>/<type> for a mirrored provider
+        /// <hostname>/<namespace>/<type> for a mirrored provider; followed by @<version> for one version
         address: PackageSpec,
     },
 }
@@ -49,17 +53,57 @@ pub(crate) struct StatusArguments {
 }
 
 /// A package, optionally with a version: `acme/widget@1.2.0` for a provider, `acme/vpc/aws` for a module,
-/// `registry.example.com/acme/widget` for a mirrored provider.
+/// `registry.example.com/acme/widget` for a mirrored provider. The hostname of the registry itself may precede the address,
+/// as in configurations; [`PackageSpec::at`] removes it.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageSpec {
     pub(crate) package: Package,
     pub(crate) version: Option<Version>,
+    /// The hostname before the address, if the address has one and is not that of a mirrored provider.
+    host: Option<String>,
 }
 
 impl PackageSpec {
     /// Returns whether a version is given.
     pub(crate) fn is_version(&self) -> bool {
         self.version.is_some()
+    }
+
+    /// Returns the package without the hostname of the registry, and optionally its port.
+    ///
+    /// # Errors
+    /// The hostname is that of another registry.
+    pub(crate) fn at(&self, registry: &str) -> Result<Self, Failure> {
+        let is_own = |host: &str| host.eq_ignore_ascii_case(registry);
+        let package = match (&self.package, &self.host) {
+            (_, Some(host)) if !is_own(host) => {
+                return Err(Failure::Usage(format!(
+                    "{host} is not the hostname of the registry, which is {registry}: leave it out, or set TERRACE_URL to \
+                     the registry that has {self}"
+                )));
+            }
+            (Package::Mirrored(address), _) if is_own(&address.hostname.to_string()) => {
+                Package::Provider(address.provider.clone())
+            }
+            (package, _) => package.clone(),
+        };
+        Ok(Self {
+            package,
+            version: self.version.clone(),
+            host: None,
+        })
+    }
+}
+
+/// Splits the hostname of a registry from an address that has one, unless it is the address of a mirrored provider.
+fn split_host(address: &str) -> (Option<&str>, &str) {
+    let (host, rest) = address.split_once('/').unwrap_or_default();
+    let has_port = host.contains(':');
+    let is_host = has_port || host.contains('.') || host.eq_ignore_ascii_case("localhost");
+    match rest.split('/').count() {
+        3 if is_host => (Some(host), rest),
+        2 if is_host && (has_port || !host.contains('.')) => (Some(host), rest),
+        _ => (None, address),
     }
 }
 
@@ -71,6 +115,7 @@ impl FromStr for PackageSpec {
             Some((address, version)) => (address, Some(version)),
             None => (text, None),
         };
+        let (host, address) = split_host(address);
         let parts: Vec<&str> = address.split('/').collect();
         let is_mirrored = parts.first().is_some_and(|host| host.contains('.'));
         let package = match parts.len() {
@@ -82,11 +127,9 @@ impl FromStr for PackageSpec {
                 .map(|it: MirroredAddress| Package::Mirrored(it)),
             3 => address.parse().map(|it: ModuleAddress| Package::Module(it)),
             _ => {
-                let hint = hint_of_source(address);
-                return Err(format!(
-                    "it must be <namespace>/<type>, <namespace>/<name>/<system> or \
-                     <hostname>/<namespace>/<type>, optionally followed by @<version>{hint}"
-                ));
+                let message = "it must be <namespace>/<type>, <namespace>/<name>/<system> or \
+                               <hostname>/<namespace>/<type>, optionally followed by @<version>";
+                return Err(message.to_owned());
             }
         };
         let version = version.map(str::parse).transpose();
@@ -94,6 +137,7 @@ impl FromStr for PackageSpec {
             package: package.map_err(|error| error.to_string())?,
             version: version
                 .map_err(|error: terrace_core::model::version::VersionError| error.to_string())?,
+            host: host.map(str::to_owned),
         })
     }
 }
@@ -153,17 +197,49 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_module_is_refused_with_a_hint() {
-        for (text, is_source) in [
-            ("127.0.0.1:8811/acme/vpc/aws", true),
-            ("r.example.com/acme/vpc/aws@1.0.0", true),
-            ("localhost:8787/acme/vpc/aws", true),
-            ("a/b/c/d", false),
-            ("acme", false),
+    fn the_hostname_of_the_registry_may_precede_an_address() {
+        for (registry, text, expected) in [
+            (
+                "127.0.0.1:8811",
+                "127.0.0.1:8811/acme/vpc/aws",
+                "acme/vpc/aws",
+            ),
+            (
+                "127.0.0.1:8811",
+                "127.0.0.1:8811/acme/widget@1.0.0",
+                "acme/widget@1.0.0",
+            ),
+            (
+                "r.example.com",
+                "R.example.com/acme/vpc/aws@1.0.0",
+                "acme/vpc/aws@1.0.0",
+            ),
+            ("r.example.com", "r.example.com/acme/widget", "acme/widget"),
+            ("localhost", "localhost/acme/widget", "acme/widget"),
+            (
+                "r.example.com",
+                "a.example.com/acme/widget",
+                "a.example.com/acme/widget",
+            ),
+            ("r.example.com", "acme/vpc/aws", "acme/vpc/aws"),
         ] {
-            let message = text.parse::<PackageSpec>().unwrap_err();
-            let has_hint = message.ends_with("; leave out the registry's hostname");
-            assert_eq!(has_hint, is_source, "{text}: {message}");
+            let spec: PackageSpec = text.parse().unwrap();
+            assert_eq!(spec.at(registry).unwrap().to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_hostname_of_another_registry_is_refused() {
+        for text in [
+            "r.example.com/acme/vpc/aws",
+            "r.example.com:8787/acme/widget",
+        ] {
+            let spec: PackageSpec = text.parse().unwrap();
+            let message = spec.at("s.example.com").unwrap_err().to_string();
+            assert!(
+                message.contains("which is s.example.com: leave it out"),
+                "{message}"
+            );
         }
     }
 }

@@ -1,13 +1,15 @@
 //! `terrace release`: the status of releases after their publish.
 
+mod show;
+
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{ReleaseStatus, StatusDocument};
+use terrace_core::model::status::StatusDocument;
 
 use super::connection::connect;
 use crate::args::{PackageSpec, RegistryArguments, ReleaseCommand, StatusArguments};
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, with_times};
 
 /// Executes the command.
 pub(crate) fn run(
@@ -16,7 +18,7 @@ pub(crate) fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     match command {
-        ReleaseCommand::Show { address } => show(address, registry, output),
+        ReleaseCommand::Show { address } => show::run(address, registry, output),
         ReleaseCommand::Deprecate(arguments) => {
             set_status(arguments, "deprecated", registry, output)
         }
@@ -47,15 +49,13 @@ fn set_status(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let StatusArguments {
-        address: spec,
-        reason,
-    } = arguments;
+    let StatusArguments { address, reason } = arguments;
     let body = StatusBody {
         state: state.to_owned(),
         reason: reason.to_string(),
     };
     let client = connect(registry, output)?;
+    let spec = &address.at(&client.host())?;
     let standings = client.set_status(&spec.package, spec.version.as_ref(), &body);
     let standings = standings.map_err(|failure| match failure {
         Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),
@@ -70,48 +70,22 @@ fn set_status(
     Ok(())
 }
 
-/// Shows the statuses of a package and of its versions.
-fn show(spec: &PackageSpec, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
-    let standings = client.statuses(&spec.package)?;
-    let address = spec.package.address();
-    let has_status = standings.package.is_some() || !standings.versions.is_empty();
-    if !has_status && !client.is_published(&spec.package)? {
-        let url = client.url();
-        let message =
-            format!("nothing is published as {address} at {url}, or the token may not read it");
-        return Err(Failure::Missing(with_hint(message, &spec.package)));
-    }
-    let line = |what: &str, statement: &ReleaseStatus| {
-        let ReleaseStatus {
-            state, reason, by, ..
-        } = statement;
-        format!("{what} is {state}: {reason} (set by {by})")
-    };
-    let package = standings.package.iter();
-    let package = package.map(|statement| line(&address, statement));
-    let versions = standings.versions.iter();
-    let versions =
-        versions.map(|(version, statement)| line(&format!("{address}@{version}"), statement));
-    let mut lines: Vec<String> = package.chain(versions).collect();
-    if lines.is_empty() {
-        lines.push(format!("{address} and its versions have no status"));
-    }
-    output.result(&lines, &report(spec, &standings));
-    Ok(())
-}
-
-/// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's.
+/// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's, and
+/// one with a hostname may be of the registry itself, which has several.
 pub(super) fn with_hint(message: String, package: &Package) -> String {
-    let Package::Provider(address) = package else {
-        return message;
-    };
-    format!(
-        "{message}. {address} has two parts, and so is a provider; the address of a module has three, such as \
-         {address}/aws"
-    )
+    match package {
+        Package::Provider(address) => format!(
+            "{message}. {address} has two parts, and so is a provider; the address of a module has three, such as \
+             {address}/aws"
+        ),
+        Package::Mirrored(address) => format!(
+            "{message}. {address} is a provider of another registry; if {} is this one, leave it out",
+            address.hostname
+        ),
+        Package::Module(_) => message,
+    }
 }
 
 fn report(spec: &PackageSpec, standings: &StatusDocument) -> serde_json::Value {
-    serde_json::json!({ "status": "ok", "address": spec.package.address(), "standings": standings })
+    serde_json::json!({ "status": "ok", "address": spec.package.address(), "standings": with_times(standings) })
 }

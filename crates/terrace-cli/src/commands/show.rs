@@ -22,7 +22,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let version = choice(arguments)?;
     let client = connect_reader(registry, output)?;
-    let PackageSpec { package, .. } = &arguments.address;
+    let PackageSpec { package, .. } = &arguments.address.at(&client.host())?;
     let shown = match version {
         None => versions(&client, package, output),
         Some(VersionChoice::Exact(version)) => one_version(&client, package, &version, output),

@@ -98,6 +98,14 @@ impl BaseUrl {
         self.url.origin().ascii_serialization()
     }
 
+    /// Returns the host, with the port unless it is that of the scheme, as addresses begin with it.
+    pub(crate) fn authority(&self) -> String {
+        match self.url.port() {
+            Some(port) => format!("{}:{port}", self.host()),
+            None => self.host().to_owned(),
+        }
+    }
+
     pub(crate) fn url(&self) -> &Url {
         &self.url
     }

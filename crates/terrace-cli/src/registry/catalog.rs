@@ -172,6 +172,9 @@ pub(crate) struct Status {
     /// The reason, for users.
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) reason: Option<String>,
+    /// The time when it was set (RFC 3339).
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) at: Option<String>,
 }
 
 impl fmt::Display for Status {

@@ -55,6 +55,11 @@ impl<'a> Client<'a> {
         self.url.as_str()
     }
 
+    /// Returns the hostname of the registry, with the port unless it is that of the scheme.
+    pub(crate) fn host(&self) -> String {
+        self.url.authority()
+    }
+
     /// Returns the connection that archives are sent over. It sends no token.
     pub(crate) fn http(&self) -> &Http<'a> {
         &self.http
@@ -161,21 +166,6 @@ impl<'a> Client<'a> {
             path: standing_path(package, None),
             body: None,
         })
-    }
-
-    /// Returns whether a version of a package can be listed. The versions of a package without any status are listed to
-    /// everyone who may read its statuses.
-    pub(crate) fn is_published(&self, package: &Package) -> Result<bool, Failure> {
-        let answer = self.send(&Call {
-            method: Method::GET,
-            path: versions_path(package),
-            body: None,
-        })?;
-        match answer.missing() {
-            Some(_) => Ok(false),
-            None if answer.is_success() => Ok(true),
-            None => Err(self.failure(answer)),
-        }
     }
 
     /// Returns a page of the audit log: entries after a number and since a time.
@@ -375,16 +365,6 @@ fn package_segments(package: &Package) -> String {
 
 fn json_text(body: &impl serde::Serialize) -> Result<String, Failure> {
     serde_json::to_string(body).map_err(|error| Failure::Unexpected(error.to_string()))
-}
-
-/// Returns the path of the list of versions that clients read.
-fn versions_path(package: &Package) -> String {
-    let address = package.address();
-    match package {
-        Package::Provider(_) => format!("/v1/providers/{address}/versions"),
-        Package::Module(_) => format!("/v1/modules/{address}/versions"),
-        Package::Mirrored(_) => format!("/mirror/{address}/index.json"),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use terrace_core::api::admin::{PublishAnswer, Published};
+use terrace_core::model::package::Package;
 use terrace_core::model::provenance::Provenance;
 
 use crate::archive::Archive;
@@ -252,6 +253,15 @@ impl PublishRequest {
         )])
     }
 
+    /// Returns the warning that the version is published and revoked, if it is.
+    fn revocation(&self, client: &Client<'_>) -> Option<String> {
+        let package = Package::parse_address(&self.address)?;
+        let reason = client.revocation(&package, &self.version.parse().ok()?)?;
+        Some(format!(
+            "the version is revoked, so nobody can install it: {reason}"
+        ))
+    }
+
     /// Sends the description, then the archives that the registry does not have, and the description again,
     /// until the release is published.
     pub(crate) fn send(
@@ -270,7 +280,9 @@ impl PublishRequest {
                     return Ok(Receipt::new("created", uploads, published));
                 }
                 PublishAnswer::Unchanged(published) => {
-                    return Ok(Receipt::new("unchanged", uploads, published));
+                    let mut receipt = Receipt::new("unchanged", uploads, published);
+                    receipt.warnings.extend(self.revocation(client));
+                    return Ok(receipt);
                 }
                 PublishAnswer::Conflict { errors } => {
                     return Err(self.compare(Failure::Conflict(errors)));

@@ -64,6 +64,11 @@ fn standings() -> Value {
     json!({ "package": statement, "versions": { EVIL: statement } })
 }
 
+fn versions() -> Value {
+    let status = json!({ "state": EVIL, "reason": EVIL, "at": EVIL });
+    json!({ "versions": [{ "version": EVIL, "status": status, "is_documented": false }] })
+}
+
 fn keys() -> Value {
     let key = json!({ "key_id": ID, "fingerprint": EVIL, "ascii_armor": EVIL });
     let statement = json!({ "state": "retired", "reason": "old", "at": 1, "by": EVIL });
@@ -103,7 +108,10 @@ fn scenes() -> Vec<Scene> {
         ),
         (
             vec!["release", "show", "acme/widget"],
-            vec![("GET", "/standing", standings())],
+            vec![
+                ("GET", "/standing", standings()),
+                ("GET", "/api/v1/", versions()),
+            ],
         ),
         (
             vec!["token", "list"],

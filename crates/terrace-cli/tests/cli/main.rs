@@ -28,6 +28,7 @@ mod mirror_push;
 mod modules;
 mod packing;
 mod providers;
+mod releases;
 mod secrets;
 mod support;
 mod tls;

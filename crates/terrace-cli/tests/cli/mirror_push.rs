@@ -41,6 +41,11 @@ fn statuses(report: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Returns the request for the status of a version.
+fn status(version: &str) -> String {
+    format!("GET /api/v1/mirror/registry.example.com/acme/hello/{version}")
+}
+
 fn release(version: &str) -> String {
     format!("PUT /admin/v1/mirror/{HELLO}/{version}")
 }
@@ -108,7 +113,7 @@ fn the_same_directory_again_is_unchanged_and_sends_nothing() {
     let report = push(&registry, &mirror).expect(0).json();
     assert_eq!(statuses(&report), ["unchanged"]);
     assert_eq!(report["versions"][0]["uploaded"], json!([]));
-    assert_eq!(registry.requests(), [release("1.2.3")]);
+    assert_eq!(registry.requests(), [release("1.2.3"), status("1.2.3")]);
 }
 
 #[test]
@@ -127,9 +132,11 @@ fn fifty_versions_are_published_one_after_another() {
     registry.requests();
     let report = push(&registry, &mirror).expect(0).json();
     assert_eq!(statuses(&report), ["unchanged"; 50]);
-    let expected: Vec<String> = (0..50)
-        .map(|minor| release(&format!("1.{minor}.0")))
-        .collect();
+    let requests = |minor| {
+        let version = format!("1.{minor}.0");
+        [release(&version), status(&version)]
+    };
+    let expected: Vec<String> = (0..50).flat_map(requests).collect();
     assert_eq!(registry.requests(), expected);
 }
 

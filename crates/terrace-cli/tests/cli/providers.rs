@@ -133,7 +133,8 @@ fn the_same_release_again_is_unchanged_and_sends_nothing() {
     registry.requests();
     let report = publish(&registry, &dist).expect(0).json();
     assert_eq!(report["status"], "unchanged");
-    assert_eq!(registry.requests(), [RELEASE]);
+    let status = "GET /api/v1/providers/acme/hello/1.2.3";
+    assert_eq!(registry.requests(), [RELEASE, status]);
 }
 
 #[test]

@@ -145,35 +145,6 @@ fn an_unknown_token_is_not_reported_as_revoked() {
 }
 
 #[test]
-fn a_package_that_does_not_exist_is_not_shown() {
-    for (address, list, hint) in [
-        ("acme/vpc", "/v1/providers/acme/vpc/versions", true),
-        ("acme/vpc/aws", "/v1/modules/acme/vpc/aws/versions", false),
-        (
-            "a.test/acme/vpc",
-            "/mirror/a.test/acme/vpc/index.json",
-            false,
-        ),
-    ] {
-        let registry = Registry::start();
-        let answer = |path: &str, response| registry.fail("GET", path, Fault::Answer(response));
-        let show = ["release", "show", address];
-        answer("/standing", Response::new(200, "{}"));
-        answer(list, errors(404, &["this registry has no such thing"]));
-        let message = run(&registry, &show).expect(3).errors();
-        let expected = format!("nothing is published as {address} at {}", registry.url());
-        assert!(message.starts_with(&expected), "{message}");
-        assert_eq!(message.contains("a module has three"), hint, "{message}");
-        answer("/standing", Response::new(200, "{}"));
-        answer(list, Response::new(200, "{}"));
-        run(&registry, &show).expect(0);
-        answer("/standing", Response::new(200, "{}"));
-        answer(list, Response::new(404, "<html>"));
-        run(&registry, &show).expect(5);
-    }
-}
-
-#[test]
 fn the_status_of_a_missing_package_of_two_parts_is_refused_with_a_hint() {
     for (address, hint) in [("acme/vpc@1.0.0", true), ("acme/vpc/aws@1.0.0", false)] {
         let registry = Registry::start();

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::commands::admin::backup::Backup;
 use crate::commands::connection::connect;
 use crate::error::Failure;
-use crate::output::{Output, plural};
+use crate::output::{Output, plural, with_times};
 
 /// The location of a log.
 #[derive(Debug)]
@@ -100,7 +100,8 @@ pub(crate) fn audit(
             plural(chain.length(), "entry")
         ));
     }
-    let report = serde_json::json!({ "status": "ok", "entries": shown, "verified": verify });
+    let report =
+        serde_json::json!({ "status": "ok", "entries": with_times(&shown), "verified": verify });
     output.result(&lines, &report);
     Ok(())
 }

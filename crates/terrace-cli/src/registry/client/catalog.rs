@@ -108,6 +108,17 @@ impl Client<'_> {
         }
     }
 
+    /// Returns the reason why a published version is revoked, if the catalogue says that it is.
+    pub(crate) fn revocation(&self, package: &Package, version: &Version) -> Option<String> {
+        let answer = self.get_answer(version_path(package, version)).ok()?;
+        let details: VersionDetails = serde_json::from_str(&answer.text).ok()?;
+        let status = details
+            .line
+            .status
+            .filter(|status| status.state == "revoked");
+        status.map(|status| status.reason.unwrap_or_default())
+    }
+
     /// Returns the documents of one version.
     pub(crate) fn documents(
         &self,
@@ -143,8 +154,7 @@ impl Client<'_> {
         let url = self.url();
         if !self.has_catalog()? {
             return Ok(Failure::Missing(format!(
-                "{url} has no catalogue: its version of Terrace is older than this command. Update the registry, or use \
-                 `terrace release show` for the statuses of a package"
+                "{url} has no catalogue: its version of Terrace is older than this command. Update the registry"
             )));
         }
         Ok(Failure::Missing(format!(

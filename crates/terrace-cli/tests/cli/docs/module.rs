@@ -194,6 +194,7 @@ fn the_documentation_of_a_published_version_is_added_after_its_release() {
         [
             put("/documentation?unpublished=true"),
             put(""),
+            "GET /api/v1/modules/acme/vpc/aws/1.0.0".to_owned(),
             put("/documentation"),
             "PUT /docs-bucket".to_owned(),
             put("/documentation"),

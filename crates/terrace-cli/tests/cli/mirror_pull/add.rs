@@ -53,7 +53,8 @@ fn mirrored_packages_are_not_downloaded_again_but_still_sent_to_the_registry() {
     origin.requests();
     let report = add(&origin, &registry, &[]).expect(0).json();
     assert_eq!(statuses(&report), ["1.2.3 unchanged"]);
-    assert_eq!(registry.requests(), [MIRRORED, RELEASE]);
+    let status = "GET /api/v1/mirror/origin.example/acme/hello/1.2.3";
+    assert_eq!(registry.requests(), [MIRRORED, RELEASE, status]);
     assert_eq!(registry.description(), first);
     assert_eq!(downloads(&origin), [""; 0]);
 }

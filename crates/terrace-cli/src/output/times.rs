@@ -1,0 +1,46 @@
+//! Times in the documents that programs read.
+
+use serde::Serialize;
+use serde_json::Value;
+use terrace_base::time::UnixTime;
+
+/// The member of stored documents that holds a time, in seconds since 1970.
+const AT: &str = "at";
+
+/// Returns a stored document for programs: its times are texts as in RFC 3339, as all times of this command are.
+pub(crate) fn with_times(document: &impl Serialize) -> Value {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    replace(&mut document);
+    document
+}
+
+fn replace(document: &mut Value) {
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(replace),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value.as_u64() {
+                    Some(seconds) if name == AT => *value = UnixTime(seconds).to_string().into(),
+                    _ => replace(value),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn times_are_texts_at_every_depth() {
+        let document = json!({ "versions": { "1.0.0": { "at": 1_795_396_455_u64, "number": 1 } }, "list": [{ "at": 0 }] });
+        let expected = json!({
+            "versions": { "1.0.0": { "at": "2026-11-23T01:14:15Z", "number": 1 } },
+            "list": [{ "at": "1970-01-01T00:00:00Z" }],
+        });
+        assert_eq!(with_times(&document), expected);
+    }
+}
