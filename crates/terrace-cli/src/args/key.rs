@@ -16,7 +16,7 @@ pub(crate) enum KeyCommand {
         /// The file with the key, as `gpg --armor --export KEY` writes it, or - for standard input
         file: PathBuf,
     },
-    /// List the signing keys of a namespace
+    /// List the signing keys of a namespace with their statuses, and the removed ones that have a status
     List {
         /// The namespace to list
         namespace: Namespace,
@@ -28,10 +28,20 @@ pub(crate) enum KeyCommand {
     /// Block all versions that a key signed
     ///
     /// These versions disappear from all lists, and requests for them get status 410 with the reason.
-    Revoke(KeyStatusArguments),
+    Revoke {
+        #[command(flatten)]
+        status: KeyStatusArguments,
+        /// Revoke the key for all other namespaces that have it, too
+        #[arg(long)]
+        everywhere: bool,
+    },
     /// Make a retired or revoked key active again
+    ///
+    /// Versions that a revoked key signed can be installed again, unless they are revoked themselves.
     Restore(KeyStatusArguments),
-    /// Remove a key from a namespace; versions that it signed stay published
+    /// Remove a key from a namespace, so that it may sign no new versions
+    ///
+    /// Versions that it signed stay published. A revoked key stays revoked, and blocks the versions that it signed.
     Remove {
         /// The namespace of the key
         namespace: Namespace,

@@ -4,8 +4,11 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
+use serde_json::{Value, json};
+
+use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, TOKEN, fixture, run, terrace};
+use super::support::{Dist, TOKEN, ended, fixture, run, terrace};
 
 const PUBLISHER: &str = "61C051AC9CA350D4";
 const OTHER: &str = "01140820A0F0C9F3";
@@ -77,6 +80,179 @@ fn removing_an_unknown_key_lists_the_known_ones() {
     let ended = run(&registry, &["key", "remove", "acme", OTHER]).expect(3);
     assert!(ended.errors().contains(PUBLISHER), "{ended:?}");
     assert_eq!(registry.requests(), ["GET /admin/v1/namespaces/acme/keys"]);
+}
+
+/// Sets the keys of a namespace with the status of the publisher's key.
+fn set_status(registry: &Registry, keys: &[&str], state: &str) {
+    let key = |id: &&str| json!({ "key_id": id, "fingerprint": "0".repeat(40), "ascii_armor": "" });
+    let status = json!({ "state": state, "reason": "stolen", "at": 1_700_000_000, "by": "root" });
+    let keys: Vec<Value> = keys.iter().map(key).collect();
+    let document = json!({ "keys": keys, "statements": { PUBLISHER: status } });
+    let path = "/admin/v1/namespaces/acme/keys";
+    registry.set(path, Response::new(200, document.to_string()));
+}
+
+/// Returns what a command prints for people.
+#[track_caller]
+fn told(registry: &Registry, arguments: &[&str]) -> String {
+    let mut command = terrace(arguments);
+    command.env("TERRACE_URL", registry.url());
+    ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0).stdout
+}
+
+#[test]
+fn a_removed_key_with_a_status_is_listed() {
+    let registry = Registry::start();
+    set_status(&registry, &[OTHER], "revoked");
+    let expected = format!(
+        "\
+KEY               STATUS             FINGERPRINT                               SINCE                 SET BY  REASON
+{OTHER}  active             0000000000000000000000000000000000000000
+{PUBLISHER}  revoked (removed)                                            2023-11-14T22:13:20Z  root    stolen
+"
+    );
+    let list = ["key", "list", "acme"];
+    assert_eq!(told(&registry, &list), expected);
+    let document = run(&registry, &list).expect(0).json();
+    assert_eq!(
+        document["statements"][PUBLISHER]["at"],
+        "2023-11-14T22:13:20Z"
+    );
+    let expected = json!({ "key_id": PUBLISHER, "state": "revoked", "is_removed": true });
+    assert_eq!(document["states"][1], expected);
+}
+
+#[test]
+fn a_removal_states_that_a_revoked_key_stays_revoked() {
+    for (state, holds) in [
+        (
+            "revoked",
+            "stays revoked: versions that it signed cannot be installed",
+        ),
+        ("retired", "stays retired, also if it is added again"),
+    ] {
+        let registry = Registry::start();
+        set_status(&registry, &[PUBLISHER], state);
+        let told = told(&registry, &["key", "remove", "acme", PUBLISHER]);
+        assert!(told.contains(holds), "{told}");
+    }
+    let told = told(&Registry::start(), &["key", "remove", "acme", PUBLISHER]);
+    assert!(
+        told.contains("may sign no new versions; versions that it signed stay"),
+        "{told}"
+    );
+}
+
+#[test]
+fn adding_a_revoked_key_states_that_it_may_not_sign() {
+    let registry = Registry::start();
+    let file = fixture("publisher.asc");
+    let status = json!({ "state": "revoked", "reason": "stolen", "at": 1, "by": "root" });
+    let document = json!({ "keys": [], "statements": { PUBLISHER: status } });
+    let answer = Response::new(200, document.to_string());
+    registry.fail("PUT", "/keys", Fault::Answer(answer));
+    let told = told(&registry, &["key", "add", "acme", file.to_str().unwrap()]);
+    assert!(
+        told.starts_with(&format!("{PUBLISHER} is added to acme, but revoked: ")),
+        "{told}"
+    );
+    assert!(!told.contains("may sign for"), "{told}");
+}
+
+#[test]
+fn a_restore_states_what_a_key_may_do() {
+    for (keys, state, expected) in [
+        (
+            &[PUBLISHER] as &[&str],
+            "revoked",
+            "is active again for acme: it may sign new versions, and versions that it signed can be installed again",
+        ),
+        (
+            &[PUBLISHER],
+            "retired",
+            "is active again for acme: it may sign new versions",
+        ),
+        (
+            &[],
+            "revoked",
+            "is no longer revoked for acme: versions that it signed can be installed again",
+        ),
+        (
+            &[],
+            "revoked",
+            "It is not among the keys of acme, so it may sign no new versions",
+        ),
+    ] {
+        let registry = Registry::start();
+        set_status(&registry, keys, state);
+        let listed: Vec<Value> = keys
+            .iter()
+            .map(|id| json!({ "key_id": id, "fingerprint": "", "ascii_armor": "" }))
+            .collect();
+        let answer = Response::new(200, json!({ "keys": { "keys": listed } }).to_string());
+        registry.fail("PUT", "/keys/", Fault::Answer(answer));
+        let told = told(
+            &registry,
+            &["key", "restore", "acme", PUBLISHER, "--reason", "found"],
+        );
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+/// Returns a registry in which three namespaces have the publisher's key, and one of them revoked it.
+fn shared_key() -> Registry {
+    let registry = Registry::start();
+    let key = json!({ "key_id": PUBLISHER, "fingerprint": "", "ascii_armor": "" });
+    let status = json!({ "state": "revoked", "reason": "stolen", "at": 1, "by": "root" });
+    let fact = |namespace: &str, document: Value| json!({ "key": format!("keys/{namespace}"), "document": document.to_string() });
+    let facts = json!({ "facts": [
+        fact("acme", json!({ "keys": [key] })),
+        fact("globex", json!({ "keys": [key] })),
+        fact("hooli", json!({ "keys": [] })),
+        fact("initech", json!({ "keys": [key], "statements": { PUBLISHER: status } })),
+    ]});
+    registry.set(
+        "/admin/v1/facts?prefix=keys%2F",
+        Response::new(200, facts.to_string()),
+    );
+    for namespace in ["acme", "globex"] {
+        let answer = Response::new(200, json!({ "keys": { "keys": [key] } }).to_string());
+        registry.fail("PUT", &format!("/{namespace}/keys/"), Fault::Answer(answer));
+    }
+    registry
+}
+
+#[test]
+fn a_revocation_names_the_other_namespaces_that_have_the_key() {
+    let registry = shared_key();
+    let revoke = ["key", "revoke", "acme", PUBLISHER, "--reason", "stolen"];
+    let document = run(&registry, &revoke).expect(0).json();
+    assert_eq!(document["not_revoked_for"], json!(["globex"]));
+    let message = warnings(&document);
+    assert!(
+        message.contains("globex") && message.contains("--everywhere"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_key_is_revoked_everywhere() {
+    let registry = shared_key();
+    let revoke = [
+        "key",
+        "revoke",
+        "acme",
+        PUBLISHER,
+        "--everywhere",
+        "--reason",
+        "stolen",
+    ];
+    let document = run(&registry, &revoke).expect(0).json();
+    assert_eq!(document["revoked_for"], json!(["acme", "globex"]));
+    let requests = registry.requests();
+    let changes: Vec<&String> = requests.iter().filter(|it| it.starts_with("PUT")).collect();
+    let path = |namespace: &str| format!("PUT /admin/v1/namespaces/{namespace}/keys/{PUBLISHER}");
+    assert_eq!(changes, [&path("acme"), &path("globex")]);
 }
 
 #[test]

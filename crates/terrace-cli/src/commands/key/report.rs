@@ -1,0 +1,112 @@
+//! The keys of a namespace, for people and for programs.
+
+use serde_json::{Value, json};
+use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::model::name::Namespace;
+use terrace_core::model::status::KeyStatus;
+use terrace_openpgp::KeyId;
+
+use crate::output::{Column, Screen, Table, shown, with_times};
+
+/// A key with its status. A removed key is known by its status alone.
+struct Line<'k> {
+    key_id: KeyId,
+    /// The fingerprint of a key that was not removed.
+    fingerprint: Option<&'k str>,
+    status: Option<&'k KeyStatus>,
+}
+
+impl Line<'_> {
+    /// Returns the status in one or two words.
+    fn state(&self) -> String {
+        let state = self.status.map(|status| status.state.to_string());
+        let state = state.unwrap_or_else(|| "active".to_owned());
+        match self.fingerprint {
+            Some(_) => state,
+            None => format!("{state} (removed)"),
+        }
+    }
+}
+
+/// Returns the keys in the order in which they were added, and then the removed ones.
+fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
+    let listed = keys.keys.iter().map(|key| Line {
+        key_id: key.key_id,
+        fingerprint: Some(&key.fingerprint),
+        status: keys.statuses.get(&key.key_id),
+    });
+    let is_removed = |key_id: &KeyId| !keys.keys.iter().any(|key| key.key_id == *key_id);
+    let removed = keys
+        .statuses
+        .iter()
+        .filter(|(key_id, _)| is_removed(key_id));
+    let removed = removed.map(|(key_id, status)| Line {
+        key_id: *key_id,
+        fingerprint: None,
+        status: Some(status),
+    });
+    listed.chain(removed).collect()
+}
+
+/// Returns the keys as a table.
+pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument) -> Screen {
+    let mut screen = Screen::new();
+    let lines = lines(keys);
+    if lines.is_empty() {
+        screen.text(&no_keys(namespace));
+        return screen;
+    }
+    let mut table = Table::new([
+        Column::whole("KEY"),
+        Column::status("STATUS"),
+        Column::left_out(3, "FINGERPRINT"),
+        Column::left_out(1, "SINCE"),
+        Column::left_out(2, "SET BY"),
+        Column::wrapped("REASON"),
+    ]);
+    for line in lines {
+        let status = line.status;
+        table.row([
+            line.key_id.to_string(),
+            line.state(),
+            shown(line.fingerprint),
+            shown(status.map(|status| status.at)),
+            shown(status.map(|status| &status.by)),
+            shown(status.map(|status| &status.reason)),
+        ]);
+    }
+    screen.table(&table);
+    screen
+}
+
+/// Returns the keys in one line each, for a message.
+pub(super) fn table(namespace: &Namespace, keys: &SigningKeysDocument) -> Vec<String> {
+    let lines = lines(keys);
+    if lines.is_empty() {
+        return vec![no_keys(namespace)];
+    }
+    let line = |line: &Line<'_>| format!("{} {}", line.key_id, line.state());
+    lines.iter().map(line).collect()
+}
+
+fn no_keys(namespace: &Namespace) -> String {
+    format!("no keys; add one with: terrace key add {namespace} FILE")
+}
+
+/// Returns the document that `--json` prints.
+pub(super) fn document(namespace: &Namespace, keys: &SigningKeysDocument) -> Value {
+    let state = |line: &Line<'_>| {
+        json!({
+            "key_id": line.key_id,
+            "state": line.status.map_or("active".to_owned(), |status| status.state.to_string()),
+            "is_removed": line.fingerprint.is_none(),
+        })
+    };
+    json!({
+        "status": "ok",
+        "namespace": namespace.as_str(),
+        "keys": keys.keys,
+        "statements": with_times(&keys.statuses),
+        "states": lines(keys).iter().map(state).collect::<Vec<_>>(),
+    })
+}
