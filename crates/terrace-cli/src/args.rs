@@ -129,7 +129,7 @@ impl Command {
             Self::Key(command) => matches!(command, KeyCommand::List { .. }),
             Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),
             Self::Admin(command) => matches!(command, AdminCommand::Audit { .. }),
-            Self::Token(command) => matches!(command, TokenCommand::List),
+            Self::Token(command) => matches!(command, TokenCommand::List { .. }),
             Self::Publish(_) | Self::Mirror(_) => false,
         }
     }

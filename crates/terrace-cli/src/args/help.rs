@@ -294,20 +294,24 @@ const ENTRIES: [Entry; 34] = [
         "the token is on standard output",
     )
     .rejected("the lifetime is too short or too long"),
-    Entry::new("token list", "terrace token list", "listed"),
+    Entry::new(
+        "token list",
+        "terrace token list --expiring 14d",
+        "listed",
+    ),
     Entry::new(
         "token revoke",
         "terrace token revoke 7f3a9c2e51b04d68",
         "revoked",
     )
-    .rejected("the registry has no record of a token with one of the IDs, and revoked the ID anyway"),
+    .rejected("the registry has no record of a token with one of the IDs, and revoked the ID anyway; or of no token of the person"),
     Entry::new(
         "token rotate",
         "terrace token rotate 7f3a9c2e51b04d68 --overlap 24h",
         "the new token is on standard output",
     )
     .rejected("there is no token with this ID, or the overlap is too long")
-    .conflict("the old token is already expired or revoked"),
+    .conflict("the old token is already expired or revoked, or its successor was itself rotated"),
     Entry::new(
         "mirror add",
         "terrace mirror add registry.opentofu.org/hashicorp/random --versions '~> 3.6'",

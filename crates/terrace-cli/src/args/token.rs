@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Subcommand;
-use terrace_core::auth::access::{Scope, TokenName};
+use terrace_core::auth::access::{Scope, TOKEN_PREFIX, TokenName};
 use terrace_core::model::token_id::TokenId;
 
 use super::duration;
@@ -25,19 +25,34 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_name = "DURATION|never")]
         expires: Expiry,
     },
-    /// List the tokens that this command and sign-ins created, with their creators
-    List,
+    /// List the tokens that this command and sign-ins created, with their states and creators
+    ///
+    /// A token is valid, rotating (another one replaces it, and it is valid for a while yet), expired, revoked, or invalid
+    /// because the admin token was changed.
+    List {
+        /// List only tokens that are valid and end within this time, such as 14d
+        #[arg(long, value_name = "DURATION", value_parser = duration::in_days)]
+        expiring: Option<Duration>,
+        /// List only the tokens of a person: those from a sign-in with this name or account, and others with this name
+        #[arg(long, value_name = "PERSON")]
+        of: Option<String>,
+    },
     /// Revoke tokens; this takes effect everywhere within a minute
     Revoke {
-        /// The IDs of the tokens, as in `terrace token list`: the 16 hexadecimal digits after `terrace_`
-        #[arg(required = true, value_parser = token_id)]
+        /// The IDs of the tokens, as in `terrace token list`: the 16 hexadecimal digits after `terrace_`. A whole token is
+        /// accepted, too
+        #[arg(required_unless_present = "of", value_parser = token_id)]
         ids: Vec<TokenId>,
+        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists
+        #[arg(long, value_name = "PERSON", conflicts_with = "ids")]
+        of: Option<String>,
     },
     /// Replace a token by one with the same name, scopes and lifetime, and print it
     ///
-    /// The old token is revoked, at once or after the time that --overlap gives.
+    /// The old token is revoked, at once or after the time that --overlap gives. Until then, the same command prints the
+    /// same new token again.
     Rotate {
-        /// The ID of the old token
+        /// The ID of the old token, or the whole token
         #[arg(value_parser = token_id)]
         id: TokenId,
         /// The time for which the old token stays valid, such as 24h
@@ -75,12 +90,19 @@ impl FromStr for Expiry {
 }
 
 /// The value names of the arguments that take the ID of a token.
-pub(crate) const TOKEN_IDS: [&str; 2] = ["<ID>", "<IDS>..."];
+pub(crate) const TOKEN_IDS: [&str; 2] = ["<ID>", "[IDS]..."];
 
+/// Parses the ID of a token, or takes it from a whole token.
 fn token_id(text: &str) -> Result<TokenId, String> {
+    let id = match text.strip_prefix(TOKEN_PREFIX) {
+        Some(rest) => rest.split('.').next().unwrap_or_default(),
+        None => text,
+    };
     let message = match text {
-        HIDDEN_TOKEN => "this is a token; give its ID, the 16 hex digits after `terrace_`",
+        HIDDEN_TOKEN => {
+            "this is not a token of this registry; give the ID of one, the 16 hex digits after `terrace_`"
+        }
         _ => "a token ID has 16 hexadecimal digits in lower case",
     };
-    text.parse().map_err(|_| message.to_owned())
+    id.parse().map_err(|_| message.to_owned())
 }

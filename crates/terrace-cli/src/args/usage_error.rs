@@ -96,6 +96,7 @@ fn summary(lines: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Command;
+    use terrace_core::model::token_id::TokenId;
 
     use super::*;
 
@@ -166,22 +167,36 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_place_of_a_token_id_is_rejected_with_advice() {
+    fn a_token_of_this_registry_is_accepted_in_place_of_its_id() {
         for command in ["rotate", "revoke"] {
             let (secret, _) = SECRETS[0];
+            let given = ["terrace", "token", command, secret].map(OsString::from);
+            let arguments = crate::args::parse(&given).unwrap();
+            let id: TokenId = "7f3a9c2e51b04d68".parse().unwrap();
+            let parsed = format!("{:?}", arguments.command);
+            assert!(parsed.contains(&format!("{id:?}")), "{parsed}");
+        }
+    }
+
+    #[test]
+    fn another_token_in_place_of_a_token_id_is_rejected_with_advice() {
+        for command in ["rotate", "revoke"] {
+            let (secret, _) = SECRETS[1];
             let message =
                 message(&["terrace", "token", command, secret].map(OsString::from)).unwrap();
-            let asked = "this is a token; give its ID, the 16 hex digits after `terrace_`";
+            let asked = "give the ID of one, the 16 hex digits after `terrace_`";
             assert!(message.contains(asked), "{message}");
         }
     }
 
     #[test]
     fn a_value_in_place_of_a_token_id_is_never_repeated() {
-        let message =
-            message(&["terrace", "token", "rotate", "hunter2"].map(OsString::from)).unwrap();
-        assert!(!message.contains("hunter2"), "{message}");
-        assert!(message.contains("16 hexadecimal digits"), "{message}");
+        for command in ["rotate", "revoke"] {
+            let given = ["terrace", "token", command, "hunter2"].map(OsString::from);
+            let message = message(&given).unwrap();
+            assert!(!message.contains("hunter2"), "{message}");
+            assert!(message.contains("16 hexadecimal digits"), "{message}");
+        }
     }
 
     #[test]

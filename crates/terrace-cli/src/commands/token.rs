@@ -1,5 +1,9 @@
 //! `terrace token`.
 
+mod list;
+mod revoke;
+mod state;
+
 use std::time::Duration;
 
 use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
@@ -10,6 +14,7 @@ use crate::args::{RegistryArguments, TokenCommand};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
+use state::{described, is_later};
 
 /// Executes the command.
 pub(crate) fn run(
@@ -27,8 +32,17 @@ pub(crate) fn run(
             let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
             create(name, &scopes, expires.limit(), registry, output)
         }
-        TokenCommand::List => list(registry, output),
-        TokenCommand::Revoke { ids } => revoke(ids, registry, output),
+        TokenCommand::List { expiring, of } => {
+            let filter = list::Filter {
+                expiring: *expiring,
+                of: of.as_deref(),
+            };
+            list::run(&filter, registry, output)
+        }
+        TokenCommand::Revoke { of: None, ids } => revoke::by_id(ids, registry, output),
+        TokenCommand::Revoke {
+            of: Some(person), ..
+        } => revoke::of(person, registry, output),
         TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, registry, output),
     }
 }
@@ -50,68 +64,6 @@ fn create(
     print_new(&made, output)
 }
 
-/// Shows all tokens.
-fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
-    let mut tokens = Vec::new();
-    let mut after = None;
-    loop {
-        let page = client.tokens(after.as_deref())?;
-        tokens.extend(page.tokens);
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => break,
-        }
-    }
-    tokens.sort_by(|one, other| one.created.cmp(&other.created));
-    let mut lines: Vec<String> = tokens.iter().map(line).collect();
-    if lines.is_empty() {
-        let hint = "no tokens; create one with: terrace token create --name NAME --scope SCOPE";
-        lines.push(hint.to_owned());
-    }
-    output.result(
-        &lines,
-        &serde_json::json!({ "status": "ok", "tokens": tokens }),
-    );
-    Ok(())
-}
-
-/// Revokes tokens by their IDs.
-fn revoke(ids: &[TokenId], registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
-    let mut unknown = Vec::new();
-    for id in ids {
-        if !client.revoke_token(*id)? {
-            unknown.push(id.to_string());
-        }
-    }
-    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    // An operator in a hurry must not believe that a token is revoked if its ID was mistyped.
-    let known: Vec<&str> = ids
-        .iter()
-        .filter(|id| !unknown.contains(id))
-        .map(String::as_str)
-        .collect();
-    let text = match known.is_empty() {
-        true => String::new(),
-        false => format!(
-            "{} revoked; this takes effect everywhere within a minute",
-            known.join(", ")
-        ),
-    };
-    let report = serde_json::json!({ "revoked": ids, "unknown": unknown });
-    let mut reasons = Vec::new();
-    if !unknown.is_empty() {
-        reasons.push(format!(
-            "the registry has no record of a token with the ID {}, and revoked the ID anyway: unless it belongs to \
-             an OCI client or a CI job, check the ID",
-            unknown.join(", ")
-        ));
-    }
-    let worst = (!reasons.is_empty()).then(|| Failure::Refused(reasons.clone()));
-    output.outcome(text, report, worst, reasons)
-}
-
 /// Creates a token that replaces another one, and prints it alone.
 fn rotate(
     id: TokenId,
@@ -123,10 +75,19 @@ fn rotate(
         overlap: overlap.as_secs(),
     };
     let made = connect(registry, output)?.rotate_token(id, &body)?;
-    let seconds = overlap.as_secs();
-    output.progress(&match seconds {
-        0 => format!("{id} is revoked"),
-        seconds => format!("{id} stays valid for {seconds} s"),
+    let revoked = made
+        .replaced
+        .as_ref()
+        .and_then(|old| old.revoked.as_deref());
+    output.progress(&match revoked {
+        Some(time) if is_later(time) => format!("{id} stays valid until {time}"),
+        None if !overlap.is_zero() => {
+            format!(
+                "{id} stays valid for {}",
+                humantime::format_duration(overlap)
+            )
+        }
+        _ => format!("{id} is revoked; this takes effect everywhere within a minute"),
     });
     print_new(&made, output)
 }
@@ -138,27 +99,8 @@ fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
         let message = "the registry responded without a token".to_owned();
         return Err(Failure::Unexpected(message));
     };
-    output.progress(&line(made));
+    output.progress(&described(made));
     output.progress("the token is shown only once:");
     output.secret(token, &serde_json::json!({ "status": "ok", "token": made }));
     Ok(())
-}
-
-fn line(token: &TokenAnswer) -> String {
-    let TokenAnswer {
-        id,
-        name,
-        scopes,
-        expires,
-        revoked,
-        created_by,
-        ..
-    } = token;
-    let until = match (revoked, expires) {
-        (Some(revoked), _) => format!("revoked {revoked}"),
-        (None, Some(expires)) => format!("expires {expires}"),
-        (None, None) => "does not expire".to_owned(),
-    };
-    let scopes = scopes.join(" ");
-    format!("{id}  {scopes}  {until}  {name}  by {created_by}")
 }

@@ -32,5 +32,6 @@ mod releases;
 mod secrets;
 mod support;
 mod tls;
+mod tokens;
 mod trouble;
 mod usage;

@@ -1,0 +1,147 @@
+//! `terrace token list`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::TokenAnswer;
+use terrace_core::auth::access::IssuedUnder;
+
+use super::state::{State, end, ends_within, is_of};
+use crate::args::RegistryArguments;
+use crate::clock;
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::{Column, Output, Screen, Table, are};
+use crate::registry::client::Client;
+
+/// The tokens to list: all that match each given condition.
+pub(super) struct Filter<'a> {
+    /// The time within which they end.
+    pub(super) expiring: Option<Duration>,
+    /// The person they belong to.
+    pub(super) of: Option<&'a str>,
+}
+
+/// Lists the tokens with their states.
+pub(super) fn run(
+    filter: &Filter<'_>,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let now = clock::now();
+    let mut tokens = all(&client)?;
+    tokens.retain(|token| filter.accepts(token, now));
+    let mut screen = Screen::new();
+    if tokens.is_empty() {
+        screen.text(&filter.nothing());
+    } else {
+        screen.table(&table(&tokens, now));
+    }
+    if let Some(note) = note_on_previous(&tokens, now) {
+        output.warning(&note);
+    }
+    let tokens: Vec<Value> = tokens.iter().map(|token| with_state(token, now)).collect();
+    output.report(screen, &json!({ "status": "ok", "tokens": tokens }));
+    Ok(())
+}
+
+/// Returns all tokens, the oldest first.
+pub(super) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
+    let mut tokens = Vec::new();
+    let mut after = None;
+    loop {
+        let page = client.tokens(after.as_deref())?;
+        tokens.extend(page.tokens);
+        match page.next {
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+            _ => break,
+        }
+    }
+    tokens.sort_by(|one, other| one.created.cmp(&other.created));
+    Ok(tokens)
+}
+
+impl Filter<'_> {
+    fn accepts(&self, token: &TokenAnswer, now: UnixTime) -> bool {
+        self.expiring
+            .is_none_or(|within| ends_within(token, within, now))
+            && self.of.is_none_or(|person| is_of(token, person))
+    }
+
+    /// Returns the line that replaces an empty table.
+    fn nothing(&self) -> String {
+        let of = self
+            .of
+            .map(|person| format!(" of {person}"))
+            .unwrap_or_default();
+        match self.expiring {
+            Some(_) => format!("no valid token{of} ends within this time"),
+            None if self.of.is_some() => format!("no tokens{of}"),
+            None => "no tokens; create one with: terrace token create --name NAME --scope SCOPE --expires 90d".to_owned(),
+        }
+    }
+}
+
+fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
+    let mut table = Table::new([
+        Column::whole("ID"),
+        Column::status("STATE"),
+        Column::left_out(1, "ENDS"),
+        Column::cut("NAME"),
+        Column::cut("SCOPES"),
+        Column::left_out(4, "CREATED"),
+        Column::left_out(3, "CREATED BY"),
+        Column::left_out(2, "REPLACED BY"),
+        Column::left_out(5, "ADMIN TOKEN"),
+    ]);
+    for token in tokens {
+        let admin_token = match token.issued_under {
+            Some(IssuedUnder::Previous) => "previous",
+            Some(IssuedUnder::Earlier) => "earlier",
+            Some(IssuedUnder::Current) | None => "",
+        };
+        let successor = token.successor.map(|id| id.to_string());
+        table.row([
+            token.id.clone(),
+            State::of(token, now).as_str().to_owned(),
+            end(token).unwrap_or("never").to_owned(),
+            token.name.clone(),
+            token.scopes.join(" "),
+            token.created.clone(),
+            token.created_by.clone(),
+            successor.unwrap_or_default(),
+            admin_token.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Returns the note that valid tokens end with the previous admin token, if there are any.
+fn note_on_previous(tokens: &[TokenAnswer], now: UnixTime) -> Option<String> {
+    let is_previous = |token: &&TokenAnswer| {
+        token.issued_under == Some(IssuedUnder::Previous) && State::of(token, now).is_accepted()
+    };
+    let previous: Vec<&str> = tokens
+        .iter()
+        .filter(is_previous)
+        .map(|token| token.id.as_str())
+        .collect();
+    (!previous.is_empty()).then(|| {
+        format!(
+            "{} issued under TERRACE_ADMIN_TOKEN_PREVIOUS, and invalid once it is deleted; to rotate before that: {}",
+            are(previous.len(), "valid token"),
+            previous.join(", ")
+        )
+    })
+}
+
+fn with_state(token: &TokenAnswer, now: UnixTime) -> Value {
+    let mut value = json!(token);
+    if let Some(members) = value.as_object_mut() {
+        let state = State::of(token, now).as_str();
+        members.insert("state".to_owned(), json!(state));
+    }
+    value
+}

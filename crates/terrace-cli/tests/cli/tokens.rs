@@ -1,0 +1,215 @@
+//! `terrace token`.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use terrace_base::time::UnixTime;
+
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry};
+use super::support::{Ended, TOKEN, ended, run, terrace};
+
+const DAY: i64 = 24 * 3600;
+
+/// Returns the time this many seconds from now.
+fn after(seconds: i64) -> Value {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let time = now.as_secs().strict_add_signed(seconds);
+    json!(UnixTime(time).to_string())
+}
+
+fn token(id: u64, name: &str, by: &str, more: Value) -> Value {
+    let mut token = json!({
+        "id": format!("{id:016x}"), "name": name, "scopes": ["read"], "created": after(id as i64 - 400 * DAY),
+        "created_by": by,
+    });
+    let members = more.as_object().unwrap().clone();
+    token.as_object_mut().unwrap().extend(members);
+    token
+}
+
+/// A registry with a token in each state.
+fn registry() -> Registry {
+    let registry = Registry::start();
+    let ann = "login as https://idp.example 17";
+    let tokens = [
+        token(1, "ci", "root", json!({})),
+        token(
+            2,
+            "Ann@acme.example",
+            ann,
+            json!({ "expires": after(10 * DAY) }),
+        ),
+        token(
+            3,
+            "ann@acme.example",
+            "root",
+            json!({ "expires": after(-DAY) }),
+        ),
+        token(
+            4,
+            "ci of ann",
+            "token 0000000000000002 (Ann@acme.example)",
+            json!({ "expires": after(90 * DAY) }),
+        ),
+        token(5, "old", "root", json!({ "revoked": after(-DAY) })),
+        token(
+            6,
+            "rotated",
+            "root",
+            json!({ "revoked": after(DAY), "successor": "0000000000000001" }),
+        ),
+        token(7, "of before", "root", json!({ "issued_under": "earlier" })),
+        token(
+            8,
+            "of the previous",
+            "root",
+            json!({ "issued_under": "previous" }),
+        ),
+    ];
+    let page = json!({ "tokens": tokens });
+    registry.set("/admin/v1/tokens", Response::new(200, page.to_string()));
+    registry
+}
+
+/// Returns the last digit and the state of each listed token.
+fn states(ended: &Ended) -> Vec<String> {
+    let document = ended.json();
+    let tokens = document["tokens"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let line = |token: &Value| {
+        let id = text(&token["id"]);
+        let digit = id.chars().next_back().unwrap();
+        format!("{digit} {}", text(&token["state"]))
+    };
+    tokens.map(line).collect()
+}
+
+#[test]
+fn tokens_are_listed_with_their_states() {
+    let listed = run(&registry(), &["token", "list"]).expect(0);
+    let expected = [
+        "1 valid",
+        "2 valid",
+        "3 expired",
+        "4 valid",
+        "5 revoked",
+        "6 rotating",
+        "7 invalid",
+        "8 valid",
+    ];
+    assert_eq!(states(&listed), expected);
+    let warnings = listed.json()["warnings"].to_string();
+    assert!(
+        warnings.contains("TERRACE_ADMIN_TOKEN_PREVIOUS") && warnings.contains("0000000000000008"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn the_list_of_expiring_tokens_has_those_that_end_in_time() {
+    let registry = registry();
+    for (within, expected) in [
+        ("14d", &["2 valid", "6 rotating"] as &[&str]),
+        ("2d", &["6 rotating"]),
+        ("1h", &[]),
+    ] {
+        let listed = run(&registry, &["token", "list", "--expiring", within]).expect(0);
+        assert_eq!(states(&listed), expected, "{within}");
+    }
+}
+
+#[test]
+fn the_tokens_of_a_person_are_found_by_name_and_by_account() {
+    let registry = registry();
+    for (person, expected) in [
+        ("ann@acme.example", &["2 valid", "3 expired"] as &[&str]),
+        ("https://idp.example 17", &["2 valid"]),
+        ("ann", &[]),
+    ] {
+        let listed = run(&registry, &["token", "list", "--of", person]).expect(0);
+        assert_eq!(states(&listed), expected, "{person}");
+    }
+}
+
+fn answer_revocations(registry: &Registry, ids: &[&str]) {
+    for id in ids {
+        let body = json!({ "known": true }).to_string();
+        registry.fail("DELETE", id, Fault::Answer(Response::new(200, body)));
+    }
+}
+
+#[test]
+fn all_valid_tokens_of_a_person_are_revoked() {
+    let registry = registry();
+    answer_revocations(&registry, &["0000000000000002"]);
+    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
+    let document = run(&registry, &revoke).expect(0).json();
+    assert_eq!(document["revoked"], json!(["0000000000000002"]));
+    // She may know the token that she created for CI.
+    assert_eq!(document["created_for_others"], json!(["0000000000000004"]));
+    let expected = [
+        "GET /admin/v1/tokens",
+        "DELETE /admin/v1/tokens/0000000000000002",
+    ];
+    assert_eq!(registry.requests(), expected);
+}
+
+#[test]
+fn the_tokens_of_an_unknown_person_are_missing() {
+    let revoke = ["token", "revoke", "--of", "bob@acme.example"];
+    let message = run(&registry(), &revoke).expect(3).errors();
+    assert!(message.contains("bob@acme.example"), "{message}");
+    for wrong in [
+        &["token", "revoke"] as &[&str],
+        &[&revoke[..], &["0000000000000002"]].concat(),
+    ] {
+        run(&registry(), wrong).expect(2);
+    }
+}
+
+#[test]
+fn a_whole_token_is_accepted_in_place_of_its_id() {
+    let registry = registry();
+    let id = "7f3a9c2e51b04d68";
+    let token = format!("terrace_{id}.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c");
+    answer_revocations(&registry, &[id]);
+    let ended = run(&registry, &["token", "revoke", &token]).expect(0);
+    assert_eq!(ended.json()["revoked"], json!([id]));
+    assert_eq!(
+        registry.requests(),
+        [format!("DELETE /admin/v1/tokens/{id}")]
+    );
+    assert!(!format!("{ended:?}").contains("MTc5NjkwNDAw"), "{ended:?}");
+}
+
+#[test]
+fn a_rotation_states_until_when_the_old_token_is_valid() {
+    let registry = Registry::start();
+    let id = "0000000000000002";
+    for (revoked, expected) in [
+        (
+            json!("2999-01-01T00:00:00Z"),
+            format!("{id} stays valid until 2999-01-01T00:00:00Z"),
+        ),
+        (after(0), format!("{id} is revoked; ")),
+    ] {
+        let old = token(2, "ci", "root", json!({ "revoked": revoked }));
+        let made = token(
+            9,
+            "ci",
+            "root",
+            json!({ "token": "a-new-token", "replaced": old }),
+        );
+        registry.fail(
+            "POST",
+            "/rotation",
+            Fault::Answer(Response::new(201, made.to_string())),
+        );
+        let mut command = terrace(&["token", "rotate", id, "--overlap", "24h"]);
+        command.env("TERRACE_URL", registry.url());
+        let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
+        assert_eq!(ended.stdout, "a-new-token\n");
+        assert!(ended.stderr.starts_with(&expected), "{ended:?}");
+    }
+}
