@@ -83,13 +83,34 @@ fn text(mut error: clap::Error) -> String {
     error.to_string()
 }
 
-/// Returns the first line, which describes the error, and the note.
+/// Returns the message in one line, without the usage and the reference to the help, and the note.
 fn summary(lines: &[String]) -> String {
-    let first = lines.first().map(String::as_str).unwrap_or_default();
+    let is_end = |line: &str| line.starts_with("Usage: ") || line.starts_with("For more ");
+    let (note, lines) = match lines.split_last() {
+        Some((last, rest)) if last == SECRET_NOTE => (Some(last), rest),
+        _ => (None, lines),
+    };
+    let message = lines.iter().take_while(|line| !is_end(line));
+    let mut message = message
+        .map(|line| line.trim())
+        .filter(|line| !line.is_empty());
+    let first = message.next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
-    match lines.last() {
-        Some(last) if last == SECRET_NOTE => format!("{first}. {last}"),
-        _ => first.to_owned(),
+    // A list of arguments follows a colon, and tips follow other messages.
+    let (begin, separator) = if first.ends_with(':') {
+        (" ", ", ")
+    } else {
+        ("; ", "; ")
+    };
+    let rest: Vec<&str> = message.collect();
+    let mut summary = first.to_owned();
+    if !rest.is_empty() {
+        summary.push_str(begin);
+        summary.push_str(&rest.join(separator));
+    }
+    match note {
+        Some(note) => format!("{summary}. {note}"),
+        None => summary,
     }
 }
 

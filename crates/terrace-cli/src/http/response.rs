@@ -23,6 +23,9 @@ pub(crate) struct Response {
 /// The variable that a registry without admin routes names in its error.
 const ADMIN_TOKEN: &str = "TERRACE_ADMIN_TOKEN";
 
+/// The end of the registry's message about a path that no route has, in an older version or at another URL.
+const NO_SUCH_PATH: &str = ": check the URL";
+
 /// The error of a token exchange.
 #[derive(Deserialize)]
 struct OAuthError {
@@ -83,7 +86,10 @@ impl Response {
             404 | 405 | 501 if !is_of_terrace => Failure::NotAllowed(format!(
                 "{joined}, and without an error of Terrace: this is not a Terrace registry; check TERRACE_URL"
             )),
-            404 => Failure::NotAllowed(format!("not found at {url}: {joined}")),
+            404 if joined.contains(ADMIN_TOKEN) || joined.contains(NO_SUCH_PATH) => {
+                Failure::NotAllowed(format!("not found at {url}: {joined}"))
+            }
+            404 => Failure::Missing(format!("not found at {url}: {joined}")),
             409 => Failure::Conflict(reasons),
             429 | 500..=599 => Failure::Unavailable(joined),
             400..=499 => Failure::Refused(reasons),

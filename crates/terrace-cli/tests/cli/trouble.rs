@@ -61,7 +61,7 @@ fn a_request_that_the_registry_rejects_is_not_retried() {
         (400, 3),
         (401, 5),
         (403, 5),
-        (404, 5),
+        (404, 3),
         (409, 4),
         (413, 3),
         (422, 3),

@@ -207,6 +207,27 @@ fn an_invalid_command_line_is_reported_as_json() {
 }
 
 #[test]
+fn the_json_of_an_invalid_command_line_has_the_whole_message() {
+    for (arguments, message) in [
+        (
+            &["token", "create", "--name", "ci"] as &[&str],
+            "the following required arguments were not provided: --scope <SCOPE>, --expires <DURATION|never>",
+        ),
+        (
+            &["token", "list", "--expirin", "14d"],
+            "unexpected argument '--expirin' found; tip: a similar argument exists: '--expiring'",
+        ),
+        (
+            &["token", "list", "--expiring", "14"],
+            "invalid value '14' for '--expiring <DURATION>': the unit is missing: write 14d",
+        ),
+    ] {
+        let ended = ended(terrace(arguments).arg("--json")).expect(2);
+        assert_eq!(ended.errors(), message);
+    }
+}
+
+#[test]
 fn options_take_precedence_over_the_environment() {
     let registry = Registry::start();
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
