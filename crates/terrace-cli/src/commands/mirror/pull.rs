@@ -61,9 +61,24 @@ pub(crate) fn sync(
     output: &Output,
 ) -> Result<(), Failure> {
     let mut found = Selections::default();
+    let mut empty = Vec::new();
     for file in &arguments.files {
-        found.extend(files::read(file, &arguments.default_host)?);
+        let read = files::read(file, &arguments.default_host)?;
+        if read.is_empty() {
+            empty.push(SkippedSource {
+                source: file.display().to_string(),
+                reason: "it locks no provider".to_owned(),
+            });
+        }
+        found.extend(read);
     }
+    if found.is_empty() {
+        let reasons = empty
+            .iter()
+            .map(|it| format!("{}: {}", it.source, it.reason));
+        return Err(Failure::Refused(reasons.collect()));
+    }
+    found.skipped.extend(empty);
     for selection in &mut found.providers {
         if !arguments.mirror.platforms.is_empty() {
             selection.platforms.clone_from(&arguments.mirror.platforms);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{ADDRESS, command, lock, statuses, sync};
+use super::{ADDRESS, command, list, lock, statuses, sync};
 use crate::support::origin::Origin;
 use crate::support::registry::Registry;
 use crate::support::{directory, ended, fixture};
@@ -55,6 +55,47 @@ fn a_lock_file_is_mirrored_if_its_hashes_are_those_of_the_zips() {
         .expect(0)
         .json();
     assert_eq!(statuses(&report), ["1.2.3 created"]);
+}
+
+/// A lock file that was made through a network mirror, which states no hashes of other platforms' zips.
+#[test]
+fn a_lock_file_of_a_network_mirror_is_mirrored_if_a_package_has_any_of_its_hashes() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let report = sync(&origin, &registry, "providers.toml", &list(1));
+    report.expect(0);
+    let h1 = registry.description()["packages"][0]["h1"].clone();
+    let name = ".terraform.lock.hcl";
+    let hashes = |h1: &str| lock(&format!("\"{h1}\",\n\"zh:{}\",", "0".repeat(64)));
+    // A package that is stored is not downloaded again.
+    for registry in [registry, Registry::start()] {
+        let wrong = hashes("h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        let refused = sync(&origin, &registry, name, &wrong).expect(3).errors();
+        assert!(refused.contains("neither of which"), "{refused}");
+        sync(&origin, &registry, name, &hashes(h1.as_str().unwrap())).expect(0);
+    }
+}
+
+#[test]
+fn a_lock_file_without_providers_does_not_stop_the_others() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let files = directory(&[
+        ("a/.terraform.lock.hcl", "# empty\n"),
+        ("providers.toml", &list(1)),
+    ]);
+    let empty = files.path().join("a/.terraform.lock.hcl");
+    let full = files.path().join("providers.toml");
+    let (empty, full) = (empty.to_str().unwrap(), full.to_str().unwrap());
+    let sync = |files: &[&str]| {
+        let arguments = [&["sync"], files, &["--platform", "linux_amd64"]].concat();
+        ended(&mut command(&origin, &registry, &arguments))
+    };
+    let report = sync(&[empty, full]).expect(0).json();
+    assert_eq!(statuses(&report), [" skipped", "1.2.3 created"]);
+    let alone = sync(&[empty]).expect(3).errors();
+    assert!(
+        alone.ends_with(".terraform.lock.hcl: it locks no provider"),
+        "{alone}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `.terraform.lock.hcl`: exact versions, and the hashes of the packages that may be installed.
+//! `.terraform.lock.hcl`: exact versions, and the hashes of the packages that may be installed. The hashes of a lock file from
+//! a registry are the `zh:` of all zips; that of a network mirror has the `zh:` of one, and the `h1:` of each locked platform.
 
 use hcl::{Block, Body, Expression};
 use terrace_core::model::package_hash::PackageHash;
@@ -8,8 +9,8 @@ use terrace_core::upstream::origin::Constraints;
 use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
 use crate::source::syntax;
 
-/// Reads a lock file. The `zh:` hashes are those of zips; if there are any, only zips with these hashes are
-/// accepted. `h1:` hashes alone are often for one platform only, so they restrict nothing.
+/// Reads a lock file, which may lock nothing. If it has `zh:` hashes, which are those of zips, only packages with one of its
+/// hashes are accepted, of either scheme. `h1:` hashes alone are often for one platform only, so they restrict nothing.
 ///
 /// # Errors
 /// The first error in the file.
@@ -20,9 +21,6 @@ pub(crate) fn read(text: &str) -> Result<Selections, String> {
         if block.identifier() == "provider" {
             read_provider(block, &mut found)?;
         }
-    }
-    if found.providers.is_empty() && found.skipped.is_empty() {
-        return Err("it locks no provider".to_owned());
     }
     Ok(found)
 }
@@ -43,14 +41,17 @@ fn read_provider(block: &Block, found: &mut Selections) -> Result<(), String> {
         }
         _ => return Err(about("it has no version".to_owned())),
     };
-    let mut zips = Vec::new();
+    let mut lock = LockedHashes::default();
     if let Some(Expression::Array(hashes)) = attribute("hashes").map(hcl::Attribute::expr) {
         for hash in hashes {
             // Unknown schemes are ignored, as clients do.
-            if let Expression::String(text) = hash
-                && let Ok(PackageHash::Zh(digest)) = text.parse()
-            {
-                zips.push(digest);
+            let Expression::String(text) = hash else {
+                continue;
+            };
+            match text.parse() {
+                Ok(PackageHash::Zh(digest)) => lock.zips.push(digest),
+                Ok(hash @ PackageHash::H1(_)) => lock.contents.push(hash),
+                Err(_) => {}
             }
         }
     }
@@ -58,7 +59,7 @@ fn read_provider(block: &Block, found: &mut Selections) -> Result<(), String> {
         address,
         versions: VersionSelection::All(Constraints::exactly(&version)),
         platforms: Vec::new(),
-        lock: Some(LockedHashes { zips }),
+        lock: Some(lock),
     })
 }
 
@@ -94,8 +95,8 @@ mod tests {
             "registry.terraform.io/hashicorp/random"
         );
         assert_eq!(random.versions.constraints().unwrap().to_string(), "3.6.3");
-        let zips = &random.lock.as_ref().unwrap().zips;
-        assert_eq!(zips.len(), 1);
+        let LockedHashes { zips, contents } = random.lock.as_ref().unwrap();
+        assert_eq!((zips.len(), contents.len()), (1, 1));
         assert_eq!(zips[0].to_string(), digest);
         assert_eq!(found.skipped.len(), 1);
     }
@@ -103,7 +104,6 @@ mod tests {
     #[test]
     fn errors_are_reported_with_their_reason() {
         for (text, message) in [
-            ("", "no provider"),
             ("provider {", ""),
             ("provider {}", "one label"),
             ("provider \"a.b/c/d\" {}", "no version"),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use terrace_base::digest::Sha256;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Hostname;
+use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::upstream::origin::Constraints;
 
@@ -18,11 +19,13 @@ pub(crate) struct ProviderSelection {
     pub(crate) lock: Option<LockedHashes>,
 }
 
-/// The hashes of one version in a lock file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The hashes of one version in a lock file. A client accepts a package that has any of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LockedHashes {
-    /// The digests of the zips to accept; all are accepted if empty.
+    /// The digests of zips; all packages are accepted if empty.
     pub(crate) zips: Vec<Sha256>,
+    /// The `h1:` hashes of contents.
+    pub(crate) contents: Vec<PackageHash>,
 }
 
 /// The versions to mirror.
@@ -54,7 +57,17 @@ impl ProviderSelection {
 }
 
 impl LockedHashes {
-    pub(crate) fn admits(&self, zip: Sha256) -> bool {
+    /// Returns whether a package may be accepted, before its contents are known.
+    pub(crate) fn may_admit(&self, zip: Sha256) -> bool {
+        self.admits_zip(zip) || !self.contents.is_empty()
+    }
+
+    /// Returns whether a package is accepted.
+    pub(crate) fn admits(&self, zip: Sha256, contents: Option<PackageHash>) -> bool {
+        self.admits_zip(zip) || contents.is_some_and(|hash| self.contents.contains(&hash))
+    }
+
+    fn admits_zip(&self, zip: Sha256) -> bool {
         self.zips.is_empty() || self.zips.contains(&zip)
     }
 }
@@ -88,6 +101,10 @@ impl Selections {
             providers: vec![selection],
             skipped: Vec::new(),
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.providers.is_empty() && self.skipped.is_empty()
     }
 
     pub(crate) fn extend(&mut self, other: Self) {

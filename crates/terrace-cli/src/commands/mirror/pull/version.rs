@@ -172,7 +172,11 @@ impl Mirror<'_> {
         stored: &StoredPackages,
     ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
         let describe = |package: &OriginPackage| match stored.description_of(package) {
-            Some(known) => Ok((known.clone(), None)),
+            Some(known) => {
+                let h1 = known.h1.as_deref().and_then(|text| text.parse().ok());
+                check_locked(selection, package, h1)?;
+                Ok((known.clone(), None))
+            }
             None => {
                 let (body, archive) = self.download(selection, package)?;
                 Ok((body, Some(archive)))
@@ -205,6 +209,7 @@ impl Mirror<'_> {
             return Err(Failure::Refused(inspected.reasons));
         }
         let h1 = inspected.h1;
+        check_locked(selection, package, h1)?;
         Ok((package_body(package, &archive, h1), archive))
     }
 }
@@ -249,16 +254,38 @@ fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<()
                 "the platforms have different SHA256SUMS files or signatures",
             ));
         }
-        let is_locked_out = |lock: &LockedHashes| !lock.admits(package.sha256);
+        let is_locked_out = |lock: &LockedHashes| !lock.may_admit(package.sha256);
         if selection.lock.as_ref().is_some_and(is_locked_out) {
-            let (filename, sha256) = (&package.filename, package.sha256);
-            return Err(Failure::refused(format!(
-                "{filename} has the hash zh:{sha256}, which is not in the lock file. If the lock file does not \
-                 cover this platform, select your platforms with --platform"
-            )));
+            return Err(locked_out(package, None));
         }
     }
     Ok(())
+}
+
+/// Checks that a lock file has one of the hashes of a package.
+fn check_locked(
+    selection: &ProviderSelection,
+    package: &OriginPackage,
+    h1: Option<PackageHash>,
+) -> Result<(), Failure> {
+    let is_locked_out = |lock: &LockedHashes| !lock.admits(package.sha256, h1);
+    match selection.lock.as_ref().is_some_and(is_locked_out) {
+        true => Err(locked_out(package, h1)),
+        false => Ok(()),
+    }
+}
+
+fn locked_out(package: &OriginPackage, h1: Option<PackageHash>) -> Failure {
+    let (filename, sha256) = (&package.filename, package.sha256);
+    let hashes = match h1 {
+        Some(h1) => {
+            format!("the hashes zh:{sha256} and {h1}, neither of which is in the lock file")
+        }
+        None => format!("the hash zh:{sha256}, which is not in the lock file"),
+    };
+    Failure::refused(format!(
+        "{filename} has {hashes}. If the lock file does not cover this platform, select your platforms with --platform"
+    ))
 }
 
 /// Returns a success, with the signing keys of the version and its stored platforms.
