@@ -131,5 +131,12 @@ fn differing(old: Fields, new: Fields) -> Vec<FieldChange> {
         old: old.next().and_then(|(_, value)| value),
         new,
     });
-    pairs.filter(|change| change.old != change.new).collect()
+    pairs
+        .filter(|change| words(change.old.as_ref()) != words(change.new.as_ref()))
+        .collect()
+}
+
+/// Returns the words of a value: a new layout of code is no difference.
+fn words(value: Option<&String>) -> Option<Vec<&str>> {
+    value.map(|value| value.split_whitespace().collect())
 }

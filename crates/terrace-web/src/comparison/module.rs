@@ -5,7 +5,7 @@ use terrace_core::documentation::{
     Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
 };
 
-use super::{Comparison, Fields, Rules};
+use super::{Comparison, Fields, Rules, words};
 
 /// Compares two versions of a module, with their submodules.
 pub fn modules(old: &ModuleView, new: &ModuleView) -> Comparison {
@@ -48,8 +48,7 @@ const INPUTS: Rules<Input> = Rules {
         (None, Some(new)) => new.is_required(),
         (Some(old), Some(new)) => {
             let becomes_required = new.is_required() && !old.is_required();
-            becomes_required
-                || unspaced(old.constraint.as_ref()) != unspaced(new.constraint.as_ref())
+            becomes_required || words(old.constraint.as_ref()) != words(new.constraint.as_ref())
         }
         (_, None) => true,
     },
@@ -124,11 +123,10 @@ const REQUIRED_VERSIONS: Rules<Option<String>> = Rules {
 };
 
 fn input_fields(input: &Input) -> Fields {
-    let default = input.default.clone();
     vec![
-        ("type", unspaced(input.constraint.as_ref())),
+        ("type", input.constraint.clone()),
         ("required", flag(input.is_required())),
-        ("default", unspaced(default.as_ref())),
+        ("default", input.default.clone()),
         ("description", input.description.clone()),
         ("sensitive", flag(input.is_sensitive)),
         ("ephemeral", flag(input.is_ephemeral)),
@@ -143,9 +141,4 @@ fn flag(value: bool) -> Option<String> {
 
 fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Returns code with single spaces, so that a new layout is no difference.
-fn unspaced(code: Option<&String>) -> Option<String> {
-    code.map(|code| code.split_whitespace().collect::<Vec<_>>().join(" "))
 }
