@@ -483,8 +483,8 @@ pub const LICENSE_BYTES: usize = 100;
 /// given up.
 pub const DOCUMENTATION_ABANDONED_SECONDS: u64 = 86_400;
 
-/// Time for which a publisher does not replace documentation that a repair has begun to remove, in seconds. The repair
-/// removes it within half of that time or not at all, and one operation of storage takes less than the other half.
+/// Time for which nobody replaces documentation that a request or a repair has begun to remove, in seconds. It is removed
+/// within half of that time or not at all, and one operation of storage takes less than the other half.
 pub const DOCUMENTATION_REMOVAL_SECONDS: u64 = 60;
 
 /// Maximum number of documented versions in one list: a page of storage.

@@ -1,5 +1,9 @@
 //! Describes, adds and removes the documentation of versions, which may be published later.
 
+use std::borrow::Cow;
+
+use terrace_base::digest::Sha256;
+use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::admin::{
     DocumentationAnswer, DocumentationBody, DocumentationState, Documented, DocumentedAnswer,
     DocumentedArchive, RemovedDocumentation,
@@ -17,11 +21,12 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::archive_inventory::no_signer;
 use crate::handlers::body::AFTER;
+use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::handlers::publish::check_is_foreign;
 use crate::host::{Facts as _, Host};
 use crate::json;
-use crate::services::documenter::{Addition, Change};
+use crate::services::documenter::{Addition, Change, Removal};
 use crate::services::{documentation, documenter, releases, staging, stored_archives};
 
 /// The name of an archive in the list of missing ones.
@@ -29,6 +34,9 @@ const FILENAME: &str = "documentation";
 
 /// The parameter that changes documentation only if the version is not published yet.
 const UNPUBLISHED: &str = "unpublished";
+
+/// The parameter that removes documentation only if it has this archive.
+const ARCHIVE: &str = "sha256";
 
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
@@ -96,13 +104,15 @@ pub(crate) async fn remove<P: Host>(
     version: Version,
 ) -> Handled<P::Stream> {
     check_condition(ctx, &call, &package, &version).await?;
-    let document = documentation::find(ctx, &package, &version).await?;
-    if !documenter::remove(ctx, &package, &version).await? {
-        return Err(no_documentation(&package, &version).into());
-    }
-    let entry = document.map_or(AuditDetails::Request, |document| {
-        AuditDetails::Content(Digest::Sha256(document.archive.sha256), Vec::new())
-    });
+    let expected = expected_archive(&call)?;
+    let removed = documenter::remove(ctx, &package, &version, expected).await?;
+    let entry = match removed {
+        Removal::Absent => return Err(no_documentation(&package, &version).into()),
+        Removal::Removed(Some(archive)) => {
+            AuditDetails::Content(Digest::Sha256(archive), Vec::new())
+        }
+        Removal::Removed(None) => AuditDetails::Request,
+    };
     let removed = RemovedDocumentation {
         address: package.address(),
         version: version.to_string(),
@@ -194,6 +204,22 @@ fn is_for_unpublished(call: &Call) -> Result<bool, Problem> {
             "{UNPUBLISHED} is {other:?}: it must be true or false"
         ))),
     }
+}
+
+/// Returns the archive that the documentation must have to be removed. An empty or malformed value is not ignored, because
+/// without a value any documentation is removed.
+fn expected_archive(call: &Call) -> Result<Option<Sha256>, Problem> {
+    let sent = listing::parameter(call, ARCHIVE)?;
+    let empty = || call.query().value(ARCHIVE).map(Cow::into_owned);
+    let Some(text) = sent.or_else(empty) else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| {
+        let text = line(&text).at_most(QUOTED_CHARS);
+        Problem::BadRequest(format!(
+            "the parameter {ARCHIVE} is {text}: it must be 64 hexadecimal digits"
+        ))
+    })
 }
 
 /// Answers 202 with the upload of the archive. This changes nothing; the request that completes it is audited.

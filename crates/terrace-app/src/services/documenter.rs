@@ -4,6 +4,7 @@
 //! release before it reads the documentation for its indices. So of the two, at least the later one writes indices with
 //! the documentation.
 
+use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
@@ -15,7 +16,7 @@ use terrace_core::storage::key::{FactKey, StagedKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::services::documentation::UnusableHead;
 use crate::services::garbage::GcFence;
 use crate::services::{
@@ -29,6 +30,14 @@ pub(crate) enum Addition {
     Stored(Change, DocumentationDocument),
     /// The archive is missing.
     ArchiveMissing,
+}
+
+/// The outcome of removing documentation.
+pub(crate) enum Removal {
+    /// It is removed: the archive, unless the document was damaged.
+    Removed(Option<Sha256>),
+    /// The version had none.
+    Absent,
 }
 
 /// The difference that an addition made.
@@ -104,7 +113,7 @@ fn next_state(
     (change, document)
 }
 
-/// Ensures that no repair is about to remove the documentation, which would also remove a newer state.
+/// Ensures that no other request or repair is about to remove the documentation, which would also remove a newer state.
 fn ensure_kept<P: Host>(
     ctx: &Context<'_, P>,
     stored: Option<&DocumentationDocument>,
@@ -113,8 +122,7 @@ fn ensure_kept<P: Host>(
     match stored.is_some_and(|stored| stored.is_being_removed(now)) {
         false => Ok(()),
         true => Err(Problem::Unavailable(format!(
-            "the earlier documentation of this version is being removed, because the version was not published: send \
-             the same request again in {} s",
+            "the documentation of this version is being removed: send the same request again in {} s",
             limits::DOCUMENTATION_REMOVAL_SECONDS
         ))),
     }
@@ -186,22 +194,75 @@ async fn check_head<P: Host>(
     }
 }
 
-/// Removes the documentation of a version. Returns whether it had any, and refreshes its indices in both cases: an
-/// interrupted request is repeated.
+/// Removes the documentation of a version, only that with the archive `expected` if it is given. Refreshes the indices even
+/// if there is none: an interrupted request is repeated.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
-) -> Result<bool, Failure> {
+    expected: Option<Sha256>,
+) -> Result<Removal, Failure> {
     let key = FactKey::Documentation(package.clone(), version.clone());
-    let facts = ctx.host.facts();
-    let exists = facts.revision(&key).await?.is_some();
-    if exists {
-        let remove = async || Ok(facts.delete(&key).await?);
-        documents::retry_while_busy(ctx, remove).await?;
-    }
+    let removal = match documentation::find_for_change(ctx, &key).await {
+        Ok((None, _)) => Removal::Absent,
+        Ok((Some(stored), unchanged)) => {
+            let archive = stored.archive.sha256;
+            ensure_expected(Some(archive), expected)?;
+            remove_unchanged(ctx, &key, stored, unchanged).await?;
+            Removal::Removed(Some(archive))
+        }
+        // No publisher replaces a damaged document.
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            ensure_expected(None, expected)?;
+            let remove = async || Ok(ctx.host.facts().delete(&key).await?);
+            documents::retry_while_busy(ctx, remove).await?;
+            Removal::Removed(None)
+        }
+        Err(failure) => return Err(failure),
+    };
     refresh(ctx, package, version).await?;
-    Ok(exists)
+    Ok(removal)
+}
+
+fn ensure_expected(stored: Option<Sha256>, expected: Option<Sha256>) -> Result<(), Problem> {
+    match expected.is_none() || stored == expected {
+        true => Ok(()),
+        false => Err(Problem::Conflict(vec![
+            "the version has other documentation than sha256 states, and it was kept: to remove that, send the request with its \
+             digest"
+                .to_owned(),
+        ])),
+    }
+}
+
+/// Removes a document unless it has changed. Storage has no conditional removal. So the document is marked first, by
+/// compare-and-swap, and nobody replaces a document with a recent mark.
+async fn remove_unchanged<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    stored: DocumentationDocument,
+    unchanged: Condition,
+) -> Result<(), Failure> {
+    ensure_kept(ctx, Some(&stored))?;
+    let marked_at = ctx.host.clock().now();
+    let marked = stored.in_removal(marked_at);
+    let (text, metadata) = (marked.to_document(), marked.metadata());
+    let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
+    if written.is_none() {
+        let reason = "another request has changed the documentation in the meantime, and it was kept: to remove it, send the same \
+                      request again";
+        return Err(Problem::Conflict(vec![reason.to_owned()]).into());
+    }
+    let remove = async || {
+        let waited = ctx.host.clock().now().since(marked_at);
+        if waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+            let reason = "the removal took too long, and the documentation was kept: send the same request again in a minute";
+            return Err(Problem::Unavailable(reason.to_owned()).into());
+        }
+        Ok(ctx.host.facts().delete(key).await?)
+    };
+    documents::retry_while_busy(ctx, remove).await
 }
 
 /// Refreshes everything that follows from the documentation of a version, after each change of it. Returns whether the

@@ -98,9 +98,10 @@ impl DocumentationRequest {
     /// # Errors
     /// [`Failure::Conflict`] if the version is published and has this documentation.
     pub(crate) fn withdraw(&self, client: &Client<'_>) -> Result<(), Failure> {
-        match self.is_stored(client)? {
-            true => client.remove_unpublished_documentation(&self.package, &self.version),
-            false => Ok(()),
+        let (package, version) = (&self.package, &self.version);
+        match client.remove_unpublished_documentation(package, version, self.archive.sha256) {
+            Err(Failure::Conflict(_)) if !self.is_stored(client)? => Ok(()),
+            removed => removed,
         }
     }
 

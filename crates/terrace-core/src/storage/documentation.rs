@@ -30,7 +30,7 @@ pub struct DocumentationDocument {
     /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`]. Sending the same documentation again is no
     /// change; if it is stored again, the newest entry has the time and the caller of that.
     pub history: Vec<DocumentationChange>,
-    /// The time at which a repair began to remove it, because its version was not published.
+    /// The time at which a request, or a repair, began to remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     removal: Option<UnixTime>,
 }
@@ -116,8 +116,8 @@ impl DocumentationDocument {
         }
     }
 
-    /// Returns the state after the same documentation was sent again: it is as new as after a change, and no repair is about
-    /// to remove it.
+    /// Returns the state after the same documentation was sent again: it is as new as after a change, and not about to be
+    /// removed.
     #[must_use]
     pub fn renewed(self, at: UnixTime, by: String) -> Self {
         let renewal = DocumentationChange {
@@ -134,7 +134,8 @@ impl DocumentationDocument {
         }
     }
 
-    /// Returns the state in which a repair removes it.
+    /// Returns the state in which it is removed: storage has no conditional removal, so this state is stored first, by
+    /// compare-and-swap.
     #[must_use]
     pub fn in_removal(self, now: UnixTime) -> Self {
         Self {
@@ -143,12 +144,12 @@ impl DocumentationDocument {
         }
     }
 
-    /// Returns whether a repair has begun to remove it, and perhaps was interrupted.
+    /// Returns whether its removal has begun, and perhaps was interrupted.
     pub fn is_in_removal(&self) -> bool {
         self.removal.is_some()
     }
 
-    /// Returns whether a repair may still remove it at any moment.
+    /// Returns whether it may still be removed at any moment.
     pub fn is_being_removed(&self, now: UnixTime) -> bool {
         let is_recent = |since: UnixTime| now.since(since) <= limits::DOCUMENTATION_REMOVAL_SECONDS;
         self.removal.is_some_and(is_recent)

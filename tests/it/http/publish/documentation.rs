@@ -114,6 +114,34 @@ fn documentation_is_removed_on_condition_until_the_version_is_published() {
 }
 
 #[test]
+fn documentation_is_removed_on_condition_of_its_archive() {
+    let (registry, (address, path)) = (Registry::start(), module());
+    let documentation = Documentation::of_module(&format!("# {address}"));
+    documentation.add(&registry, &path).expect(201);
+    let delete = |archive: &str| {
+        let path = format!("{path}?sha256={archive}");
+        registry.admin("DELETE", &path, None)
+    };
+    let other = sha256(b"other documentation");
+    let refused = delete(&other).expect(409).errors();
+    assert!(refused.contains("it was kept"), "{refused}");
+    let own = sha256(&documentation.archive);
+    for malformed in [
+        "",
+        "x",
+        "%ff",
+        &format!("{own}0"),
+        &format!("{own}&sha256={own}"),
+    ] {
+        let refused = delete(malformed).expect(400).errors();
+        assert!(refused.contains("sha256"), "{refused}");
+    }
+    registry.admin("GET", &path, None).expect(200);
+    delete(&own).expect(200);
+    delete(&own).expect(404);
+}
+
+#[test]
 fn a_provider_is_documented_too() {
     let (registry, provider) = (Registry::start(), ProviderFixture::new("1.0.0"));
     let address = format!("{}/{}", provider.namespace, provider.provider_type);

@@ -522,6 +522,94 @@ fn a_version_that_is_published_during_the_removal_of_its_documentation_is_listed
     }
 }
 
+/// Returns a registry with documentation, and an action that stores other documentation. The action expects this status.
+fn replaced(status: u16) -> (Memory, Registry, Documentation, impl FnOnce() + 'static) {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    let second = Documentation::of_module("# another");
+    second.upload(&registry, PATH);
+    let (other, late) = (Registry::in_memory(&memory, &[]), second.clone());
+    let replace = move || {
+        late.put(&other, PATH).expect(status);
+    };
+    (memory, registry, second, replace)
+}
+
+#[test]
+fn documentation_that_another_publisher_stores_during_a_removal_is_kept() {
+    let (memory, registry, second, replace) = replaced(200);
+    let fault = memory.before("R2 put docs/", replace);
+    let refused = registry.admin("DELETE", PATH, None).expect(409).errors();
+    assert!(refused.contains("another request has changed"), "{refused}");
+    assert!(fault.is_reached());
+    assert_eq!(state(&registry)["sha256"], sha256(&second.archive));
+}
+
+#[test]
+fn a_publisher_repeats_a_request_that_came_during_a_removal() {
+    let (memory, registry, second, replace) = replaced(503);
+    let fault = memory.before("R2 delete docs/", replace);
+    registry.admin("DELETE", PATH, None).expect(200);
+    assert!(fault.is_reached());
+    second.put(&registry, PATH).expect(201);
+}
+
+#[test]
+fn an_interrupted_removal_is_repeated_a_minute_later() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    memory.fail("R2 delete docs/", 0, When::Before, Failure::Error);
+    registry.admin("DELETE", PATH, None).expect(503);
+    let refused = registry.admin("DELETE", PATH, None).expect(503).errors();
+    assert!(refused.contains("is being removed"), "{refused}");
+    memory.advance(DOCUMENTATION_REMOVAL_SECONDS + 1);
+    registry.admin("DELETE", PATH, None).expect(200);
+    assert!(!memory.keys().contains(&FACT.to_owned()));
+}
+
+#[test]
+fn documentation_is_not_removed_by_a_request_that_was_held_up_after_its_mark() {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    let late = memory.clone();
+    let mark = memory.run("R2 put docs/", 0, When::After, move || {
+        late.advance(DOCUMENTATION_REMOVAL_SECONDS / 2 + 1);
+    });
+    let refused = registry.admin("DELETE", PATH, None).expect(503).errors();
+    assert!(refused.contains("took too long"), "{refused}");
+    assert!(mark.is_reached());
+    state(&registry);
+    memory.advance(DOCUMENTATION_REMOVAL_SECONDS);
+    documentation.put(&registry, PATH).expect(200);
+}
+
+/// Replaces documentation and removes the earlier one concurrently, in many interleavings.
+#[test]
+fn accepted_documentation_is_never_removed_with_an_earlier_one() {
+    let mut outcomes = (0, 0);
+    for delay in 0..40 {
+        let (memory, registry, second, _) = replaced(200);
+        let first = state(&registry)["sha256"].as_str().unwrap().to_owned();
+        memory.interleave();
+        let add = sent(&registry, "PUT", PATH, &second.description());
+        let path = format!("{PATH}?sha256={first}");
+        let remove = Sent::new("DELETE", &path).bearing(registry.token());
+        let requests = match delay % 2 {
+            0 => vec![add, remove],
+            _ => vec![remove, add],
+        };
+        let answers = registry.send_after(&requests, &[delay / 2, 0]);
+        let status = answers[usize::from(delay % 2 == 1)].status;
+        let is_stored = memory.keys().contains(&FACT.to_owned());
+        assert_eq!(is_stored, status != 503, "{delay}: {answers:?}");
+        match is_stored {
+            true => outcomes.0 += 1,
+            false => outcomes.1 += 1,
+        }
+    }
+    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+}
+
 /// Sends documentation again and repairs concurrently, in many interleavings.
 #[test]
 fn accepted_documentation_is_never_removed_as_abandoned() {

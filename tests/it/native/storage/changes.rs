@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
+use terrace_core::limits::DOCUMENTATION_REMOVAL_SECONDS;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;
@@ -31,6 +32,8 @@ struct Scene {
     reads: Vec<Sent>,
     /// The status, besides the first one, that a retry may get.
     again: u16,
+    /// The time after which a broken request may be repeated, in seconds; before, it may get 503.
+    pause: u64,
     /// Whether each run creates a new object.
     is_new: bool,
     /// Whether a single fact determines all reads.
@@ -59,6 +62,7 @@ impl Scene {
             sent: Sent::new("GET", "/"),
             reads: Vec::new(),
             again: 200,
+            pause: 0,
             is_new: false,
             is_one_fact: true,
         };
@@ -211,6 +215,7 @@ impl Whole {
 
     fn assert_retry_completes(&self, scene: &Scene, memory: &Memory, what: &str) {
         memory.set_time(scene.memory.now());
+        memory.advance(scene.pause);
         let status = scene.run(memory).expect("there is no fault any more");
         let is_finished = status == self.status || status == scene.again;
         assert!(is_finished, "{what}: {status}");
@@ -529,6 +534,7 @@ fn documentation_removed(is_published: bool) -> Scene {
     scene.name = "documentation is removed".to_owned();
     scene.sent = as_root("DELETE", &path, None);
     scene.again = 404;
+    scene.pause = DOCUMENTATION_REMOVAL_SECONDS + 1;
     scene
 }
 

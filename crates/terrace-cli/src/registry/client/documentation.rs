@@ -1,5 +1,6 @@
 //! The documentation of versions.
 
+use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody, DocumentationState};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -60,16 +61,18 @@ impl Client<'_> {
         self.find(path(package, version))
     }
 
-    /// Removes the documentation of a version that is not published.
+    /// Removes the documentation of a version that is not published, if it has this archive.
     ///
     /// # Errors
-    /// [`Failure::Conflict`] if the version is published.
+    /// [`Failure::Conflict`] if the version is published, or has other documentation.
     pub(crate) fn remove_unpublished_documentation(
         &self,
         package: &Package,
         version: &Version,
+        archive: Sha256,
     ) -> Result<(), Failure> {
-        self.remove(format!("{}{UNPUBLISHED}", path(package, version)))
+        let path = path(package, version);
+        self.remove(format!("{path}{UNPUBLISHED}&sha256={archive}"))
     }
 }
 

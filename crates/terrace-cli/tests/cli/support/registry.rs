@@ -453,8 +453,13 @@ impl State {
 
     fn remove_documentation(&mut self, target: &str) -> Response {
         let (release, query) = target.split_once("/documentation").unwrap();
-        if query == "?unpublished=true" && self.releases.contains_key(release) {
+        let expected = query.strip_prefix("?unpublished=true&sha256=").unwrap();
+        if self.releases.contains_key(release) {
             return errors(409, &["the version is published"]);
+        }
+        let stored = self.documentation.get(release);
+        if stored.is_some_and(|stored| stored["sha256"] != expected) {
+            return errors(409, &["the version has other documentation"]);
         }
         match self.documentation.remove(release) {
             Some(_) => Response::new(
