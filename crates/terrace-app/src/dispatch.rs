@@ -17,8 +17,9 @@ use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
-    archive_inventory, archive_transfers, audit, document, documentation, exchange, facts, garbage,
-    health, keys, namespaces, pages, public_lists, publish, pull, reindex, search, status, tokens,
+    archive_inventory, archive_transfers, audit, document, documentation, erasures, exchange,
+    facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull, reindex, search,
+    status, tokens,
 };
 use crate::host::{Host, Request};
 
@@ -179,6 +180,7 @@ fn dispatch_admin<'c, P: Host>(
             _ => nowhere(),
         },
         AdminRoute::Garbage => Box::pin(garbage::change(ctx, call)),
+        AdminRoute::Erasures => Box::pin(erasures::erase(ctx, call)),
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod document;
 pub(crate) mod documentation;
+pub(crate) mod erasures;
 pub(crate) mod exchange;
 pub(crate) mod facts;
 pub(crate) mod garbage;

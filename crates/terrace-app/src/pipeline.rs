@@ -402,6 +402,7 @@ async fn record<P: Host>(
                 AuditDetails::Request => change,
                 AuditDetails::Makes(path) => change.making(path),
                 AuditDetails::Content(digest, tags) => change.of_content(*digest, tags),
+                AuditDetails::Erases(names) => change.erasing(names),
                 AuditDetails::SignIn { by, makes } => change.by(by.clone()).making(makes),
             };
             (change, outcome.reply.status)

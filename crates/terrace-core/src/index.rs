@@ -44,8 +44,8 @@ use crate::storage::index_document::ContentMetadata;
 use crate::storage::index_document::IndexDocument;
 use crate::storage::key::IndexKey;
 use crate::storage::release::{
-    ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease, Release,
-    SigningKeyDocument,
+    ErasedRelease, ModuleArchiveDocument, OfferedPackage, PackageDocument, ProviderRelease,
+    Release, SigningKeyDocument,
 };
 use terrace_base::digest::Sha256;
 use terrace_base::json;
@@ -75,6 +75,8 @@ pub struct ListedRelease {
     pub source: Option<SourceDocument>,
     /// The time of its publication; `None` if there is no release yet, only an offer of its origin.
     pub published: Option<PublicationTime>,
+    /// Whether it was erased.
+    pub is_erased: bool,
 }
 
 /// The time when a release was published, as a listing shows it.
@@ -103,8 +105,10 @@ const VERIFIED: &str = "verified";
 const PUBLISHED: &str = "published";
 /// The metadata name of the prefixes of digests, separated by commas.
 const CONTENTS: &str = "contents";
-/// The value of that metadata for an empty list.
+/// The value of that metadata for an empty list, and of other metadata of an erased provider.
 const NO_CONTENTS: &str = "-";
+/// The metadata name that states that the release was erased. Its value is `true`.
+pub const ERASED: &str = "erased";
 /// Length of a digest prefix, in characters. 64 platforms have 129 digests; their prefixes take 1.4 KB of the
 /// 8 KB that R2 allows for custom metadata. Two digests with the same prefix cost one more read.
 const CONTENT_CHARS: usize = 10;
@@ -115,7 +119,7 @@ impl ListedRelease {
         let (protocols, platforms) = match release {
             Release::Provider(it) => (it.protocols.clone(), platforms(&it.packages)),
             Release::Mirrored(it) => (it.protocols.clone(), platforms(&it.packages)),
-            Release::Module(_) => (Vec::new(), Vec::new()),
+            Release::Module(_) | Release::Erased(_) => (Vec::new(), Vec::new()),
         };
         let contents = digests(release);
         Self {
@@ -125,10 +129,11 @@ impl ListedRelease {
             contents: contents.into_iter().map(beginning).collect(),
             signing_key: match release {
                 Release::Provider(it) => Some(it.signing_key.key_id),
-                Release::Mirrored(_) | Release::Module(_) => None,
+                Release::Mirrored(_) | Release::Module(_) | Release::Erased(_) => None,
             },
             source: release.source().cloned(),
             published: Some(PublicationTime::Exact(release.published_at())),
+            is_erased: release.erased().is_some(),
         }
     }
 
@@ -145,9 +150,14 @@ impl ListedRelease {
         };
         let mut metadata = vec![(CONTENTS, contents)];
         if let Package::Provider(_) = package {
-            metadata.push((PROTOCOLS, joined(&self.protocols)));
-            metadata.push((PLATFORMS, joined(&self.platforms)));
+            let (protocols, platforms) = match self.is_erased {
+                true => (NO_CONTENTS.to_owned(), NO_CONTENTS.to_owned()),
+                false => (joined(&self.protocols), joined(&self.platforms)),
+            };
+            metadata.push((PROTOCOLS, protocols));
+            metadata.push((PLATFORMS, platforms));
         }
+        metadata.extend(self.is_erased.then(|| (ERASED, "true".to_owned())));
         metadata.extend(
             self.signing_key
                 .iter()
@@ -172,8 +182,10 @@ impl ListedRelease {
         stored_at: UnixTime,
         metadata: impl Fn(&str) -> Option<&'a str>,
     ) -> Option<Self> {
+        let is_erased = metadata(ERASED) == Some("true");
         let (protocols, platforms) = match package {
             Package::Module(_) | Package::Mirrored(_) => (Vec::new(), Vec::new()),
+            Package::Provider(_) if is_erased => (Vec::new(), Vec::new()),
             Package::Provider(_) => (split(metadata(PROTOCOLS)?)?, split(metadata(PLATFORMS)?)?),
         };
         let contents = match metadata(CONTENTS)? {
@@ -188,6 +200,7 @@ impl ListedRelease {
             signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
             source: source_in(&metadata),
             published: Some(published_in(&metadata, stored_at)),
+            is_erased,
         })
     }
 }
@@ -293,7 +306,7 @@ pub fn lists(
     if releases.is_empty() {
         return Vec::new();
     }
-    releases.retain(|release| statuses.revocation_reason(&release.version).is_none());
+    releases.retain(|it| !it.is_erased && statuses.revocation_reason(&it.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, has the same result.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
@@ -413,16 +426,37 @@ pub fn of_version(
     documents
 }
 
-/// Returns every index of one version that can be installed.
+/// Returns every index of one version that can be installed; tombstones for one that was erased.
 fn as_published(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
+    if let Release::Erased(tombstone) = release {
+        return of_erased(tombstone);
+    }
     let key = IndexKey::Version(release.package(), release.version().clone());
     let mut documents = vec![(key, version(release))];
     documents.extend(contents(release));
     documents
 }
 
-/// Returns the digests of all content that OCI clients may request of one version.
+/// Returns the indices of an erased version: tombstones, with the keys that its indices had.
+fn of_erased(tombstone: &ErasedRelease) -> Vec<(IndexKey, IndexDocument)> {
+    let package = || tombstone.package.clone();
+    let version = || tombstone.version.clone();
+    let mut keys = vec![IndexKey::Version(package(), version())];
+    if !tombstone.contents.is_empty() {
+        keys.push(IndexKey::Tag(package(), version()));
+    }
+    let contents = tombstone.contents.iter();
+    keys.extend(contents.map(|digest| IndexKey::Content(package(), *digest)));
+    let document = IndexDocument::tombstone(&tombstone.reason.of_erasure());
+    let keys = keys.into_iter();
+    keys.map(|key| (key, document.clone())).collect()
+}
+
+/// Returns the digests of all content that OCI clients may request of one version; of an erased one, could request.
 pub fn digests(release: &Release) -> Vec<Sha256> {
+    if let Release::Erased(tombstone) = release {
+        return tombstone.contents.clone();
+    }
     let artifact = oci::artifact(release);
     let contents = artifact.map(|artifact| artifact.contents);
     let contents = contents.unwrap_or_default();
@@ -432,6 +466,9 @@ pub fn digests(release: &Release) -> Vec<Sha256> {
 /// Returns the content that OCI clients may request of one version: its manifests, and the existence of its
 /// zips.
 fn contents(release: &Release) -> Vec<(IndexKey, IndexDocument)> {
+    if let Release::Erased(tombstone) = release {
+        return of_erased(tombstone);
+    }
     let (package, version) = (release.package(), release.version());
     let Some(Artifact { tagged, contents }) = oci::artifact(release) else {
         return Vec::new();
@@ -548,6 +585,9 @@ pub fn version(release: &Release) -> IndexDocument {
             let archive: &ModuleArchiveDocument = &release.archive;
             json::to_string(archive)
         }
+        Release::Erased(tombstone) => {
+            return IndexDocument::tombstone(&tombstone.reason.of_erasure());
+        }
     };
     IndexDocument::new(text)
 }
@@ -588,6 +628,7 @@ mod tests {
             signing_key: None,
             source: None,
             published: Some(PublicationTime::Exact(UnixTime(1_800_000_000))),
+            is_erased: false,
             version: version.parse().unwrap(),
             protocols: split(protocols).unwrap_or_default(),
             platforms: split(platforms).unwrap_or_default(),

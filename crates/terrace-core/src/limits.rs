@@ -80,6 +80,9 @@ pub const ADMIN_TOKEN_BYTES: usize = 16;
 /// metadata of a KV key, 1,024 bytes (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const REASON_BYTES: usize = 400;
 
+/// Maximum length of the reason for an erasure, in bytes: the reason of the status has a prefix.
+pub const ERASURE_REASON_BYTES: usize = 390;
+
 /// Maximum number of versions of a package that have a status: the document that contains them is read for
 /// each list.
 pub const VERSION_STATUSES: usize = 1_000;
@@ -432,6 +435,16 @@ pub const GARBAGE_AT_ONCE: usize = 40;
 /// Time for which an archive must have been marked before it is removed, in seconds: much longer than
 /// [`FENCE_SECONDS`], as [`crate::maintenance::garbage`] explains.
 pub const GARBAGE_SECONDS: u64 = 3_600;
+
+/// Time for which nobody makes the tombstone of an archive from a garbage mark that another request may be about to remove, in
+/// seconds. The mark is removed within half of that time or not at all, and one operation of storage takes less than the other
+/// half.
+pub const MARK_REMOVAL_SECONDS: u64 = 60;
+
+/// Maximum number of archives in one request for an erasure: those of a release with [`PLATFORMS`] platforms, its signed
+/// documents, and the documentation of [`DOCUMENTATION_HISTORY`] changes. Each takes up to five operations, of the 1,000 that a
+/// request may make (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+pub const ERASED_AT_ONCE: usize = 80;
 
 /// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
 /// commit: the response is a 503, and the retry takes a new snapshot.

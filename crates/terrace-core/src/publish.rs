@@ -116,6 +116,8 @@ pub struct StoredRelease {
 pub enum Plan {
     /// Reject: the version was published with other bytes.
     Conflict(Vec<String>),
+    /// Reject: the version was erased; the message.
+    Erased(String),
     /// Reject, for all of these reasons.
     Invalid(Vec<String>),
     /// Request the upload of these archives.
@@ -361,6 +363,9 @@ impl Publication {
     pub fn plan(&self, seen: ObservedState, now: UnixTime) -> Plan {
         let mut replaces = None;
         if let Some(StoredRelease { release, etag }) = seen.existing {
+            if let Some(tombstone) = release.erased() {
+                return Plan::Erased(tombstone.message());
+            }
             match self.onto(&release) {
                 Ok(after) if after == release => {
                     return Plan::Execute {

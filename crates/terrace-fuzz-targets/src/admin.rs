@@ -1,8 +1,8 @@
 //! Bodies of the admin API.
 
 use terrace_core::api::admin::{
-    FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody, RestoreBody,
-    RotationBody, StatusBody, TokenBody, UploadsBody, VerifyBody,
+    ErasureBody, FactBody, GarbageBody, MirrorBody, ModuleBody, ProviderBody, ReindexBody,
+    RestoreBody, RotationBody, StatusBody, TokenBody, UploadsBody, VerifyBody,
 };
 use terrace_core::auth::access::{Scopes, TokenName};
 use terrace_core::maintenance::repair::Position;
@@ -56,6 +56,19 @@ pub fn admin(data: &[u8]) {
     if let Ok(GarbageBody { mark, keep, .. }) = serde_json::from_slice(data) {
         let mut keys = mark.iter().chain(&keep);
         let _ = keys.all(|key| BytesKey::parse_key(key).is_some());
+    }
+    if let Ok(ErasureBody {
+        package,
+        version,
+        archives,
+        ..
+    }) = serde_json::from_slice(data)
+    {
+        let _ = package.and_then(|package| Package::parse_address(&package));
+        let _ = version.map(|version| version.parse::<Version>());
+        let _ = archives
+            .iter()
+            .all(|key| BytesKey::parse_key(key).is_some());
     }
     let _ = serde_json::from_slice::<UploadsBody>(data);
     if let Ok(RestoreBody { facts }) = serde_json::from_slice(data) {

@@ -49,6 +49,7 @@ pub fn release(data: &[u8]) {
         read.contents == listed.contents
             && read.source == listed.source
             && read.published == listed.published
+            && read.is_erased == listed.is_erased
     }));
     let version = release.version().to_string();
     let revoked_status = StatusDocument {

@@ -183,6 +183,7 @@ pub(super) fn paths() -> Vec<String> {
         format!("{admin}/facts"),
         format!("{admin}/archives"),
         format!("{admin}/garbage"),
+        format!("{admin}/erasures"),
         format!("{admin}/tokens"),
         format!("{admin}/tokens/0123456789abcdef"),
         format!("{admin}/tokens/0123456789abcdef/rotation"),

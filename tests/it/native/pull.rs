@@ -1,6 +1,7 @@
 //! Pull-through of providers: when they are fetched from another registry, and when they are not.
 
 mod blocked;
+mod erased;
 mod keys;
 mod lease;
 mod list;

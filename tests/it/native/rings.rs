@@ -312,6 +312,7 @@ const LAYERS: [&[&str]; 23] = [
         "services::oci",
         "services::sign_in",
         "services::restore",
+        "services::erasure",
     ],
     &["services::repair"],
     &["handlers"],

@@ -114,8 +114,11 @@ pub(crate) async fn ask_for_copies<P: Host>(
                      oci/blobs/<algorithm>/<digits>"
             ))
         })?;
-        if stored_archives::is_stored(ctx, key, Some(size), &fence).await? {
-            continue;
+        match stored_archives::is_stored(ctx, key, Some(size), &fence).await {
+            // Documents that refer to an erased archive are not imported either.
+            Ok(true) | Err(Failure::Problem(Problem::Gone(_))) => continue,
+            Ok(false) => {}
+            Err(failure) => return Err(failure),
         }
         if size > limit {
             let message =

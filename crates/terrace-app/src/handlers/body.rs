@@ -1,6 +1,7 @@
 //! Bodies of requests.
 
 use terrace_core::http::problem::Problem;
+use terrace_core::model::package::Package;
 
 use crate::failure::Failure;
 use crate::host::{BodyError, Request};
@@ -25,6 +26,15 @@ pub(crate) async fn whole<R: Request>(request: &mut R, limit: u64) -> Result<Vec
     request.bytes().await.map_err(|BodyError(cause)| {
         let message = format!("the body could not be read completely: {cause}");
         Problem::BadRequest(message).into()
+    })
+}
+
+/// Parses the address of a package in a body.
+pub(crate) fn package(text: &str) -> Result<Package, Problem> {
+    Package::parse_address(text).ok_or_else(|| {
+        Problem::BadRequest(format!(
+            "package is {text:?}: it must be namespace/type, hostname/namespace/type or namespace/name/system"
+        ))
     })
 }
 

@@ -16,6 +16,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
 use terrace_core::storage::key::DOCUMENTATION;
+use terrace_core::storage::release::Release;
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
@@ -71,6 +72,10 @@ pub(crate) async fn add<P: Host>(
     let by = call.caller.name();
     let added = documenter::add(ctx, &publication, &by, requires_possession).await?;
     let Addition::Stored(change, document) = added else {
+        let DocumentationPublication {
+            package, version, ..
+        } = &publication;
+        find_kept(ctx, package, version).await?;
         return ask_for_archive(ctx, &call, &publication, requires_possession);
     };
     let DocumentationPublication {
@@ -184,7 +189,7 @@ async fn check_condition<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    if !is_for_unpublished(call)? || releases::find(ctx, package, version).await?.is_none() {
+    if !is_for_unpublished(call)? || find_kept(ctx, package, version).await?.is_none() {
         return Ok(());
     }
     let address = package.address();
@@ -193,6 +198,21 @@ async fn check_condition<P: Host>(
          request without it"
     )])
     .into())
+}
+
+/// Returns the release of a version, if it was published.
+///
+/// # Errors
+/// Also [`Problem::Gone`], for a version that was erased.
+async fn find_kept<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    match releases::find(ctx, package, version).await? {
+        Some(Release::Erased(tombstone)) => Err(Problem::Gone(tombstone.message()).into()),
+        found => Ok(found),
+    }
 }
 
 /// Returns whether the request is for a version that is not published yet.

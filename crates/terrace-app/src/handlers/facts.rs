@@ -139,6 +139,7 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             RestoreOutcome::Unchanged => answer.unchanged.push(key),
             RestoreOutcome::Conflict => answer.conflicts.push(key),
             RestoreOutcome::Refused(reason) => answer.refused.push(RefusedFact { key, reason }),
+            RestoreOutcome::Erased(reason) => answer.erased.push(RefusedFact { key, reason }),
         }
     }
     // A request that listed the releases before these commits checks the marker after its write, and lists

@@ -55,6 +55,8 @@ pub(crate) enum AuditDetails {
     Makes(String),
     /// The digest of a pushed manifest, and the tags that refer to it.
     Content(Digest, Vec<Tag>),
+    /// The names of the version and the archives that were erased.
+    Erases(Vec<String>),
     /// A token for a person who signed in.
     SignIn {
         /// The account of the person.

@@ -87,6 +87,7 @@ pub(crate) async fn describe_mirrored<P: Host>(
             let text = json::text(&MirroredBody::from(&release))?;
             Ok(Reply::json(200, CachePolicy::NoStore, text).into())
         }
+        Some(Release::Erased(tombstone)) => Err(Problem::Gone(tombstone.message()).into()),
         _ => Err(missing.into()),
     }
 }

@@ -4,10 +4,10 @@ use terrace_core::api::admin::ReindexBody;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
-use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
+use crate::handlers::body;
 use crate::handlers::body::check_count;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::Host;
@@ -23,14 +23,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         accept_loss,
         full,
     } = json::parse(&call.body)?;
-    let only = match &package {
-        None => None,
-        Some(text) => Some(Package::parse_address(text).ok_or_else(|| {
-            Problem::BadRequest(format!(
-                "package is {text:?}: it must be namespace/type, hostname/namespace/type or namespace/name/system"
-            ))
-        })?),
-    };
+    let only = package.as_deref().map(body::package).transpose()?;
     let position = match (&after, &only) {
         (Some(after), _) => after
             .parse()

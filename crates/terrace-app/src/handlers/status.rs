@@ -6,6 +6,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
+use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
@@ -53,6 +54,9 @@ pub(crate) async fn change<P: Host>(
             None
         }
         Some(version) => match releases::find(ctx, &package, version).await? {
+            Some(Release::Erased(tombstone)) => {
+                return Err(Problem::Gone(tombstone.message()).into());
+            }
             Some(release) => Some(release),
             None => {
                 let message = format!("{} has no version {version}", package.address());

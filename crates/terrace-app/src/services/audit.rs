@@ -3,7 +3,7 @@
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
 use terrace_core::limits;
-use terrace_core::maintenance::audit::{AuditEntry, AuditHead};
+use terrace_core::maintenance::audit::{AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES};
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
 use terrace_core::storage::key::{AUDIT, FactKey};
@@ -58,6 +58,13 @@ impl AuditedChange {
     pub(crate) fn making(mut self, path: &str) -> Self {
         self.what.push_str(" makes ");
         self.what.push_str(path);
+        self
+    }
+
+    /// Returns the change, as the erasure of a version and of archives.
+    pub(crate) fn erasing(mut self, names: &[String]) -> Self {
+        self.what.push_str(ERASES);
+        self.what.push_str(&names.join(ERASED_SEPARATOR));
         self
     }
 

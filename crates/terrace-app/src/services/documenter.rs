@@ -156,7 +156,9 @@ async fn is_available<P: Host>(
     fence: &GcFence,
 ) -> Result<bool, Failure> {
     let archive = &publication.archive;
-    if requires_possession && !staging::promote_archive(ctx, staged_key(publication)).await? {
+    let staged = staged_key(publication);
+    garbage::ensure_not_erased(ctx, staged.archive, fence).await?;
+    if requires_possession && !staging::promote_archive(ctx, staged).await? {
         return Ok(false);
     }
     let object = archive.archive_key().into();
@@ -265,6 +267,17 @@ async fn remove_unchanged<P: Host>(
     documents::retry_while_busy(ctx, remove).await
 }
 
+/// Removes the documentation of a version that was erased, whatever its state: nobody may add any.
+pub(crate) async fn discard<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let remove = async || Ok(ctx.host.facts().delete(&key).await?);
+    documents::retry_while_busy(ctx, remove).await
+}
+
 /// Refreshes everything that follows from the documentation of a version, after each change of it. Returns whether the
 /// version is published; until then nothing follows.
 pub(crate) async fn refresh<P: Host>(
@@ -275,6 +288,11 @@ pub(crate) async fn refresh<P: Host>(
     let Some(release) = releases::find(ctx, package, version).await? else {
         return Ok(false);
     };
+    if let Some(tombstone) = release.erased() {
+        // It was stored after the erasure removed the documentation. No index shows it.
+        discard(ctx, package, version).await?;
+        return Err(Problem::Gone(tombstone.message()).into());
+    }
     index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
     index_refresh::refresh_about(ctx, &release).await?;
     index_refresh::publish_lists(ctx, package).await?;

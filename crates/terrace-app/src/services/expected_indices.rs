@@ -48,21 +48,26 @@ impl PackageStatus {
         Ok(())
     }
 
-    /// Adds the status that follows for a release from the key that signed it.
-    fn apply_key_revocation(&self, release: &Release, statuses: &mut StatusDocument) {
+    /// Adds the status that follows for a release from the key that signed it, or from its erasure.
+    fn apply_revocation(&self, release: &Release, statuses: &mut StatusDocument) {
         if let Release::Provider(it) = release {
             let key_id = it.signing_key.key_id;
             if let Some(status) = self.key_statuses.get(&key_id) {
                 statuses.apply_key_revocation(&it.version, key_id, status);
             }
         }
+        status::apply_erasure(release, statuses);
+    }
+
+    /// Returns whether a version is revoked.
+    pub(crate) fn is_revoked(&self, version: &Version) -> bool {
+        self.statuses.revocation_reason(version).is_some()
     }
 
     /// Returns the revoked versions.
     pub(crate) fn revoked_versions(&self) -> Vec<Version> {
         let listed = self.listed.iter().map(|it| &it.version);
-        let is_revoked = |it: &&Version| self.statuses.revocation_reason(it).is_some();
-        listed.filter(is_revoked).cloned().collect()
+        listed.filter(|it| self.is_revoked(it)).cloned().collect()
     }
 
     /// Returns the other versions that may contain this digest, the installable ones first.
@@ -71,7 +76,7 @@ impl PackageStatus {
             let listed = self.listed.iter();
             let listed = listed.filter(move |it| it.may_contain(digest) && it.version != *besides);
             let versions = listed.map(|it| &it.version);
-            versions.filter(move |it| self.statuses.revocation_reason(it).is_some() == is_revoked)
+            versions.filter(move |it| self.is_revoked(it) == is_revoked)
         };
         of_state(false).chain(of_state(true))
     }
@@ -178,6 +183,7 @@ async fn indices_of_releases<P: Host>(
         Package::Provider(_) | Package::Module(_) => {
             let mut statuses = status::document(ctx, package).await?;
             status::apply_key_revocations(ctx, package, &releases, &mut statuses).await?;
+            status::apply_erasures(ctx, package, &releases, &mut statuses).await?;
             let documented = documented(ctx, package).await;
             Ok(PackageIndices::of(package, releases, &statuses, documented))
         }
@@ -227,7 +233,8 @@ async fn mirrored_indices<P: Host>(
             failure: None,
         }
     } else {
-        let statuses = status::document(ctx, &package).await?;
+        let mut statuses = status::document(ctx, &package).await?;
+        status::apply_erasures(ctx, &package, &listed, &mut statuses).await?;
         let documented = documented(ctx, &package).await;
         PackageIndices::of(&package, listed, &statuses, documented)
     };
@@ -258,22 +265,27 @@ pub(crate) async fn protocol_indices<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<Indexed, Failure> {
-    let status = package_status(ctx, &release.package()).await?;
+    let package = release.package();
+    let status = match release.erased() {
+        Some(_) => listed_status(ctx, &package).await?,
+        None => package_status(ctx, &package).await?,
+    };
     protocol_indices_with(ctx, &status, release).await
 }
 
-async fn protocol_indices_with<P: Host>(
+/// Returns the indices of one version that the protocols read, with a status that was read before.
+pub(crate) async fn protocol_indices_with<P: Host>(
     ctx: &Context<'_, P>,
     status: &PackageStatus,
     release: &Release,
 ) -> Result<Indexed, Failure> {
     let mut statuses = status.statuses.clone();
-    status.apply_key_revocation(release, &mut statuses);
+    status.apply_revocation(release, &mut statuses);
     let mut others = Vec::new();
     if statuses.revocation_reason(release.version()).is_some() {
         others = sharing(ctx, status, release).await?;
         for other in &others {
-            status.apply_key_revocation(other, &mut statuses);
+            status.apply_revocation(other, &mut statuses);
         }
     }
     Ok(index::of_version(release, &others, &statuses))
@@ -284,6 +296,9 @@ pub(crate) async fn about<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(IndexKey, IndexDocument), Failure> {
+    if release.erased().is_some() {
+        return Ok(About::of(release, None).index(release));
+    }
     let found = documentation::head(ctx, &release.package(), release.version()).await?;
     let documentation = found.map(|(document, head)| AboutDocumentation::of(document, head));
     Ok(About::of(release, documentation).index(release))
@@ -389,12 +404,30 @@ pub(crate) async fn package_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageStatus, Failure> {
+    status_of_package(ctx, package, false).await
+}
+
+/// Does the same as [`package_status`], and reads the releases in any case: a version that was erased may be missing in the
+/// document about statuses.
+async fn listed_status<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<PackageStatus, Failure> {
+    status_of_package(ctx, package, true).await
+}
+
+async fn status_of_package<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    lists: bool,
+) -> Result<PackageStatus, Failure> {
     let mut statuses = status::document(ctx, package).await?;
     let key_statuses = status::key_statuses(ctx, package).await?;
     let mut listed = Rc::default();
-    if statuses.revokes_any() || !key_statuses.is_empty() {
+    if lists || statuses.revokes_any() || !key_statuses.is_empty() {
         listed = listed_releases(ctx, package).await?;
         status::apply_key_statuses(ctx, &key_statuses, package, &listed, &mut statuses).await?;
+        status::apply_erasures(ctx, package, &listed, &mut statuses).await?;
     }
     Ok(PackageStatus {
         statuses,

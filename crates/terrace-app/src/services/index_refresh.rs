@@ -197,7 +197,9 @@ pub(crate) async fn refresh_about<P: Host>(
     let shared = Coalesced::new(key);
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let about = expected_indices::about(ctx, release).await?;
+            // Its documentation changes, and it may be erased.
+            let stored = releases::find(ctx, &package, release.version()).await?;
+            let about = expected_indices::about(ctx, stored.as_ref().unwrap_or(release)).await?;
             Ok(index_writer::write(ctx, &vec![about], &shared).await?)
         })
     };
@@ -245,12 +247,15 @@ async fn write_version<P: Host>(
     let unwritten: RefCell<Option<Failure>> = RefCell::default();
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let grown = match release.may_grow() {
+            let status = expected_indices::package_status(ctx, &package).await?;
+            // A version is revoked before it is erased.
+            let stored = match release.may_grow() || status.is_revoked(version) {
                 true => releases::find(ctx, &package, version).await?,
                 false => None,
             };
-            let release = grown.as_ref().unwrap_or(release);
-            let mut indices = expected_indices::protocol_indices(ctx, release).await?;
+            let release = stored.as_ref().unwrap_or(release);
+            let indices = expected_indices::protocol_indices_with(ctx, &status, release);
+            let mut indices = indices.await?;
             let mut left = None;
             match expected_indices::about(ctx, release).await {
                 Ok(about) => indices.push(about),

@@ -62,6 +62,7 @@ pub(crate) async fn publish<P: Host>(
         let fence = garbage::fence(ctx).await?;
         let seen = observe(ctx, publication, requires_possession, &fence).await?;
         match publication.plan(seen, ctx.host.clock().now()) {
+            Plan::Erased(message) => return Err(Problem::Gone(message).into()),
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
             Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
             Plan::Upload(missing) => return Ok(PublishOutcome::Lacks(missing)),

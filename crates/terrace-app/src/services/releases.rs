@@ -1,7 +1,7 @@
 //! Releases as they are stored, and as KV still describes them.
 
 use terrace_core::http::reply::Body;
-use terrace_core::index::{DescribedVersion, ListedRelease};
+use terrace_core::index::{DescribedVersion, ERASED, ListedRelease};
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -84,6 +84,12 @@ pub(crate) async fn listed<P: Host>(
     }
     let release = find(ctx, package, &version).await?;
     Ok(release.as_ref().map(ListedRelease::of))
+}
+
+/// Returns whether a listed release was erased.
+pub(crate) fn is_erased(fact: &ListedFact) -> bool {
+    let mut names = fact.metadata.iter().map(|(name, _)| name);
+    names.any(|name| name == ERASED)
 }
 
 /// Returns the revision of a package's change marker; `None` if it has none.

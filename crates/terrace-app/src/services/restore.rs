@@ -3,16 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use terrace_core::http::problem::Problem;
+use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::maintenance::restore::{
     Restored, StoredReference, check_referrer, with_revocations,
 };
-use terrace_core::storage::key::{FactKey, PushedFact};
+use terrace_core::storage::key::{ArchiveKey, FactKey, PushedFact};
+use terrace_core::storage::release::ErasedRelease;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Host};
+use crate::host::{Archives as _, Condition, Facts as _, Host};
 use crate::services::garbage::GcFence;
-use crate::services::{documents, format, garbage, stored_archives};
+use crate::services::{documents, format, garbage, releases, stored_archives};
 
 /// The metadata of an object.
 type Metadata = Vec<(&'static str, String)>;
@@ -23,6 +26,8 @@ pub(crate) enum RestoreOutcome {
     Unchanged,
     Conflict,
     Refused(String),
+    /// It would bring something back that was erased; the reason.
+    Erased(String),
 }
 
 pub(crate) async fn document<P: Host>(
@@ -53,14 +58,22 @@ pub(crate) async fn document<P: Host>(
         let change = change.map(|it| (it.to_string(), it));
         changed.extend(change);
     };
+    if let FactKey::Garbage(archive) = key {
+        return tombstone(ctx, archive, document).await;
+    }
+    if let Some(reason) = erased(ctx, &key, document).await? {
+        return Ok(RestoreOutcome::Erased(reason));
+    }
     if let Some(there) = compare(ctx, &key, document).await? {
         // The request that created it may have been interrupted before it changed the marker.
         note_change();
         return Ok(there);
     }
-    match lacking(ctx, &key, document, (&bytes, fact), fence).await? {
-        Ok(more) => metadata.extend(more),
-        Err(reason) => return Ok(RestoreOutcome::Refused(reason)),
+    match lacking(ctx, &key, document, (&bytes, fact), fence).await {
+        Ok(Ok(more)) => metadata.extend(more),
+        Ok(Err(reason)) => return Ok(RestoreOutcome::Refused(reason)),
+        Err(Failure::Problem(Problem::Gone(reason))) => return Ok(RestoreOutcome::Erased(reason)),
+        Err(failure) => return Err(failure),
     }
     garbage::ensure_fresh(ctx, fence)?;
     let absent = Condition::Absent;
@@ -73,6 +86,45 @@ pub(crate) async fn document<P: Host>(
             .await?
             .unwrap_or(RestoreOutcome::Conflict)),
     }
+}
+
+/// Restores the tombstone of an archive, unless the archive is stored here: then the operator decides.
+async fn tombstone<P: Host>(
+    ctx: &Context<'_, P>,
+    archive: ArchiveKey,
+    document: &str,
+) -> Result<RestoreOutcome, Failure> {
+    let Ok(tombstone) = serde_json::from_str::<GarbageDocument>(document) else {
+        return Ok(RestoreOutcome::Conflict);
+    };
+    if garbage::is_erased(ctx, archive).await? {
+        return Ok(RestoreOutcome::Unchanged);
+    }
+    if ctx.host.archives().head(archive.into()).await?.is_some() {
+        return Ok(RestoreOutcome::Refused(format!(
+            "the copy's registry has erased {archive}, which is stored here: to erase it here as well, run `terrace admin erase \
+             --archive {}`",
+            archive.digest
+        )));
+    }
+    garbage::bury(ctx, archive, tombstone).await?;
+    Ok(RestoreOutcome::Created)
+}
+
+/// Returns the reason why a release, or documentation, of an erased version stays out; `None` if the version was not erased,
+/// or if the document is its tombstone.
+async fn erased<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &str,
+) -> Result<Option<String>, Failure> {
+    let (FactKey::Release(package, version) | FactKey::Documentation(package, version)) = key
+    else {
+        return Ok(None);
+    };
+    let release = releases::find(ctx, package, version).await?;
+    let release = release.filter(|release| release.to_document() != document);
+    Ok(release.and_then(|release| release.erased().map(ErasedRelease::message)))
 }
 
 /// Takes over the oldest writer of a copy, whose documents an older version would damage here as well.

@@ -13,7 +13,7 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, Stored};
 use crate::services::garbage::GcFence;
-use crate::services::stored_archives;
+use crate::services::{garbage, stored_archives};
 
 /// Returns whether this caller must upload the archives that it publishes.
 pub(crate) fn requires_possession<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
@@ -30,6 +30,7 @@ pub(crate) async fn promote<P: Host>(
     let expected = publication.archives();
     let mut states = Vec::new();
     for archive in &expected {
+        garbage::ensure_not_erased(ctx, archive.key, fence).await?;
         let head = archives
             .head(staged_key(publication, archive).into())
             .await?;

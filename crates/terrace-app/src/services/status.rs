@@ -79,6 +79,29 @@ pub(crate) async fn apply_key_revocations<P: Host>(
     apply_key_statuses(ctx, &key_statuses, package, releases, statuses).await
 }
 
+/// Adds the status of erased versions that the document lacks: they stay revoked, whatever happens to it.
+pub(crate) async fn apply_erasures<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    releases: &[ListedRelease],
+    statuses: &mut StatusDocument,
+) -> Result<(), Failure> {
+    for listed in releases.iter().filter(|it| it.is_erased) {
+        if statuses.revocation_reason(&listed.version).is_none() {
+            let release = releases::find(ctx, package, &listed.version).await?;
+            release.iter().for_each(|it| apply_erasure(it, statuses));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the status of a release that was erased.
+pub(crate) fn apply_erasure(release: &Release, statuses: &mut StatusDocument) {
+    if let Some(tombstone) = release.erased() {
+        statuses.apply_erasure(&tombstone.version, &tombstone.reason, tombstone.erased_at);
+    }
+}
+
 /// Does the same as [`apply_key_revocations`], with key statuses that were read before.
 pub(crate) async fn apply_key_statuses<P: Host>(
     ctx: &Context<'_, P>,
@@ -90,7 +113,7 @@ pub(crate) async fn apply_key_statuses<P: Host>(
     if key_statuses.is_empty() {
         return Ok(());
     }
-    for listed in releases {
+    for listed in releases.iter().filter(|it| !it.is_erased) {
         let key_id = match listed.signing_key {
             Some(key_id) => Some(key_id),
             // It was published before objects had this metadata.

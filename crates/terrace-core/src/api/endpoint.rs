@@ -208,6 +208,7 @@ endpoints! {
     FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Admins), copy()]
     // The POST only returns upload URLs; it uploads nothing.
     STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Admins), question()]
+    ERASURES           Json  "erasures"           ["/admin/v1/erasures"]                                              [change(Method::Post, Admins)]
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
 }
 
@@ -492,6 +493,7 @@ fn admin(route: &AdminRoute) -> &'static Endpoint {
         AdminRoute::Facts => &FACTS,
         AdminRoute::StoredArchives => &STORED_ARCHIVES,
         AdminRoute::Garbage => &GARBAGE,
+        AdminRoute::Erasures => &ERASURES,
     }
 }
 

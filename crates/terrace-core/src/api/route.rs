@@ -296,6 +296,7 @@ mod tests {
             ("/admin/v1/facts", "Admin(Facts"),
             ("/admin/v1/archives", "Admin(StoredArchives"),
             ("/admin/v1/garbage", "Admin(Garbage"),
+            ("/admin/v1/erasures", "Admin(Erasures"),
             ("/admin/v1/namespaces/acme/keys", "Admin(SigningKeys"),
             (
                 "/admin/v1/namespaces/acme/keys/51852D87348FFC4C",

@@ -70,6 +70,7 @@ mod tests {
             signing_key: None,
             source: None,
             published: None,
+            is_erased: false,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

@@ -56,7 +56,7 @@ impl Overview {
             published_at: listed.published.map(PublicationTime::time),
             status: statuses.versions.get(&listed.version.to_string()).cloned(),
             source: listed.source.clone(),
-            is_documented: documented.contains(&listed.version),
+            is_documented: !listed.is_erased && documented.contains(&listed.version),
             version: listed.version.clone(),
         };
         let mut versions: Vec<OverviewVersion> = releases.iter().map(version).collect();
@@ -106,6 +106,7 @@ mod tests {
             signing_key: None,
             source: None,
             published: None,
+            is_erased: false,
         }
     }
 

@@ -79,7 +79,29 @@ impl AuditEntry {
             _ => None,
         }
     }
+
+    /// Returns the keys of the release and the archives that this change erased.
+    pub fn erased(&self) -> Vec<String> {
+        let Some((request, names)) = self.what.split_once(ERASES) else {
+            return Vec::new();
+        };
+        let is_erasure = self.status == 200
+            && request
+                .strip_prefix("POST ")
+                .is_some_and(|path| Route::parse(path) == Ok(Route::Admin(AdminRoute::Erasures)));
+        let names = names.split(ERASED_SEPARATOR).filter(|_| is_erasure);
+        let key = |name: &str| match FactKey::parse_release(name) {
+            Some(release) => release.to_string(),
+            None => name.to_owned(),
+        };
+        names.map(key).collect()
+    }
 }
+
+/// Begins the names that an entry of an erasure adds to the path.
+pub const ERASES: &str = " erases ";
+/// Separates these names.
+pub const ERASED_SEPARATOR: &str = ", ";
 
 /// A hint at the newest entry, to find the end of the log without a walk. It may be outdated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -274,6 +296,29 @@ mod tests {
             "",
         ] {
             assert_eq!(entry(what, 200), None, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_an_erasure_names_everything_erased() {
+        let erased = |what: &str, status| {
+            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
+            entry.what = what.to_owned();
+            entry.status = status;
+            entry.erased()
+        };
+        let what = "POST /admin/v1/erasures erases acme/vpc/aws@1.0.0, archives/x.zip";
+        assert_eq!(
+            erased(what, 200),
+            ["releases/modules/acme/vpc/aws/1.0.0", "archives/x.zip"]
+        );
+        assert_eq!(erased(what, 503), [""; 0]);
+        for what in [
+            "POST /admin/v1/erasures",
+            "PUT /admin/v1/erasures erases acme/vpc/aws@1.0.0",
+            "POST /admin/v1/garbage erases acme/vpc/aws@1.0.0",
+        ] {
+            assert_eq!(erased(what, 200), [""; 0], "{what}");
         }
     }
 

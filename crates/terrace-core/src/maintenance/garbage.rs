@@ -26,6 +26,15 @@
 //!
 //! An interrupted removal is resumed after an hour: as long as the mark exists, nothing commits to the archive,
 //! so a copy that was stored again in the meantime can be removed, too.
+//!
+//! # Erased archives
+//! An operator can erase an archive: its mark becomes *erased*, by compare-and-swap, whatever its state was, and stays for
+//! ever. Then the archive is removed, and again whenever it was stored again. Storage has no conditional removal of a mark. So
+//! whoever removes a mark first writes it, by compare-and-swap, and then has half a minute
+//! ([`limits::MARK_REMOVAL_SECONDS`]) to remove it. An erasure waits until a mark that may be removed is older than a minute.
+//!
+//! A publish that has read the marks before the erasure may still commit to the archive, for a quarter of an hour. Nobody can
+//! install that version, because its archive is gone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,15 +42,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::model::status::Reason;
 use terrace_base::time::UnixTime;
 
-/// The mark of an archive that may be removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The mark of an archive that may be removed, or the tombstone of one that was erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GarbageDocument {
     /// The state of the removal.
     pub state: GarbageState,
     /// The time since which the mark is in this state.
     pub since: UnixTime,
+    /// The reason of an erasure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 /// The state of an archive that nothing referred to.
@@ -53,11 +66,14 @@ pub enum GarbageState {
     Kept,
     /// The archive is being removed: nothing may refer to it.
     Removing,
+    /// An operator has erased the archive: it must never be stored again. An older Worker rejects the mark as a damaged
+    /// document.
+    Erased,
 }
 
 /// Error: a text that is not the state of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the state must be marked, kept or removing")]
+#[error("the state must be marked, kept, removing or erased")]
 pub struct GarbageStateError;
 
 impl FromStr for GarbageState {
@@ -68,6 +84,7 @@ impl FromStr for GarbageState {
             "marked" => Ok(Self::Marked),
             "kept" => Ok(Self::Kept),
             "removing" => Ok(Self::Removing),
+            "erased" => Ok(Self::Erased),
             _ => Err(GarbageStateError),
         }
     }
@@ -79,6 +96,7 @@ impl fmt::Display for GarbageState {
             Self::Marked => "marked",
             Self::Kept => "kept",
             Self::Removing => "removing",
+            Self::Erased => "erased",
         })
     }
 }
@@ -86,15 +104,34 @@ impl fmt::Display for GarbageState {
 impl GarbageDocument {
     /// Creates the mark of an archive that nothing refers to.
     pub fn marked(now: UnixTime) -> Self {
+        Self::becomes(GarbageState::Marked, now)
+    }
+
+    /// Creates the tombstone of an archive.
+    pub fn erased(reason: Reason, now: UnixTime) -> Self {
         Self {
-            state: GarbageState::Marked,
-            since: now,
+            reason: Some(reason),
+            ..Self::becomes(GarbageState::Erased, now)
         }
     }
 
     /// Creates the mark of the same archive in another state, from now on.
     pub fn becomes(state: GarbageState, now: UnixTime) -> Self {
-        Self { state, since: now }
+        Self {
+            state,
+            since: now,
+            reason: None,
+        }
+    }
+
+    /// Returns whether another request may remove the mark at any moment.
+    pub fn is_being_removed(&self, now: UnixTime) -> bool {
+        match self.state {
+            GarbageState::Kept | GarbageState::Removing => {
+                now.since(self.since) <= limits::MARK_REMOVAL_SECONDS
+            }
+            GarbageState::Marked | GarbageState::Erased => false,
+        }
     }
 
     /// Returns whether the mark has been in its state long enough that every request that read an earlier state has
@@ -133,5 +170,12 @@ mod tests {
                 document
             );
         }
+        let erased = GarbageDocument::erased("a leaked key".parse().unwrap(), UnixTime(3));
+        let text = r#"{"state":"erased","since":3,"reason":"a leaked key"}"#;
+        assert_eq!(serde_json::to_string(&erased).unwrap(), text);
+        assert_eq!(
+            serde_json::from_str::<GarbageDocument>(text).unwrap(),
+            erased
+        );
     }
 }

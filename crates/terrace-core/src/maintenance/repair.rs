@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
-use crate::storage::key::{CARDS, DOCUMENTATION, ORIGINS, RELEASES, STAGED};
+use crate::storage::key::{CARDS, DOCUMENTATION, GARBAGE, ORIGINS, RELEASES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -32,6 +32,8 @@ pub enum Section {
     Revocations,
     /// Every staged upload: whether it may still be published.
     StagedUploads,
+    /// Every garbage mark: whether the archive was erased, and is stored again.
+    ErasedArchives,
     /// The documentation of every version: whether the version was published.
     Documentation,
     /// Every index: whether there is a fact that it follows from.
@@ -112,7 +114,7 @@ const INCOMPLETE: &str = " incomplete";
 const SEPARATOR: char = ' ';
 
 impl Section {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Releases,
         Self::Origins,
         Self::Catalogs,
@@ -122,6 +124,7 @@ impl Section {
         Self::Links,
         Self::Revocations,
         Self::StagedUploads,
+        Self::ErasedArchives,
         Self::Documentation,
         Self::Indices,
     ];
@@ -138,6 +141,7 @@ impl Section {
             Self::Links => "oci/links/",
             Self::Revocations => "revocations/",
             Self::StagedUploads => STAGED,
+            Self::ErasedArchives => GARBAGE,
             Self::Documentation => DOCUMENTATION,
             Self::Indices => "indices ",
         }
@@ -358,6 +362,7 @@ mod tests {
             position(Section::Links, "", None),
             Position::start(Section::Revocations),
             position(Section::StagedUploads, "00.00.zip", None),
+            position(Section::ErasedArchives, "00.zip", None),
             position(Section::Documentation, "modules/acme/vpc/aws/1.0.0", None),
             Position::start(Section::Indices),
             position(Section::Indices, "oci/team/app:tags", None),

@@ -12,19 +12,24 @@ use serde::de::DeserializeOwned;
 
 use crate::api::admin::SigningKeysDocument;
 use crate::auth::access::{RevocationDocument, TokenDocument};
+use crate::index::digests;
+use crate::maintenance::garbage::{GarbageDocument, GarbageState};
 use crate::model::oci::Digest;
-use crate::model::status::{KeyState, KeyStatus, ReleaseState, ReleaseStatus, StatusDocument};
+use crate::model::status::{
+    KeyState, KeyStatus, Reason, ReleaseState, ReleaseStatus, StatusDocument,
+};
 use crate::model::version::Version;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
 use crate::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use crate::storage::format::FormatDocument;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, PushedFact};
-use crate::storage::release::{PackageDocument, Release};
+use crate::storage::release::{ErasedRelease, PackageDocument, Release};
 use crate::upstream::pull::OriginDocument;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::json;
+use terrace_base::time::UnixTime;
 use terrace_openpgp::parse_signing_keys;
 
 /// The reason why the audit log of one registry is never imported into another: each describes the changes of
@@ -55,6 +60,20 @@ pub struct StoredReference {
 }
 
 impl Release {
+    /// Returns the tombstone of this release and its documentation.
+    pub fn tombstone(
+        &self,
+        documentation: impl IntoIterator<Item = ArchiveKey>,
+        (erased_at, reason): (UnixTime, Reason),
+    ) -> ErasedRelease {
+        let archives = self.stored().into_iter().filter_map(|it| match it.key {
+            BytesKey::Archive(archive) => Some(archive),
+            BytesKey::Staged(_) | BytesKey::Blob(_) => None,
+        });
+        let archives = archives.chain(documentation).collect();
+        ErasedRelease::new(self, archives, digests(self), (erased_at, reason))
+    }
+
     /// Returns all bytes that the release consists of.
     pub fn stored(&self) -> Vec<StoredReference> {
         let signed = |shasums: Sha256, signature: Sha256| {
@@ -84,6 +103,8 @@ impl Release {
                 key: release.archive.archive_key().into(),
                 size: Some(release.archive.size),
             }],
+            // Whether its archives are erased is up to their own tombstones.
+            Self::Erased(_) => Vec::new(),
         }
     }
 }
@@ -161,6 +182,13 @@ impl Restored {
                     change: Some(FactKey::RevocationChange),
                     ..Self::default()
                 })
+            }
+            FactKey::Garbage(_) => {
+                let mark: GarbageDocument = read(document)?;
+                match (mark.state, &mark.reason) {
+                    (GarbageState::Erased, Some(_)) => Ok(Self::default()),
+                    _ => Err("marks of archives that may be removed are not part of a copy, only tombstones are: remove it".to_owned()),
+                }
             }
             FactKey::Format => read::<FormatDocument>(document).map(|_| Self::default()),
             FactKey::Pushed(fact) => Self::parse_pushed(fact, document),
@@ -383,7 +411,7 @@ mod tests {
             (
                 &format!("garbage/{DIGEST}.zip"),
                 "{}".to_owned(),
-                "not part of a copy",
+                "missing field",
             ),
         ] {
             let error = parse(key, &document).unwrap_err();
@@ -414,6 +442,33 @@ mod tests {
             let error = parse(key, &document).unwrap_err();
             assert!(error.contains(reason), "{document}: {error}");
         }
+    }
+
+    #[test]
+    fn of_the_marks_only_tombstones_are_accepted() {
+        let key = format!("garbage/{DIGEST}.zip");
+        let erased = r#"{"state":"erased","since":1,"reason":"a leaked key"}"#;
+        assert_eq!(parse(&key, erased), Ok(Restored::default()));
+        for mark in [
+            r#"{"state":"marked","since":1}"#,
+            r#"{"state":"erased","since":1}"#,
+            r#"{"state":"kept","since":1,"reason":"a leaked key"}"#,
+        ] {
+            let error = parse(&key, mark).unwrap_err();
+            assert!(error.contains("only tombstones are"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tombstone_needs_no_archive() {
+        let reason = "a leaked key".parse().unwrap();
+        let release = Release::from_document(module().as_bytes()).unwrap();
+        let tombstone = release.tombstone([], (UnixTime(9), reason));
+        assert_eq!(tombstone.archives.len(), 1);
+        let document = Release::Erased(tombstone).to_document();
+        let restored = parse("releases/modules/acme/vpc/aws/1.2.3", &document).unwrap();
+        assert_eq!(restored.bytes, []);
+        assert!(restored.metadata.contains(&("erased", "true".to_owned())));
     }
 
     #[test]

@@ -116,6 +116,20 @@ impl StatusDocument {
         self.versions.insert(version.to_string(), status);
     }
 
+    /// Marks a version as revoked if it was erased, unless its status says so already.
+    pub fn apply_erasure(&mut self, version: &Version, reason: &Reason, erased_at: UnixTime) {
+        if self.revocation_reason(version).is_some() {
+            return;
+        }
+        let status = ReleaseStatus {
+            state: ReleaseState::Revoked,
+            reason: reason.of_erasure(),
+            at: erased_at,
+            by: String::new(),
+        };
+        self.versions.insert(version.to_string(), status);
+    }
+
     /// Returns the reason why a version must not be installed, if it is revoked.
     pub fn revocation_reason(&self, version: &Version) -> Option<&Reason> {
         let status = self.versions.get(&version.to_string());
@@ -160,6 +174,27 @@ impl StatusDocument {
             ));
         }
         lines
+    }
+}
+
+/// The beginning of the reason of an erased version's status.
+const ERASED: &str = "erased: ";
+
+const _: () = assert!(
+    limits::ERASURE_REASON_BYTES + ERASED.len() <= limits::REASON_BYTES,
+    "the status of an erased version must be readable"
+);
+
+impl Reason {
+    /// Returns the reason of the status of a version that was erased for this reason.
+    #[must_use]
+    pub fn of_erasure(&self) -> Self {
+        Self(format!("{ERASED}{self}"))
+    }
+
+    /// Returns whether it may be the reason of an erasure.
+    pub fn is_short(&self) -> bool {
+        self.0.len() <= limits::ERASURE_REASON_BYTES
     }
 }
 

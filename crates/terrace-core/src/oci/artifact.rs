@@ -159,6 +159,7 @@ pub fn artifact(release: &Release) -> Option<Artifact> {
         Release::Provider(release) => provider(&release.packages, source),
         Release::Mirrored(release) => provider(&release.packages, source),
         Release::Module(release) => module(release, source),
+        Release::Erased(_) => None,
     }
 }
 

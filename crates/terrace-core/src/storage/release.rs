@@ -1,9 +1,10 @@
 //! A release: one published version, an immutable fact.
 //!
 //! Each is stored as one JSON document. The release of a hosted package is created once and never replaced; a
-//! mirrored one may gain platforms, while its existing contents never change. The formats are pinned by
-//! tests: changing one needs a new schema number and a way to read the old one.
+//! mirrored one may gain platforms, while its existing contents never change. An operator can erase a release: a tombstone then
+//! takes its place. The formats are pinned by tests: changing one needs a new schema number and a way to read the old one.
 
+mod erased;
 mod mirrored;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use terrace_base::json;
 use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
 
+pub use erased::{ErasedArchive, ErasedRelease};
 pub use mirrored::{MirroredContents, MirroredRelease, OfferedPackage, SignedDocument};
 
 /// The schema of the documents written here.
@@ -39,6 +41,8 @@ pub enum Release {
     Mirrored(MirroredRelease),
     /// A version of a module.
     Module(ModuleRelease),
+    /// The tombstone of a version that an operator has erased. An older Worker rejects it as a damaged document.
+    Erased(ErasedRelease),
 }
 
 /// The fields that every release document begins with.
@@ -54,6 +58,7 @@ enum Kind {
     Provider,
     Mirrored,
     Module,
+    Erased,
 }
 
 /// A published version of a provider.
@@ -309,6 +314,7 @@ impl Release {
             Self::Provider(release) => Package::Provider(release.address.clone()),
             Self::Mirrored(release) => Package::Mirrored(release.address.clone()),
             Self::Module(release) => Package::Module(release.address.clone()),
+            Self::Erased(release) => release.package.clone(),
         }
     }
 
@@ -318,6 +324,7 @@ impl Release {
             Self::Provider(release) => &release.version,
             Self::Mirrored(release) => &release.version,
             Self::Module(release) => &release.version,
+            Self::Erased(release) => &release.version,
         }
     }
 
@@ -325,7 +332,7 @@ impl Release {
     pub fn source(&self) -> Option<&SourceDocument> {
         match self {
             Self::Provider(release) => release.source.as_ref(),
-            Self::Mirrored(_) => None,
+            Self::Mirrored(_) | Self::Erased(_) => None,
             Self::Module(release) => release.source.as_ref(),
         }
     }
@@ -336,6 +343,7 @@ impl Release {
             Self::Provider(release) => release.provenance.as_ref(),
             Self::Mirrored(release) => release.provenance.as_ref(),
             Self::Module(release) => release.provenance.as_ref(),
+            Self::Erased(_) => None,
         }
     }
 
@@ -345,6 +353,15 @@ impl Release {
             Self::Provider(release) => release.published_at,
             Self::Mirrored(release) => release.published_at,
             Self::Module(release) => release.published_at,
+            Self::Erased(release) => release.published_at,
+        }
+    }
+
+    /// Returns the tombstone, if the release was erased.
+    pub fn erased(&self) -> Option<&ErasedRelease> {
+        match self {
+            Self::Erased(tombstone) => Some(tombstone),
+            Self::Provider(_) | Self::Mirrored(_) | Self::Module(_) => None,
         }
     }
 
@@ -372,6 +389,7 @@ impl Release {
             Kind::Provider => Self::Provider(serde_json::from_slice(text)?),
             Kind::Mirrored => Self::Mirrored(serde_json::from_slice(text)?),
             Kind::Module => Self::Module(serde_json::from_slice(text)?),
+            Kind::Erased => Self::Erased(serde_json::from_slice(text)?),
         })
     }
 }
@@ -400,6 +418,47 @@ mod tests {
         format!(
             r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.2.3","published_at":1800000000,"archive":{{"format":"tar.gz","sha256":"{DIGEST}","size":22,"subdir":"src"}}}}"#
         )
+    }
+
+    fn pinned_tombstone() -> String {
+        format!(
+            r#"{{"kind":"erased","schema":1,"package":"modules/acme/vpc/aws","version":"1.2.3","published_at":1800000000,"erased_at":1800000001,"reason":"a leaked key","archives":["archives/{DIGEST}.zip","archives/{DIGEST}.docs"],"contents":["{DIGEST}"]}}"#
+        )
+    }
+
+    #[test]
+    fn a_tombstone_keeps_nothing_of_its_publisher() {
+        let verified = with_provenance(&with_verified_source(&pinned_provider()));
+        let release = Release::from_document(verified.as_bytes()).unwrap();
+        let reason = "a leaked key".parse().unwrap();
+        let tombstone = ErasedRelease::new(&release, Vec::new(), Vec::new(), (UnixTime(9), reason));
+        let document = Release::Erased(tombstone).to_document();
+        for text in [
+            "filename",
+            "armor",
+            "BEGIN",
+            "source",
+            "provenance",
+            "github",
+        ] {
+            assert!(!document.contains(text), "{text}: {document}");
+        }
+    }
+
+    #[test]
+    fn a_tombstone_of_anything_but_a_version_is_rejected() {
+        let pinned = pinned_tombstone();
+        for (from, to) in [
+            ("modules/acme/vpc/aws", "acme/vpc/aws"),
+            ("modules/acme/vpc/aws", "modules/acme/vpc"),
+            ("archives/", "archive/"),
+            (".zip", ".exe"),
+            ("a leaked key", ""),
+            ("erased", "removed"),
+        ] {
+            let text = pinned.replacen(from, to, 1);
+            assert!(Release::from_document(text.as_bytes()).is_err(), "{text}");
+        }
     }
 
     /// Adds the field that is absent if the source is unknown.
@@ -435,6 +494,7 @@ mod tests {
             pinned_module(),
             with_source(&pinned_module()),
             with_provenance(&with_verified_source(&pinned_module())),
+            pinned_tombstone(),
         ] {
             let release = Release::from_document(pinned.as_bytes()).unwrap();
             assert_pinned(&release.to_document(), &pinned);

@@ -7,7 +7,7 @@ use crate::support::registry::{Response, Sent, unique};
 use crate::support::tokens::{create, post};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
-const ROUTES: [(&str, &str); 7] = [
+const ROUTES: [(&str, &str); 8] = [
     ("POST", "/admin/v1/reindex"),
     ("POST", "/admin/v1/verify"),
     ("GET", "/admin/v1/facts"),
@@ -15,6 +15,7 @@ const ROUTES: [(&str, &str); 7] = [
     ("GET", "/admin/v1/archives"),
     ("POST", "/admin/v1/archives"),
     ("POST", "/admin/v1/garbage"),
+    ("POST", "/admin/v1/erasures"),
 ];
 
 fn restore(registry: &Registry, body: &Value) -> Response {
@@ -91,6 +92,32 @@ fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
             "garbage",
             json!({ "delete": [] }),
             vec!["unknown field `delete`", "`mark`"],
+        ),
+        ("erasures", json!({}), vec!["missing field `reason`"]),
+        (
+            "erasures",
+            json!({ "reason": "x", "archives": ["releases/x"] }),
+            vec!["\"releases/x\"", "archives/<sha256>"],
+        ),
+        (
+            "erasures",
+            json!({ "reason": "x", "archives": vec![archive().1; 81] }),
+            vec!["81", "at most 80"],
+        ),
+        (
+            "erasures",
+            json!({ "reason": "x", "package": "acme", "version": "1.0.0" }),
+            vec!["\"acme\"", "namespace/type"],
+        ),
+        (
+            "erasures",
+            json!({ "reason": "x", "package": "acme/widget", "version": "1" }),
+            vec!["version"],
+        ),
+        (
+            "erasures",
+            json!({ "reason": "x", "everywhere": true }),
+            vec!["unknown field `everywhere`"],
         ),
     ] {
         let answer = post(&registry, &format!("/admin/v1/{path}"), &body).expect(400);
@@ -274,4 +301,88 @@ fn an_archive_is_removed_an_hour_after_it_was_marked_and_not_before() {
     assert_eq!(garbage(remove)["spared"], json!([key]));
     assert_eq!(garbage(json!({ "keep": [key] }))["kept"], json!([key]));
     assert_eq!(fact(&registry, &mark), None);
+}
+
+#[test]
+fn an_erasure_of_nothing_or_without_a_reason_is_rejected() {
+    let registry = Registry::start();
+    let (_, key) = archive();
+    let erase = |body: Value| post(&registry, "/admin/v1/erasures", &body);
+    for (body, told) in [
+        (json!({ "reason": "x" }), "nothing to erase"),
+        (json!({ "reason": "", "archives": [key] }), "1 to 390 bytes"),
+        (
+            json!({ "reason": "two\nlines", "archives": [key] }),
+            "one line",
+        ),
+        (
+            json!({ "reason": "x".repeat(391), "archives": [key] }),
+            "390",
+        ),
+        (
+            json!({ "reason": "x", "package": "acme/vpc/aws" }),
+            "together",
+        ),
+        (
+            json!({ "reason": "x", "version": "1.0.0", "archives": [key] }),
+            "together",
+        ),
+    ] {
+        let refused = erase(body.clone()).expect(422);
+        assert!(
+            refused.errors().contains(told),
+            "{body}: {}",
+            refused.text()
+        );
+    }
+    let missing = ModuleFixture::new("1.0.0").address;
+    let missing = erase(json!({ "reason": "x", "package": missing, "version": "1.0.0" }));
+    assert!(
+        missing
+            .expect(404)
+            .errors()
+            .contains("has no version 1.0.0")
+    );
+}
+
+#[test]
+fn an_erased_version_answers_410_and_its_archive_is_gone() {
+    let registry = Registry::start();
+    let fixture = ModuleFixture::new("1.0.0");
+    let fixture = fixture.with_zip(zip_of(&[("main.tf", unique("# ").as_bytes())]));
+    fixture.publish(&registry);
+    let key = format!("archives/{}.zip", sha256(&fixture.archive));
+    let body = json!({
+        "package": fixture.address,
+        "version": "1.0.0",
+        "reason": "a leaked key",
+        "archives": [key],
+    });
+    let answer = post(&registry, "/admin/v1/erasures", &body)
+        .expect(200)
+        .json();
+    assert_eq!(answer["erased"], json!([key]));
+    assert_eq!(
+        post(&registry, "/admin/v1/erasures", &body)
+            .expect(200)
+            .json(),
+        answer
+    );
+    let release = format!("releases/modules/{}/1.0.0", fixture.address);
+    let tombstone = fact(&registry, &release).unwrap();
+    assert!(
+        tombstone["document"]
+            .as_str()
+            .unwrap()
+            .contains("\"erased\"")
+    );
+    let refused = fixture.put(&registry).expect(410);
+    assert!(
+        refused.errors().contains("a leaked key"),
+        "{}",
+        refused.text()
+    );
+    let after = key.strip_suffix(".zip").unwrap();
+    let page = registry.admin("GET", &format!("/admin/v1/archives?after={after}"), None);
+    assert!(!page.expect(200).text().contains(&key));
 }

@@ -614,7 +614,7 @@ fn accepted_documentation_is_never_removed_with_an_earlier_one() {
 #[test]
 fn accepted_documentation_is_never_removed_as_abandoned() {
     let mut outcomes = (0, 0);
-    for delay in 0..40 {
+    for delay in 0..50 {
         let (memory, registry, documentation) = abandoned();
         memory.interleave();
         let add = sent(&registry, "PUT", PATH, &documentation.description());

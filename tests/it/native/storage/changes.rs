@@ -38,6 +38,8 @@ struct Scene {
     is_new: bool,
     /// Whether a single fact determines all reads.
     is_one_fact: bool,
+    /// A part of the response to a read between the two states.
+    between: Option<&'static str>,
 }
 
 /// The responses to reads, as status, headers and text.
@@ -65,6 +67,7 @@ impl Scene {
             pause: 0,
             is_new: false,
             is_one_fact: true,
+            between: None,
         };
         (scene, registry)
     }
@@ -167,7 +170,9 @@ impl Whole {
             // Some of these operations make the change, and others follow from it.
             Break::Before | Break::After
                 if scene.sent.target.ends_with("/documentation")
-                    && is_of_description(&self.operations[at]) =>
+                    && is_of_description(&self.operations[at])
+                    || scene.sent.target.ends_with("/erasures")
+                        && is_for_people(&self.operations[at]) =>
             {
                 let is_either = status == Some(self.status) || status == Some(503);
                 assert!(is_either, "{what}: {status:?}");
@@ -202,14 +207,17 @@ impl Whole {
     fn assert_consistent(&self, scene: &Scene, memory: &Memory, what: &str) {
         chain::entries(memory);
         for (place, seen) in scene.seen(&memory.copy()).iter().enumerate() {
-            let is_true = *seen == self.old[place] || *seen == self.new[place];
+            let is_between = scene.between.is_some_and(|it| seen.2.contains(it));
+            let is_true = *seen == self.old[place] || *seen == self.new[place] || is_between;
             let target = &scene.reads[place].target;
             assert!(is_true, "{what}: {target} answers {seen:?}");
         }
         let facts = memory.copy();
         facts.lose_indices();
         let seen = scene.seen(&facts);
-        let is_either = seen == self.old || seen == self.new;
+        let is_between = |text: &str| scene.between.is_some_and(|it| text.contains(it));
+        let is_between = seen.iter().any(|(_, _, text)| is_between(text));
+        let is_either = seen == self.old || seen == self.new || is_between;
         assert!(is_either || !scene.is_one_fact, "{what}: {seen:?}");
     }
 
@@ -483,9 +491,47 @@ fn marked(keep: bool) -> Scene {
     if keep {
         registry.send(&mark).expect(200);
         let body = json!({ "keep": [key] });
+        // A mark is written before it is removed.
+        scene.between = Some("kept");
         scene.sent = as_root("POST", "/admin/v1/garbage", Some(&body));
     }
     scene.reads = vec![as_root("GET", "/admin/v1/facts?prefix=garbage/", None)];
+    scene
+}
+
+/// A version is erased with its archives, and its documentation.
+fn erased(released: &Released) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a version is erased");
+    // The index of the version is revoked first, then the facts change one after the other.
+    scene.is_one_fact = false;
+    released.prepare(&registry);
+    assert_eq!(released.publish(&registry).now_or_never(), Some(201));
+    let path = released.status_path(Some("1.0.0"));
+    let path = path.replace("/standing", "/documentation");
+    if matches!(released, Released::Module(_)) {
+        Documentation::of_module("a secret")
+            .add(&registry, &path)
+            .expect(201);
+    }
+    scene.reads(
+        released
+            .lists()
+            .into_iter()
+            .chain(released.everything(&registry)),
+    );
+    let address = path.splitn(5, '/').last().unwrap();
+    let address = address.strip_suffix("/1.0.0/documentation").unwrap();
+    let archives: Vec<String> = scene.memory.keys();
+    let archives = archives
+        .into_iter()
+        .filter(|key| key.starts_with("archives/"));
+    let body = json!({
+        "package": address,
+        "version": "1.0.0",
+        "reason": "a leaked key",
+        "archives": archives.collect::<Vec<_>>(),
+    });
+    scene.sent = as_root("POST", "/admin/v1/erasures", Some(&body));
     scene
 }
 
@@ -624,6 +670,15 @@ fn a_restore_or_mark_broken_at_each_operation_is_completed_by_a_retry_and_audite
 #[test]
 fn a_publish_of_a_staged_upload_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&[staged_upload_published()]);
+}
+
+#[test]
+fn an_erasure_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
+    break_all(&[
+        erased(&Released::provider("1.0.0")),
+        erased(&Released::mirrored("1.0.0")),
+        erased(&Released::module("1.0.0")),
+    ]);
 }
 
 #[test]

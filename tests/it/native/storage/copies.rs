@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
 use terrace_core::maintenance::audit::AuditChain;
 use terrace_core::storage::key::{ARCHIVES, BLOBS, NOT_EXPORTED};
+use terrace_core::storage::release::Release;
 
+use crate::support::documentation::{Documentation, path_of};
 use crate::support::everything::fill;
 use crate::support::fixtures::send_upload;
 use crate::support::memory::Memory;
@@ -440,4 +442,99 @@ fn a_document_that_is_not_text_is_reported_and_the_listing_continues() {
         .json();
     assert_eq!(page["unreadable"], json!(["keys/acme"]));
     assert!(!page["facts"].as_array().unwrap().is_empty());
+}
+
+/// Returns a registry with erased, revoked and restored versions, and the reads that show them.
+fn with_erased_parts(memory: &Memory) -> (Registry, Vec<String>) {
+    let registry = Registry::in_memory(memory, &[]);
+    let mut reads = Vec::new();
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        let module = ModuleFixture::of("acme", version);
+        module.publish(&registry);
+        let path = path_of("modules", "acme/vpc/aws", version);
+        Documentation::of_module(version).add(&registry, &path);
+        let provider = ProviderFixture::of("acme", "widget", version);
+        provider.publish(&registry);
+        reads.extend([
+            format!("{}/{version}/download", module.path()),
+            format!("{}/{version}/download/linux/amd64", provider.path()),
+            format!("/api/v1/modules/acme/vpc/aws/{version}"),
+            format!("/v2/providers/acme/widget/manifests/{version}"),
+        ]);
+    }
+    reads.extend(
+        [
+            "/v1/modules/acme/vpc/aws/versions",
+            "/v1/providers/acme/widget/versions",
+            "/api/v1/modules/acme/vpc/aws",
+            "/api/v1/providers/acme/widget",
+            "/api/v1/namespaces/acme",
+        ]
+        .map(str::to_owned),
+    );
+    for (package, kind) in [("acme/vpc/aws", "modules"), ("acme/widget", "providers")] {
+        let path = |version: &str| status_of(&format!("{kind}/{package}/{version}"));
+        set_status(&registry, &path("1.1.0"), "revoked").expect(200);
+        set_status(&registry, &path("1.2.0"), "revoked").expect(200);
+        set_status(&registry, &path("1.2.0"), "active").expect(200);
+        let page = registry.admin("GET", "/admin/v1/facts?prefix=releases/", None);
+        let page = page.expect(200).json();
+        let facts = page["facts"].as_array().unwrap();
+        let end = format!("{package}/1.0.0");
+        let fact = facts
+            .iter()
+            .find(|fact| fact["key"].as_str().unwrap().ends_with(&end));
+        let document = fact.unwrap()["document"].as_str().unwrap();
+        let release = Release::from_document(document.as_bytes()).unwrap();
+        let archives: Vec<String> = release
+            .stored()
+            .iter()
+            .map(|it| it.key.to_string())
+            .collect();
+        let body = json!({
+            "package": package, "version": "1.0.0", "reason": "a leaked key", "archives": archives,
+        });
+        post(&registry, "/admin/v1/erasures", &body).expect(200);
+    }
+    (registry, reads)
+}
+
+#[test]
+fn a_copy_with_erased_revoked_and_restored_parts_gives_the_same_answers() {
+    let (here, there) = (Memory::new(), Memory::new());
+    let (from, reads) = with_erased_parts(&here);
+    let to = Registry::in_memory(&there, &[]);
+    let tombstones = all(&from, "/admin/v1/facts?prefix=garbage/", "facts");
+    assert!(tombstones.len() >= 4, "{tombstones:?}");
+    let restored = restore(&to, &tombstones);
+    assert_eq!(
+        restored["created"].as_array().unwrap().len(),
+        tombstones.len()
+    );
+    copy(&from, &to);
+    assert_eq!(copied(&there), copied(&here));
+    for tombstone in &tombstones {
+        let key = tombstone["key"].as_str().unwrap();
+        assert_eq!(there.object_bytes(key), here.object_bytes(key));
+    }
+    assert_eq!(reindex(&to).failed, [""; 0]);
+    to.merge_catalog();
+    let seen = |registry: &Registry| -> Vec<(u16, String)> {
+        let read = |path: &String| {
+            let answer = registry.get(path);
+            (answer.status, answer.text())
+        };
+        reads.iter().map(read).collect()
+    };
+    // Signed URLs contain the time.
+    here.set_time(there.now());
+    let (expected, found) = (seen(&from), seen(&to));
+    for ((path, expected), found) in reads.iter().zip(expected).zip(found) {
+        assert_eq!(found, expected, "{path}");
+    }
+    assert_eq!(
+        to.get("/v1/modules/acme/vpc/aws/1.0.0/download").status,
+        410
+    );
+    ModuleFixture::of("acme", "1.0.0").put(&to).expect(410);
 }

@@ -14,7 +14,7 @@ use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
 use crate::support::statuses::{set_status, status_of};
-use crate::support::tokens::{create, revoke};
+use crate::support::tokens::{create, post, revoke};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// The ID of the key in `ed25519.asc`.
@@ -76,6 +76,18 @@ fn registry() -> Memory {
         documentation.upload(&registry, &path);
         documentation.put(&registry, &path);
     }
+    ModuleFixture::of("acme", "1.2.0").publish(&registry);
+    let archive = format!(
+        "archives/{}.zip",
+        sha256(&ModuleFixture::of("acme", "1.2.0").archive)
+    );
+    let body = json!({
+        "package": "acme/vpc/aws",
+        "version": "1.2.0",
+        "reason": "a leaked key",
+        "archives": [archive],
+    });
+    post(&registry, "/admin/v1/erasures", &body).expect(200);
     registry.merge_catalog();
     memory
 }

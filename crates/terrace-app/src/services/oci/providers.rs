@@ -20,7 +20,7 @@ use crate::services::oci::error::oci_failure;
 use crate::services::oci::pushed_contents;
 use crate::services::publisher::PublishOutcome;
 use crate::services::pull::puller;
-use crate::services::{publisher, releases, status, stored_archives};
+use crate::services::{garbage, publisher, releases, status, stored_archives};
 
 /// Mirrors an index that a caller has pushed to the registry at `origin`, if one of its tags is a version of a
 /// provider.
@@ -71,6 +71,10 @@ pub(crate) async fn mirror<P: Host>(
         puller::fetch(ctx, &package, &version).await?;
     }
     let archives = publication.archives();
+    let fence = garbage::fence(ctx).await?;
+    for archive in &archives {
+        garbage::ensure_not_erased(ctx, archive.key, &fence).await?;
+    }
     let copy = |archive| -> Boxed<'_> { Box::pin(copy_blob(ctx, repository, archive)) };
     all(archives.iter().map(copy).collect()).await?;
     match publisher::publish(ctx, &publication, false).await {

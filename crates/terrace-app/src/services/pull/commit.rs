@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use terrace_archive::ArchiveFormat;
+use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PulledPackage;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, PublishStep};
@@ -117,10 +118,11 @@ pub(crate) async fn mirrored<P: Host>(
 ) -> Result<Option<(MirroredRelease, String)>, Failure> {
     let owner = Package::Mirrored(package.address.clone());
     let stored = releases::stored(ctx, &owner, &package.version).await?;
-    Ok(stored.and_then(|stored| match stored.release {
-        Release::Mirrored(release) => Some((release, stored.etag)),
-        Release::Provider(_) | Release::Module(_) => None,
-    }))
+    match stored.map(|stored| (stored.release, stored.etag)) {
+        Some((Release::Mirrored(release), etag)) => Ok(Some((release, etag))),
+        Some((Release::Erased(tombstone), _)) => Err(Problem::Gone(tombstone.message()).into()),
+        Some((Release::Provider(_) | Release::Module(_), _)) | None => Ok(None),
+    }
 }
 
 /// The outcome of committing stored bytes.

@@ -21,7 +21,7 @@ use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key}
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::{format, lease};
+use crate::services::{format, garbage, lease};
 
 /// How long a client waits for another client's fetch of the bytes, in seconds. Then it receives them from
 /// the origin directly, because the other fetch may be slow.
@@ -51,6 +51,9 @@ pub(crate) async fn answer<P: Host>(
             FoundPackage::Offered(offer) if may_ask => offer,
             FoundPackage::Offered(_) => return Err(nothing(package).into()),
         };
+        if second == 0 {
+            garbage::ensure_kept(ctx, zip_key(offer.sha256)).await?;
+        }
         if !format::may_write(ctx).await? {
             let (length, stream) = open_offer(ctx, package, &offer).await?;
             return Ok(zip(length, stream));

@@ -15,7 +15,7 @@ use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
-use crate::services::{documentation, documenter, documents};
+use crate::services::{documentation, documenter, documents, releases};
 
 /// The smallest and the largest page of a listing. The next step lists the rest of a page again.
 const FACTS_PER_LISTING: (u32, u32) = (20, 200);
@@ -98,7 +98,9 @@ async fn published<P: Host>(
     let prefix = FactKey::releases_of(&package);
     let listed = counted(ctx, step, documents::list(ctx, &prefix)).await?;
     step.spend_names(listed.len());
-    let versions = listed.into_iter().map(|fact| fact.name).collect();
+    // A tombstone has no documentation.
+    let released = listed.into_iter().filter(|fact| !releases::is_erased(fact));
+    let versions = released.map(|fact| fact.name).collect();
     Ok(Published { package, versions })
 }
 
@@ -159,6 +161,6 @@ async fn is_published<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<bool, Failure> {
-    let release = FactKey::Release(package.clone(), version.clone());
-    Ok(ctx.host.facts().revision(&release).await?.is_some())
+    let release = releases::find(ctx, package, version).await?;
+    Ok(release.is_some_and(|release| release.erased().is_none()))
 }

@@ -1,11 +1,14 @@
-//! Removes staged uploads that were never published.
+//! Removes staged uploads that were never published, or whose archives were erased.
 
 use terrace_core::limits;
-use terrace_core::storage::key::{BytesKey, STAGED};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, STAGED};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
+use crate::services::garbage;
+use crate::services::garbage::GcFence;
+use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
 use crate::services::repair::step::{MIN_OPERATIONS, RepairStep, StepFlow};
 
@@ -26,14 +29,19 @@ pub(crate) async fn sweep<P: Host>(
             .list_bytes(STAGED, after, UPLOADS_PER_LISTING)
             .await?;
         step.spend(1);
+        let mut fence = None;
+        if !page.objects.is_empty() {
+            fence = Some(counted(ctx, step, garbage::fence(ctx)).await?);
+        }
         for object in page.objects {
             if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
                 return Ok(StepFlow::Pause);
             }
             step.report.looked_at += 1;
             let age = now.0.saturating_sub(object.stored_at.0);
-            if age > limits::UPLOAD_ABANDONED_SECONDS
-                && let Ok(key @ BytesKey::Staged(_)) = object.name.parse()
+            if let Ok(key @ BytesKey::Staged(staged)) = object.name.parse()
+                && (age > limits::UPLOAD_ABANDONED_SECONDS
+                    || is_erased(ctx, step, staged.archive, fence.as_ref()).await?)
             {
                 step.spend(1);
                 match archives.discard(key).await {
@@ -46,5 +54,18 @@ pub(crate) async fn sweep<P: Host>(
         if !page.is_truncated {
             return Ok(StepFlow::Continue);
         }
+    }
+}
+
+/// Returns whether an archive was erased. Only one with a mark costs an operation.
+async fn is_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    archive: ArchiveKey,
+    fence: Option<&GcFence>,
+) -> Result<bool, Failure> {
+    match fence.is_some_and(|fence| fence.has_mark(archive)) {
+        true => counted(ctx, step, garbage::is_erased(ctx, archive)).await,
+        false => Ok(false),
     }
 }

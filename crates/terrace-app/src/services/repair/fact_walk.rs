@@ -3,7 +3,7 @@
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
-use terrace_core::storage::key::{FactKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::storage::key::{ArchiveKey, FactKey, IndexKey, PushedFact, PushedIndex};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
 use crate::services::repair::{comparison, step, version_walk};
-use crate::services::{auth, index_refresh};
+use crate::services::{auth, garbage, index_refresh};
 
 /// The page size of a listing. The next step lists the rest of a page again.
 const FACTS_PER_LISTING: u32 = 200;
@@ -84,11 +84,25 @@ async fn repair_fact<P: Host>(
             Some(index) => repair_pushed(ctx, step, &index).await,
             None => Ok(false),
         },
+        FactKey::Garbage(archive) => repair_erased(ctx, step, *archive).await,
         _ => Ok(false),
     };
     step::note(ctx, step, key, repaired);
     step.position = Position::after(section, name);
     StepFlow::Continue
+}
+
+/// Removes an archive that was erased and is stored again.
+async fn repair_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    archive: ArchiveKey,
+) -> Result<bool, Failure> {
+    let removed = garbage::remove_again(ctx, archive);
+    if comparison::counted(ctx, step, removed).await? {
+        step.report.removed.push(archive.to_string());
+    }
+    Ok(false)
 }
 
 async fn repair_pushed<P: Host>(

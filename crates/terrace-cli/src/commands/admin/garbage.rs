@@ -158,6 +158,18 @@ fn plan(
     let mut plan = Plan::default();
     for (key, archive) in stored.iter().filter(|(key, _)| key.starts_with(ARCHIVES)) {
         let mark = marks.remove(key);
+        if let Some(tombstone) = mark
+            .as_ref()
+            .filter(|mark| mark.state == GarbageState::Erased)
+        {
+            // It was erased, and stored again.
+            plan.bytes += archive.size;
+            plan.remove.push(MarkedBody {
+                key: key.clone(),
+                marked_at: tombstone.since,
+            });
+            continue;
+        }
         if references.bytes.contains_key(key) || documented.contains_key(key) {
             plan.keep.extend(mark.map(|_| key.clone()));
             continue;
@@ -173,6 +185,7 @@ fn plan(
         match mark.state {
             GarbageState::Removing => plan.add(key, Some(mark), now),
             GarbageState::Marked | GarbageState::Kept => plan.keep.push(key),
+            GarbageState::Erased => {}
         }
     }
     Ok(plan)

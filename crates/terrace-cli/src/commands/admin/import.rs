@@ -29,7 +29,9 @@ use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
 /// The order in which documents are restored: referenced documents first.
-const RESTORE_ORDER: [&str; 10] = [
+const RESTORE_ORDER: [&str; 11] = [
+    // Nothing that was erased comes back.
+    "garbage/",
     // Revocations come first, so that nothing revoked is available in between.
     "revocations/",
     "keys/",
@@ -182,7 +184,11 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         unchanged,
         conflicts,
         refused,
+        erased,
     } = done;
+    for it in &erased {
+        output.warning(&format!("{} stays out: {}", it.key, it.reason));
+    }
     let mut reasons = conflict_reasons(client, &copy, &conflicts);
     reasons.extend(
         refused
@@ -201,7 +207,7 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
         are(unchanged.len(), "document"),
         are(sent, "archive")
     );
-    let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent });
+    let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent, "erased": erased.len() });
     let worst = match (reasons.is_empty(), refused.is_empty()) {
         (true, _) => None,
         (false, true) => Some(Failure::Conflict(reasons.clone())),
@@ -429,11 +435,13 @@ impl<'a> Batch<'a> {
         self.done.unchanged.extend(answer.unchanged);
         self.done.conflicts.extend(answer.conflicts);
         self.done.refused.extend(answer.refused);
+        self.done.erased.extend(answer.erased);
         Ok(())
     }
 
     fn count(&self) -> usize {
         let done = &self.done;
-        done.created.len() + done.unchanged.len() + done.conflicts.len() + done.refused.len()
+        let stored = done.created.len() + done.unchanged.len();
+        stored + done.conflicts.len() + done.refused.len() + done.erased.len()
     }
 }

@@ -129,6 +129,9 @@ pub struct RestoreAnswer {
     /// Documents that must not be stored, with the reasons.
     #[serde(default)]
     pub refused: Vec<RefusedFact>,
+    /// Documents of erased versions and archives, which stay out, with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased: Vec<RefusedFact>,
 }
 
 /// A document that must not be stored.
@@ -234,4 +237,37 @@ pub struct GarbageAnswer {
     /// Archives that a publish has claimed in the meantime, or that must wait longer.
     #[serde(default)]
     pub spared: Vec<String>,
+}
+
+/// The body of `POST /admin/v1/erasures`: a version, archives, or both.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErasureBody {
+    /// The address of the package whose version is erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// The version to erase, with its documentation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The reason, which users and publishers see.
+    pub reason: String,
+    /// The storage keys of the archives to erase, whatever refers to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<String>,
+}
+
+/// The response to an erasure; the same for a repeated request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureAnswer {
+    /// The erased version, as `ADDRESS@VERSION`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// The erased archives.
+    pub erased: Vec<String>,
+    /// The archives of the version that stay, because the request does not name them.
+    #[serde(default)]
+    pub kept: Vec<String>,
+    /// The time until which URLs that were signed before may upload an erased archive again. The repair removes it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uploads_end: Option<UnixTime>,
 }

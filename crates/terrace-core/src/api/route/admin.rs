@@ -43,6 +43,8 @@ pub enum AdminRoute {
     StoredArchives,
     /// `/admin/v1/garbage`
     Garbage,
+    /// `/admin/v1/erasures`
+    Erasures,
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -91,6 +93,7 @@ impl AdminRoute {
             ["v1", "facts"] => Self::Facts,
             ["v1", "archives"] => Self::StoredArchives,
             ["v1", "garbage"] => Self::Garbage,
+            ["v1", "erasures"] => Self::Erasures,
             ["v1", "tokens"] => Self::Tokens,
             ["v1", "tokens", id] => Self::Token(token_id(id)?),
             ["v1", "tokens", id, "rotation"] => Self::TokenRotation(token_id(id)?),

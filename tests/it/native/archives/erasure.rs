@@ -1,0 +1,759 @@
+//! Erasure of versions and archives: what stays, what never returns, and requests that come in between.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{
+    DOCUMENTATION_ABANDONED_SECONDS, GARBAGE_SECONDS, MARK_REMOVAL_SECONDS,
+};
+
+use crate::support::chain;
+use crate::support::documentation::Documentation;
+use crate::support::faults::{Failure, Operations, When};
+use crate::support::fixtures::{send_upload, sha256};
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Response, Sent};
+use crate::support::reindexed::reindex;
+use crate::support::released::Released;
+use crate::support::statuses::{set_status, status_of};
+use crate::support::tokens::{create, post};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
+
+const REASON: &str = "a leaked key";
+const RELEASE: &str = "releases/modules/acme/vpc/aws/1.0.0";
+const DOCUMENTATION: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
+
+fn registry() -> (Memory, Registry) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    (memory, registry)
+}
+
+/// Returns a registry with two versions of a module; the tests erase the first.
+fn published() -> (Memory, Registry, ModuleFixture) {
+    let (memory, registry) = registry();
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    ModuleFixture::of("acme", "1.1.0").publish(&registry);
+    (memory, registry, fixture)
+}
+
+fn key_of(fixture: &ModuleFixture) -> String {
+    format!("archives/{}.zip", sha256(&fixture.archive))
+}
+
+fn body(address: &str, archives: &[&str]) -> Value {
+    json!({ "package": address, "version": "1.0.0", "reason": REASON, "archives": archives })
+}
+
+fn erase(registry: &Registry, body: &Value) -> Response {
+    post(registry, "/admin/v1/erasures", body)
+}
+
+/// Returns the body of the request that erases the first version with its archive.
+fn whole(fixture: &ModuleFixture) -> Value {
+    body("acme/vpc/aws", &[&key_of(fixture)])
+}
+
+fn sent(registry: &Registry, method: &str, path: &str, body: &Value) -> Sent {
+    let sent = Sent::new(method, path).bearing(registry.token());
+    sent.body(body.to_string())
+}
+
+/// Returns what clients see of the first version: the status of its download, of its tag and of its blob, and whether it is
+/// listed.
+fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, u16, bool) {
+    let repository = "/v2/modules/acme/vpc/aws";
+    let download = registry.get(&format!("{}/1.0.0/download", fixture.path()));
+    let tag = registry.get(&format!("{repository}/manifests/1.0.0"));
+    let digest = sha256(&fixture.archive);
+    let blob = registry.get(&format!("{repository}/blobs/sha256:{digest}"));
+    let list = registry.get(&format!("{}/versions", fixture.path()));
+    let is_listed = list.expect(200).text().contains("1.0.0");
+    (download.status, tag.status, blob.status, is_listed)
+}
+
+#[test]
+fn an_erased_version_leaves_only_its_tombstones() {
+    let (memory, registry, fixture) = published();
+    Documentation::of_module("a leaked key")
+        .add(&registry, DOCUMENTATION)
+        .expect(201);
+    let documentation = Documentation::of_module("a leaked key").key();
+    let keys = [key_of(&fixture), documentation];
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    assert_eq!(seen(&registry, &fixture), (200, 200, 307, true));
+    let answer = erase(&registry, &body("acme/vpc/aws", &keys))
+        .expect(200)
+        .json();
+    assert_eq!(answer["release"], "acme/vpc/aws@1.0.0");
+    assert_eq!(answer["erased"], json!(keys));
+    assert_eq!(answer["kept"], json!([]));
+    assert_eq!(answer["uploads_end"], 1_800_000_000 + 3_600 + 900);
+    assert_eq!(seen(&registry, &fixture), (410, 410, 410, false));
+    let download = registry.get(&format!("{}/1.0.0/download", fixture.path()));
+    assert!(
+        download.text().contains("erased: a leaked key"),
+        "{}",
+        download.text()
+    );
+    let left: Vec<String> = memory.keys();
+    assert!(
+        !left
+            .iter()
+            .any(|key| keys.contains(&key.as_str()) || key.starts_with("docs/")),
+        "{left:?}"
+    );
+    let tombstone: Value = serde_json::from_slice(&memory.object_bytes(RELEASE)).unwrap();
+    assert_eq!(tombstone["kind"], "erased");
+    assert_eq!(tombstone["archives"], json!(keys));
+    for key in keys {
+        let mark = memory.object_bytes(&key.replace("archives/", "garbage/"));
+        let mark: Value = serde_json::from_slice(&mark).unwrap();
+        assert_eq!(
+            mark,
+            json!({ "state": "erased", "since": 1_800_000_000, "reason": REASON })
+        );
+    }
+}
+
+#[test]
+fn an_erased_version_of_each_kind_answers_410_and_never_returns() {
+    for released in [
+        Released::provider("1.0.0"),
+        Released::mirrored("1.0.0"),
+        Released::module("1.0.0"),
+    ] {
+        let (memory, registry) = registry();
+        released.prepare(&registry);
+        let publish = released.request(&registry);
+        futures_util::FutureExt::now_or_never(released.publish(&registry));
+        let paths = released.everything(&registry);
+        let archives: Vec<String> = memory
+            .keys()
+            .into_iter()
+            .filter(|it| it.starts_with("archives/"))
+            .collect();
+        let address = released.status_path(None);
+        let address = address
+            .trim_end_matches("/standing")
+            .splitn(5, '/')
+            .last()
+            .unwrap()
+            .to_owned();
+        let body = body(
+            &address,
+            &archives.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let answer = erase(&registry, &body).expect(200).json();
+        assert_eq!(answer["kept"], json!([]), "{address}");
+        for path in &paths {
+            assert_eq!(registry.get(path).status, 410, "{path}");
+        }
+        assert!(!memory.keys().iter().any(|key| key.starts_with("archives/")));
+        let refused = registry.send(&publish).expect(410);
+        assert!(
+            refused.errors().contains("was erased"),
+            "{}",
+            refused.text()
+        );
+        assert!(refused.errors().contains(REASON), "{}", refused.text());
+        set_status(&registry, &released.status_path(Some("1.0.0")), "active").expect(410);
+        // Lost indices follow from the tombstones.
+        let before = memory.copy();
+        before.forget_operations();
+        memory.lose_indices();
+        for path in &paths {
+            assert_eq!(registry.get(path).status, 410, "{path}");
+        }
+        assert_eq!(reindex(&registry).failed, [""; 0]);
+        registry.merge_catalog();
+        Registry::in_memory(&before, &[]).merge_catalog();
+        let mut indices = memory.indices();
+        indices.remove("revocations");
+        assert_eq!(indices, before.indices(), "{address}");
+    }
+}
+
+#[test]
+fn a_repeated_erasure_gets_the_same_response_and_keeps_the_first_reason() {
+    let (memory, registry, fixture) = published();
+    let first = erase(&registry, &whole(&fixture)).expect(200).json();
+    let objects = memory.objects_but_for_markers();
+    memory.advance(10_000);
+    let mut again = whole(&fixture);
+    assert_eq!(erase(&registry, &again).expect(200).json(), first);
+    again["reason"] = json!("another reason");
+    assert_eq!(erase(&registry, &again).expect(200).json(), first);
+    let without_log = |mut objects: std::collections::BTreeMap<String, Vec<u8>>| {
+        let is_aside = |key: &str| key.starts_with("leases/") || key.starts_with("written/");
+        objects.retain(|key, _| !chain::is_log(key) && !is_aside(key));
+        objects
+    };
+    assert_eq!(
+        without_log(memory.objects_but_for_markers()),
+        without_log(objects)
+    );
+}
+
+#[test]
+fn an_entry_of_the_log_names_the_version_and_the_archives() {
+    let (memory, registry, fixture) = published();
+    erase(&registry, &whole(&fixture)).expect(200);
+    let entries = chain::entries(&memory);
+    let entry = entries.last().unwrap();
+    assert_eq!(entry.erased(), [RELEASE.to_owned(), key_of(&fixture)]);
+}
+
+#[test]
+fn an_archive_that_the_request_does_not_name_stays() {
+    let (_, registry, fixture) = published();
+    let mut twin = ModuleFixture::of("acme", "2.0.0");
+    twin.archive.clone_from(&fixture.archive);
+    twin.publish(&registry);
+    let answer = erase(&registry, &body("acme/vpc/aws", &[]))
+        .expect(200)
+        .json();
+    assert_eq!(answer["kept"], json!([key_of(&fixture)]));
+    assert_eq!(answer["erased"], json!([]));
+    assert!(answer.get("uploads_end").is_none());
+    // The other version has the same blob.
+    assert_eq!(seen(&registry, &fixture), (410, 410, 307, false));
+    registry
+        .get(&format!("{}/2.0.0/download", twin.path()))
+        .expect(200);
+}
+
+#[test]
+fn an_erased_archive_is_refused_without_an_upload_url() {
+    let (memory, registry, fixture) = published();
+    let key = key_of(&fixture);
+    let other = ModuleFixture::of("beta", "1.0.0");
+    let mut other = other;
+    other.archive.clone_from(&fixture.archive);
+    let alone = json!({ "reason": REASON, "archives": [key] });
+    let answer = erase(&registry, &alone).expect(200).json();
+    assert!(answer.get("release").is_none());
+    let refused = other.put(&registry).expect(410);
+    assert!(
+        refused.errors().contains(&key) && refused.errors().contains(REASON),
+        "{}",
+        refused.text()
+    );
+    // The version that has the archive is broken, and can be erased.
+    erase(&registry, &whole(&fixture)).expect(200);
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let (_, token) = create(&private, &["publish:beta"], None);
+    let staged = Sent::new("PUT", &other.admin_path()).bearing(&token);
+    private
+        .send(&staged.body(other.description().to_string()))
+        .expect(410);
+    // An import is not asked for the archive.
+    let asked = json!({ "archives": [{ "key": key, "size": fixture.archive.len() }] });
+    assert_eq!(
+        post(&registry, "/admin/v1/archives", &asked)
+            .expect(200)
+            .json()["missing"],
+        json!([])
+    );
+}
+
+#[test]
+fn a_staged_upload_of_an_erased_archive_is_removed() {
+    let memory = Memory::new();
+    let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let (_, token) = create(&private, &["publish:acme"], None);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    let publish = Sent::new("PUT", &fixture.admin_path()).bearing(&token);
+    let publish = publish.body(fixture.description().to_string());
+    let missing = private.send(&publish).expect(202).json();
+    let missing = missing["missing"][0].clone();
+    send_upload(&private, &missing, &fixture.archive).expect(201);
+    let is_staged = || memory.keys().iter().any(|key| key.starts_with("incoming/"));
+    assert!(is_staged());
+    let alone = json!({ "reason": REASON, "archives": [key_of(&fixture)] });
+    erase(&private, &alone).expect(200);
+    assert!(!is_staged());
+    // The URL is valid for an hour.
+    send_upload(&private, &missing, &fixture.archive).expect(201);
+    assert!(is_staged());
+    reindex(&private);
+    assert!(!is_staged());
+    private.send(&publish).expect(410);
+    assert!(!memory.keys().contains(&key_of(&fixture)));
+}
+
+#[test]
+fn the_repair_removes_an_erased_archive_that_is_uploaded_again() {
+    let (memory, registry) = registry();
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    let missing = fixture.put(&registry).expect(202).json()["missing"][0].clone();
+    let key = key_of(&fixture);
+    erase(&registry, &json!({ "reason": REASON, "archives": [key] })).expect(200);
+    send_upload(&registry, &missing, &fixture.archive).expect(201);
+    fixture.put(&registry).expect(410);
+    assert!(memory.keys().contains(&key));
+    assert!(reindex(&registry).removed.contains(&key));
+    assert!(!memory.keys().contains(&key));
+    assert!(!reindex(&registry).removed.contains(&key));
+}
+
+#[test]
+fn a_garbage_collection_removes_an_erased_archive_and_never_its_tombstone() {
+    let (memory, registry, fixture) = published();
+    let key = key_of(&fixture);
+    erase(&registry, &whole(&fixture)).expect(200);
+    let garbage = |body: &Value| {
+        post(&registry, "/admin/v1/garbage", body)
+            .expect(200)
+            .json()
+    };
+    memory.put_object(&key, &fixture.archive);
+    let tombstone = memory.object_bytes(&key.replace("archives/", "garbage/"));
+    memory.advance(GARBAGE_SECONDS);
+    for name in ["mark", "keep"] {
+        assert_eq!(
+            garbage(&json!({ name: [key] }))["spared"],
+            json!([key]),
+            "{name}"
+        );
+    }
+    let removed = garbage(&json!({ "remove": [{ "key": key, "marked_at": 1_800_000_000 }] }));
+    assert_eq!(removed["removed"], json!([key]));
+    assert!(!memory.keys().contains(&key));
+    assert_eq!(
+        memory.object_bytes(&key.replace("archives/", "garbage/")),
+        tombstone
+    );
+}
+
+#[test]
+fn an_erased_version_stays_revoked_without_the_document_about_statuses() {
+    let (memory, registry, fixture) = published();
+    erase(&registry, &whole(&fixture)).expect(200);
+    memory.remove_object("standings/modules/acme/vpc/aws");
+    memory.lose_indices();
+    assert_eq!(seen(&registry, &fixture), (410, 410, 410, false));
+    let page = registry
+        .get("/api/v1/modules/acme/vpc/aws")
+        .expect(200)
+        .text();
+    assert!(page.contains("erased: a leaked key"), "{page}");
+    // The same request writes the document again.
+    erase(&registry, &whole(&fixture)).expect(200);
+    assert!(
+        memory
+            .keys()
+            .contains(&"standings/modules/acme/vpc/aws".to_owned())
+    );
+}
+
+#[test]
+fn an_object_that_has_lost_its_metadata_stays_erased() {
+    let (memory, registry) = registry();
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.publish(&registry);
+    erase(&registry, &body("acme/widget", &[])).expect(200);
+    memory.lose_metadata();
+    memory.lose_indices();
+    let versions = registry
+        .get(&format!("{}/versions", fixture.path()))
+        .expect(200);
+    assert!(
+        !versions.text().contains("1.0.0\",\"protocols"),
+        "{}",
+        versions.text()
+    );
+}
+
+#[test]
+fn documentation_of_an_erased_version_is_refused_and_removed() {
+    let (memory, registry, fixture) = published();
+    let documentation = Documentation::of_module("# VPC");
+    documentation.upload(&registry, DOCUMENTATION);
+    erase(&registry, &whole(&fixture)).expect(200);
+    let is_stored = || memory.keys().iter().any(|key| key.starts_with("docs/"));
+    let refused = documentation.put(&registry, DOCUMENTATION).expect(410);
+    assert!(refused.errors().contains(REASON), "{}", refused.text());
+    assert!(!is_stored());
+    // No URL is signed.
+    Documentation::of_module("# Other")
+        .put(&registry, DOCUMENTATION)
+        .expect(410);
+    // A publisher whose request ended in between leaves a document, which the repair removes.
+    let fault = memory.fail(
+        Operations::from("R2 get releases/"),
+        0,
+        When::Before,
+        Failure::Error,
+    );
+    documentation.put(&registry, DOCUMENTATION).expect(503);
+    fault.lift();
+    assert!(is_stored());
+    let about = registry
+        .get("/api/v1/modules/acme/vpc/aws")
+        .expect(200)
+        .text();
+    assert!(!about.contains("\"is_documented\":true"), "{about}");
+    memory.advance(DOCUMENTATION_ABANDONED_SECONDS + 1);
+    reindex(&registry);
+    assert!(!is_stored());
+}
+
+#[test]
+fn a_broken_erasure_is_completed_by_a_retry_and_nothing_is_installable_after_the_revocation() {
+    let (memory, _, fixture) = published();
+    let run = |memory: &Memory| {
+        let registry = Registry::in_memory(&memory.elsewhere(), &[]);
+        erase(&registry, &whole(&fixture))
+    };
+    let unbroken = memory.copy();
+    run(&unbroken).expect(200);
+    let writes = unbroken
+        .operations()
+        .into_iter()
+        .filter(|it| crate::support::faults::is_write(it));
+    let writes: Vec<String> = writes.collect();
+    let revoked = writes
+        .iter()
+        .position(|it| it.starts_with("KV put modules/acme/vpc/aws/version/"));
+    let revoked = revoked.unwrap();
+    let tombstone = writes
+        .iter()
+        .position(|it| it.contains("R2 put releases/"))
+        .unwrap();
+    let mark = writes
+        .iter()
+        .position(|it| it.contains("R2 put garbage/"))
+        .unwrap();
+    let bytes = writes
+        .iter()
+        .position(|it| it.contains("R2 delete archives/"))
+        .unwrap();
+    assert!(
+        revoked < tombstone && tombstone < mark && mark < bytes,
+        "{writes:#?}"
+    );
+    for (at, write) in writes.iter().enumerate() {
+        for when in [When::Before, When::After] {
+            let memory = memory.copy();
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+            let status = run(&memory).status;
+            fault.lift();
+            let what = format!("{write} {when:?}");
+            let registry = Registry::in_memory(&memory, &[]);
+            if at > revoked {
+                assert_eq!(
+                    registry
+                        .get(&format!("{}/1.0.0/download", fixture.path()))
+                        .status,
+                    410,
+                    "{what}"
+                );
+            }
+            // Without indices, the facts decide.
+            let facts = memory.copy();
+            facts.lose_indices();
+            let facts = Registry::in_memory(&facts, &[]);
+            let is_installable = facts
+                .get(&format!("{}/1.0.0/download", fixture.path()))
+                .status
+                == 200;
+            assert_eq!(is_installable, at == 0 && when == When::Before, "{what}");
+            let is_gone = !memory.keys().contains(&key_of(&fixture));
+            assert!(!is_gone || at >= bytes, "{what}");
+            assert!(status == 503 || status == 200, "{what}: {status}");
+            run(&memory).expect(200);
+            let left = |memory: &Memory| {
+                let mut objects = memory.objects_but_for_markers();
+                objects.retain(|key, _| {
+                    !chain::is_log(key)
+                        && !key.starts_with("written/")
+                        && !key.starts_with("leases/")
+                });
+                objects
+            };
+            assert_eq!(left(&memory), left(&unbroken), "{what}");
+            assert_eq!(seen(&registry, &fixture), (410, 410, 410, false), "{what}");
+        }
+    }
+}
+
+/// Sends two requests in many interleavings, and returns their statuses.
+fn race(
+    prepare: impl Fn() -> (Memory, Registry, Vec<Sent>),
+    check: impl Fn(&Memory, &Registry, &[u16], usize),
+) {
+    for delay in 0..120 {
+        let (memory, registry, mut requests) = prepare();
+        memory.interleave();
+        if delay % 2 == 1 {
+            requests.reverse();
+        }
+        let answers = registry.send_after(&requests, &[delay / 2, 0]);
+        let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        if delay % 2 == 1 {
+            statuses.reverse();
+        }
+        // The copy runs one request after the other.
+        let memory = memory.copy();
+        let registry = Registry::in_memory(&memory, &[]);
+        check(&memory, &registry, &statuses, delay);
+    }
+}
+
+#[test]
+fn a_publish_during_the_erasure_of_the_same_version_does_not_bring_it_back() {
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    race(
+        || {
+            let (memory, registry, _) = published();
+            let publish = sent(
+                &registry,
+                "PUT",
+                &fixture.admin_path(),
+                &fixture.description(),
+            );
+            let erasure = sent(&registry, "POST", "/admin/v1/erasures", &whole(&fixture));
+            (memory, registry, vec![erasure, publish])
+        },
+        |memory, registry, statuses, delay| {
+            assert_eq!(statuses[0], 200, "{delay}");
+            assert!(matches!(statuses[1], 200 | 410), "{delay}: {statuses:?}");
+            assert_eq!(seen(registry, &fixture), (410, 410, 410, false), "{delay}");
+            assert!(!memory.keys().contains(&key_of(&fixture)));
+            let before = memory.documents();
+            memory.lose_indices();
+            reindex(registry);
+            let about = "modules/acme/vpc/aws/about/1.0.0";
+            assert_eq!(memory.documents().get(about), before.get(about), "{delay}");
+        },
+    );
+}
+
+/// A publish that has read the marks before the erasure may commit; nobody can install its version.
+#[test]
+fn a_publish_during_the_erasure_of_its_archive_installs_nothing() {
+    let mut fixture = ModuleFixture::of("acme", "3.0.0");
+    fixture.archive = ModuleFixture::of("acme", "1.0.0").archive;
+    let key = key_of(&fixture);
+    let outcomes = std::cell::RefCell::new(std::collections::BTreeSet::new());
+    race(
+        || {
+            let (memory, registry, _) = published();
+            let publish = sent(
+                &registry,
+                "PUT",
+                &fixture.admin_path(),
+                &fixture.description(),
+            );
+            let body = json!({ "reason": REASON, "archives": [key] });
+            let erasure = sent(&registry, "POST", "/admin/v1/erasures", &body);
+            (memory, registry, vec![erasure, publish])
+        },
+        |memory, registry, statuses, delay| {
+            assert_eq!(statuses[0], 200, "{delay}");
+            outcomes.borrow_mut().insert(statuses[1]);
+            assert!(!memory.keys().contains(&key), "{delay}");
+            if statuses[1] == 201 {
+                let download = registry.get(&format!("{}/3.0.0/download", fixture.path()));
+                let location = download.expect(200).json()["location"].clone();
+                let location = location
+                    .as_str()
+                    .unwrap()
+                    .split("?")
+                    .next()
+                    .unwrap()
+                    .to_owned();
+                assert!(location.contains(&sha256(&fixture.archive)));
+            }
+            fixture.put(registry);
+            assert!(!memory.keys().contains(&key), "{delay}");
+        },
+    );
+    let outcomes = outcomes.into_inner();
+    assert!(
+        outcomes.contains(&201) && outcomes.contains(&410),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
+fn a_garbage_collection_during_an_erasure_keeps_the_tombstone() {
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    let key = key_of(&fixture);
+    for removes in [true, false] {
+        race(
+            || {
+                let (memory, registry) = registry();
+                fixture.upload(&registry);
+                post(&registry, "/admin/v1/garbage", &json!({ "mark": [key] })).expect(200);
+                let since = memory.object_bytes(&key.replace("archives/", "garbage/"));
+                let since: Value = serde_json::from_slice(&since).unwrap();
+                memory.advance(GARBAGE_SECONDS);
+                let collection = match removes {
+                    true => json!({ "remove": [{ "key": key, "marked_at": since["since"] }] }),
+                    false => json!({ "keep": [key] }),
+                };
+                let collection = sent(&registry, "POST", "/admin/v1/garbage", &collection);
+                let body = json!({ "reason": REASON, "archives": [key] });
+                let erasure = sent(&registry, "POST", "/admin/v1/erasures", &body);
+                (memory, registry, vec![erasure, collection])
+            },
+            |memory, registry, statuses, delay| {
+                if statuses[0] == 503 {
+                    memory.advance(MARK_REMOVAL_SECONDS + 1);
+                    let body = json!({ "reason": REASON, "archives": [key] });
+                    erase(registry, &body).expect(200);
+                } else {
+                    assert_eq!(statuses[0], 200, "{delay}");
+                }
+                assert!(!memory.keys().contains(&key), "{delay}");
+                fixture.put(registry).expect(410);
+            },
+        );
+    }
+}
+
+#[test]
+fn documentation_added_during_an_erasure_does_not_stay() {
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    let documentation = Documentation::of_module("# VPC");
+    race(
+        || {
+            let (memory, registry, _) = published();
+            documentation.upload(&registry, DOCUMENTATION);
+            let added = sent(
+                &registry,
+                "PUT",
+                DOCUMENTATION,
+                &documentation.description(),
+            );
+            let erasure = sent(&registry, "POST", "/admin/v1/erasures", &whole(&fixture));
+            (memory, registry, vec![erasure, added])
+        },
+        |memory, registry, statuses, delay| {
+            assert_eq!(statuses[0], 200, "{delay}");
+            assert!(
+                matches!(statuses[1], 200 | 201 | 410),
+                "{delay}: {statuses:?}"
+            );
+            let keys = memory.keys();
+            assert!(
+                !keys.iter().any(|key| key.starts_with("docs/")),
+                "{delay}: {statuses:?} {keys:?}"
+            );
+            let about = memory.index("modules/acme/vpc/aws/about/1.0.0").text;
+            assert!(!about.contains("documentation"), "{delay}: {about}");
+            let _ = registry;
+        },
+    );
+}
+
+#[test]
+fn a_mirrored_platform_added_during_an_erasure_does_not_stay() {
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "widget", "1.0.0")).unsigned();
+    let address = mirrored.address();
+    race(
+        || {
+            let (memory, registry) = registry();
+            mirrored.clone().only("amd64").publish(&registry);
+            Released::Mirrored(mirrored.clone()).store_archives(&memory);
+            let grown = sent(
+                &registry,
+                "PUT",
+                &mirrored.admin_path(),
+                &mirrored.description(),
+            );
+            let erasure = sent(
+                &registry,
+                "POST",
+                "/admin/v1/erasures",
+                &body(&address, &[]),
+            );
+            (memory, registry, vec![erasure, grown])
+        },
+        |memory, registry, statuses, delay| {
+            assert_eq!(statuses[0], 200, "{delay}");
+            assert!(matches!(statuses[1], 201 | 410), "{delay}: {statuses:?}");
+            let key = format!("releases/providers/{address}/1.0.0");
+            let tombstone: Value = serde_json::from_slice(&memory.object_bytes(&key)).unwrap();
+            assert_eq!(tombstone["kind"], "erased", "{delay}");
+            assert_eq!(registry.get(&mirrored.packages()).status, 410, "{delay}");
+        },
+    );
+}
+
+#[test]
+fn a_document_of_an_erased_version_is_kept_out_of_an_import() {
+    let (_, registry, fixture) = published();
+    Documentation::of_module("# VPC")
+        .add(&registry, DOCUMENTATION)
+        .expect(201);
+    let facts = |prefix: &str| {
+        let path = format!("/admin/v1/facts?prefix={prefix}");
+        let page = registry.admin("GET", &path, None).expect(200).json();
+        page["facts"].as_array().unwrap().clone()
+    };
+    let copied = [facts("releases/"), facts("docs/"), facts("standings/")].concat();
+    erase(&registry, &whole(&fixture)).expect(200);
+    let restore = |facts: &[Value]| {
+        let body = json!({ "facts": facts }).to_string();
+        registry
+            .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
+            .expect(200)
+            .json()
+    };
+    let restored = restore(&copied);
+    assert_eq!(
+        restored["unchanged"],
+        json!(["releases/modules/acme/vpc/aws/1.1.0"])
+    );
+    let erased = restored["erased"].as_array().unwrap();
+    assert_eq!(erased.len(), 2, "{restored}");
+    assert!(
+        erased
+            .iter()
+            .all(|it| it["reason"].as_str().unwrap().contains(REASON)),
+        "{restored}"
+    );
+    // Another version with the erased archive stays out as well.
+    let mut other = copied[0].clone();
+    for name in ["key", "document"] {
+        other[name] = other[name]
+            .as_str()
+            .unwrap()
+            .replace("1.0.0", "9.0.0")
+            .into();
+    }
+    assert_eq!(restore(&[other])["erased"].as_array().unwrap().len(), 1);
+    assert_eq!(seen(&registry, &fixture), (410, 410, 410, false));
+    // The tombstones themselves are the same.
+    let tombstones = [facts("releases/"), facts("garbage/")].concat();
+    let unchanged = restore(&tombstones)["unchanged"].as_array().unwrap().len();
+    assert_eq!(unchanged, 3);
+    set_status(
+        &registry,
+        &status_of("modules/acme/vpc/aws/1.1.0"),
+        "deprecated",
+    )
+    .expect(200);
+}
+
+#[test]
+fn the_tombstone_of_an_archive_that_is_stored_here_is_not_imported() {
+    let (memory, registry, fixture) = published();
+    let key = key_of(&fixture).replace("archives/", "garbage/");
+    let document = format!(r#"{{"state":"erased","since":1,"reason":"{REASON}"}}"#);
+    let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
+    let restore = || {
+        registry
+            .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
+            .expect(200)
+            .json()
+    };
+    let refused = restore();
+    let reason = refused["refused"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("terrace admin erase"), "{reason}");
+    memory.remove_object(&key_of(&fixture));
+    assert_eq!(restore()["created"], json!([key]));
+    assert_eq!(memory.object_bytes(&key), document.as_bytes());
+}
