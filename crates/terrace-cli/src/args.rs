@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use admin::{AcceptedLoss, AdminCommand};
+pub(crate) use admin::{AcceptedLoss, AdminCommand, EraseArguments};
 pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
 pub(crate) use completion::{CompletionArguments, Shell};
 pub(crate) use config::{ConfigCheckArguments, ConfigCommand};

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
+use terrace_base::digest::Sha256;
+use terrace_core::model::status::Reason;
 use terrace_core::storage::key::FactKey;
 
 use super::duration;
+use super::release::PackageSpec;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdminCommand {
@@ -71,6 +74,14 @@ pub(crate) enum AdminCommand {
         #[command(flatten)]
         losses: AcceptedLosses,
     },
+    /// Erase a version, a package or an archive: for leaked secrets, personal data and takedowns
+    ///
+    /// Without --yes, the command only lists what would be erased. The version is revoked, its metadata, its documentation and
+    /// its archives are removed, and tombstones keep them from being stored again, by whatever way. An archive that other
+    /// versions have as well stays, unless --everywhere is given. An erasure cannot be undone. If it is interrupted, run the
+    /// same command again. Names and digests stay in the audit log. The next export removes the archives from an older copy
+    /// in its directory; other copies are up to you.
+    Erase(EraseArguments),
     /// Back up the whole registry to a directory, as plain files
     ///
     /// The directory contains documents as JSON below facts/, archives below archives/, pushed blobs below
@@ -96,6 +107,27 @@ pub(crate) enum AdminCommand {
         /// The directory to import
         dir: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("subject").required(true).args(["address", "archives"])))]
+pub(crate) struct EraseArguments {
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// <hostname>/<namespace>/<type> for a mirrored provider; followed by @<version> for one version, otherwise all
+    /// versions are erased
+    pub(crate) address: Option<PackageSpec>,
+    /// An archive, by its SHA-256, instead of a version. May be given several times
+    #[arg(long = "archive", value_name = "SHA256")]
+    pub(crate) archives: Vec<Sha256>,
+    /// The reason: one line, which users and publishers read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+    /// Also erase archives that other versions have. These versions can then no longer be installed
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+    /// Erase, instead of listing what would be erased
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -276,6 +276,12 @@ const ENTRIES: [Entry; 34] = [
     )
     .rejected("a document is missing or not understood, so nothing is removed"),
     Entry::new(
+        "admin erase",
+        "terrace admin erase acme/vpc/aws@1.2.0 --reason \"a leaked key\" --yes",
+        "erased; without --yes, everything is only listed",
+    )
+    .rejected("the version or archive does not exist, or all archives are in use by other versions, or a document is not understood; nothing is erased"),
+    Entry::new(
         "admin export",
         "terrace admin export backup",
         "the copy is complete",

@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod boring;
 mod difference;
+mod erase;
 mod export;
 mod garbage;
 mod import;
@@ -52,6 +53,7 @@ pub(crate) fn run(
             yes,
             losses,
         } => garbage::collect(*older_than, *yes, &losses.accepted, registry, output),
+        AdminCommand::Erase(arguments) => erase::erase(arguments, registry, output),
         AdminCommand::Export { dir, losses } => {
             export::export(dir, &losses.accepted, registry, output)
         }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod copies;
+mod erase;
 mod garbage;
 mod reindex;
 mod verify;
@@ -42,10 +43,14 @@ fn answers_log(registry: &Registry, changes: &[(&str, u16)]) {
 
 /// Sets the responses for one read of all documents: those of the audit log, then these.
 fn answers_facts(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
+    let is_mark = |fact: &&Value| fact["key"].as_str().unwrap().starts_with("garbage/");
+    let (tombstones, facts): (Vec<&Value>, Vec<&Value>) = facts.iter().partition(is_mark);
+    let facts: Vec<Value> = facts.into_iter().cloned().collect();
     let all = [log(changes), facts.to_vec()].concat();
     answers(registry, "facts?prefix=", &json!({ "facts": all }));
     answers(registry, "prefix=oci", &json!({ "facts": [] }));
     answers(registry, "prefix=oci", &json!({ "facts": [] }));
+    answers(registry, "prefix=garbage", &json!({ "facts": tombstones }));
 }
 
 fn answers_archives(registry: &Registry, archives: &Value) {

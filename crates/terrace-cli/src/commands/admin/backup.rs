@@ -367,6 +367,18 @@ impl Backup {
         Ok(log)
     }
 
+    /// Removes a file, unless the copy lists it.
+    pub(super) fn remove_unlisted(&self, path: &str, sums: &Sums) -> Result<(), Failure> {
+        let place = self.place(path)?;
+        if sums.contains_key(path) {
+            return Ok(());
+        }
+        match fs::remove_file(&place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(local(&place, &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the digest and the size of a file, if it exists.
     pub(super) fn hash(&self, path: &str) -> Option<(Sha256, u64)> {
         let mut file = File::open(self.place(path).ok()?).ok()?;

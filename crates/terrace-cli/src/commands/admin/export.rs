@@ -1,5 +1,6 @@
 //! `terrace admin export`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use ureq::Agent;
 
 use super::backup::{Backup, OLD_LOGS, Summary, Sums, local, path_of_fact};
 use super::loss::{Older, lost_documents, lost_entries, lost_releases};
-use super::stored::{Log, References, each_fact};
+use super::stored::{Log, References, each_fact, each_tombstone};
 use crate::archive::each_chunk;
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -67,10 +68,18 @@ pub(crate) fn export(
         changed.extend(
             older
                 .as_ref()
-                .and_then(|older| older.change(&fact, accepted)),
+                .and_then(|older| older.change(&fact, &references.log, accepted)),
         );
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
+        references.add(&fact);
+        Ok(())
+    })?;
+    each_tombstone(&client, output, |fact| {
+        let path = path_of_fact(&fact.key);
+        copy.stage(&path, fact.document.as_bytes())?;
+        sums.insert(path, Sha256::of(fact.document.as_bytes()));
+        summary.documents += 1;
         references.add(&fact);
         Ok(())
     })?;
@@ -98,11 +107,12 @@ pub(crate) fn export(
     }
     // Bytes are listed after the documents that refer to them. So all bytes that the documents refer to
     // have had time to arrive.
-    let fetched = fetch_all(&client, &copy, &mut summary, &mut sums, output)?;
-    let mut wrong = references.wrong;
+    let erased = &references.erased;
+    let fetched = fetch_all(&client, &copy, erased, (&mut summary, &mut sums), output)?;
+    let mut wrong = references.wrong.clone();
     let missing = references.bytes.iter();
     let missing = missing.filter(|(key, _)| !sums.contains_key(*key));
-    wrong.extend(missing.map(|(key, (by, _))| format!("{key} is missing, but {by} refers to it")));
+    wrong.extend(missing.map(|(key, (by, _))| references.missing(key, by)));
     if !wrong.is_empty() {
         wrong.push(
             "the copy is incomplete; run `terrace admin verify` to check everything".to_owned(),
@@ -112,6 +122,7 @@ pub(crate) fn export(
     let (documents, archives, size) = (summary.documents, summary.archives, summary.bytes);
     let old_log = has_other_log.then(|| copy.keep_log()).transpose()?;
     copy.finish(summary, &sums)?;
+    remove_erased(&copy, &references, &sums, output)?;
     if let Some(old_log) = old_log {
         copy.remove_replaced(&old_log, &sums)?;
         output.warning(&old_log.describe());
@@ -127,6 +138,32 @@ pub(crate) fn export(
     );
     let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
     output.result(&[text], &report);
+    Ok(())
+}
+
+/// Removes what an older copy has of erased versions and archives, if the audit log records the erasure.
+fn remove_erased(
+    copy: &Backup,
+    references: &References,
+    sums: &Sums,
+    output: &Output,
+) -> Result<(), Failure> {
+    for key in &references.erased {
+        if references.log.erased.contains(key) {
+            copy.remove_unlisted(key, sums)?;
+        } else if copy.size(key).is_some() {
+            output.warning(&format!(
+                "{key} was erased, but no entry of the audit log records that: it stays in the copy"
+            ));
+        }
+    }
+    // Their documentation is no longer in the registry.
+    for key in &references.log.erased {
+        if let Some(FactKey::Release(package, version)) = FactKey::parse(key) {
+            let documentation = FactKey::Documentation(package, version).to_string();
+            copy.remove_unlisted(&path_of_fact(&documentation), sums)?;
+        }
+    }
     Ok(())
 }
 
@@ -202,8 +239,8 @@ fn log_advice() -> String {
 fn fetch_all(
     client: &Client<'_>,
     copy: &Backup,
-    summary: &mut Summary,
-    sums: &mut Sums,
+    erased: &BTreeSet<String>,
+    (summary, sums): (&mut Summary, &mut Sums),
     output: &Output,
 ) -> Result<u64, Failure> {
     let agent = http::download_agent()?;
@@ -211,7 +248,10 @@ fn fetch_all(
     let mut retries = Retries::new(client.http().retries());
     let mut fetched = 0;
     loop {
-        let page = client.archives(after.as_deref(), true)?;
+        let mut page = client.archives(after.as_deref(), true)?;
+        // An upload whose URL was signed before the erasure.
+        page.archives
+            .retain(|archive| !erased.contains(&archive.key));
         let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
             fetch(&agent, copy, archive, output)
         });

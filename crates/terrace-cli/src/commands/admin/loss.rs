@@ -10,6 +10,7 @@ use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::storage::key::{ARCHIVES, FactKey};
+use terrace_core::storage::release::Release;
 
 use super::backup::{Backup, Sums, fact_at, path_of_fact};
 use super::difference::has_same_bytes;
@@ -112,9 +113,18 @@ impl Older {
     }
 
     /// Returns the change if an immutable document of the registry differs from the copy's, unless that loss is
-    /// accepted.
-    pub(super) fn change(&self, fact: &FactBody, accepted: &[AcceptedLoss]) -> Option<Change> {
-        let key = FactKey::parse(&fact.key).filter(FactKey::is_immutable)?;
+    /// accepted, or the release was erased according to the log.
+    pub(super) fn change(
+        &self,
+        fact: &FactBody,
+        log: &Log,
+        accepted: &[AcceptedLoss],
+    ) -> Option<Change> {
+        let key = FactKey::parse(&fact.key)?;
+        let is_tombstone = is_tombstone(&key, &fact.document);
+        if !(key.is_immutable() || is_tombstone) || is_tombstone && log.erased.contains(&fact.key) {
+            return None;
+        }
         if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
             return None;
         }
@@ -125,6 +135,13 @@ impl Older {
         }
         if Log::has(&fact.key) {
             return Some(Change::Entry(fact.key.clone()));
+        }
+        if is_tombstone {
+            return Some(Change::Document(format!(
+                "{} was erased, but no entry of the audit log records that: if an erasure was interrupted, run it again (terrace \
+                 admin erase)",
+                fact.key
+            )));
         }
         // A lost release that was published again has the same archives and another time.
         if let Ok(copied) = self.copy.document(&path, before)
@@ -191,10 +208,18 @@ impl Older {
     fn must_be_there(&self, key: &str) -> bool {
         match FactKey::parse(key) {
             Some(FactKey::Audit(_)) => self.has_same_log,
+            // A copy has the marks of erased archives only.
+            Some(FactKey::Garbage(_)) => true,
             Some(key) => key.is_permanent(),
             None => false,
         }
     }
+}
+
+/// Returns whether a document is the tombstone of an erased release.
+fn is_tombstone(key: &FactKey, document: &str) -> bool {
+    let release = Release::from_document(document.as_bytes());
+    matches!(key, FactKey::Release(..)) && release.is_ok_and(|it| it.erased().is_some())
 }
 
 /// The advice about entries of the audit log that are missing or differ.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::api::admin::{DocumentedArchive, FactBody, StoredArchive};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
-use terrace_core::storage::key::{AUDIT, FactKey};
+use terrace_core::storage::key::{AUDIT, FactKey, GARBAGE};
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -112,20 +113,50 @@ pub(super) fn all_archives(
 /// read are passed to `pass_over`.
 pub(super) fn documented_archives(
     client: &Client<'_>,
-    mut pass_over: impl FnMut(&String),
+    pass_over: impl FnMut(&String),
 ) -> Result<BTreeMap<String, String>, Failure> {
     let mut all = BTreeMap::new();
+    let take = |it: DocumentedArchive| {
+        all.insert(it.archive, it.key);
+    };
+    each_documented(client, take, pass_over)?;
+    Ok(all)
+}
+
+/// Passes every documented version with its archive to `take`, and keys that the registry cannot read to `pass_over`.
+pub(super) fn each_documented(
+    client: &Client<'_>,
+    mut take: impl FnMut(DocumentedArchive),
+    mut pass_over: impl FnMut(&String),
+) -> Result<(), Failure> {
     let mut after: Option<String> = None;
     loop {
         let page = client.documented(after.as_deref())?;
         page.unknown.iter().for_each(&mut pass_over);
-        let documented = page.documented.into_iter();
-        all.extend(documented.map(|it| (it.archive, it.key)));
+        page.documented.into_iter().for_each(&mut take);
         match page.next {
             Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(all),
+            _ => return Ok(()),
         }
     }
+}
+
+/// Passes every tombstone of an archive to `take`.
+pub(super) fn each_tombstone(
+    client: &Client<'_>,
+    output: &Output,
+    mut take: impl FnMut(FactBody) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each_fact(client, GARBAGE, output, |fact| {
+        let mark = serde_json::from_str(&fact.document);
+        let mark: GarbageDocument =
+            mark.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
+        match mark.state {
+            GarbageState::Erased => take(fact),
+            GarbageState::Marked | GarbageState::Kept | GarbageState::Removing => Ok(()),
+        }
+    })?;
+    Ok(())
 }
 
 /// The audit log. Its entries are added in order.
@@ -140,6 +171,8 @@ pub(super) struct Log {
     /// Other documents that were written and are never removed, each with the number of the first entry that
     /// records it.
     pub(super) written: BTreeMap<String, u64>,
+    /// The releases and archives that were erased.
+    pub(super) erased: BTreeSet<String>,
 }
 
 impl Log {
@@ -156,6 +189,7 @@ impl Log {
         let Ok(entry) = serde_json::from_str::<AuditEntry>(text) else {
             return;
         };
+        self.erased.extend(entry.erased());
         for (keys, key) in [
             (&mut self.published, entry.published()),
             (&mut self.written, entry.wrote()),
@@ -182,6 +216,8 @@ pub(super) struct References {
     facts: BTreeMap<String, String>,
     /// The documents that exist.
     pub(super) there: BTreeSet<String>,
+    /// The archives that were erased.
+    pub(super) erased: BTreeSet<String>,
     /// The errors in documents that no registry can have written.
     pub(super) wrong: Vec<String>,
     /// Messages about bytes for which documents give different sizes.
@@ -207,6 +243,9 @@ impl References {
                 return;
             }
         };
+        if let Some(FactKey::Garbage(archive)) = FactKey::parse(key) {
+            self.erased.insert(archive.to_string());
+        }
         for needed in restored.bytes {
             let place = self.bytes.entry(needed.key.to_string());
             let (by, size) = place.or_insert_with(|| (key.clone(), needed.size));
@@ -230,7 +269,7 @@ impl References {
         let mut found = self.disagreeing.clone();
         for (key, (by, size)) in &self.bytes {
             match (stored.get(key), size) {
-                (None, _) => found.push(format!("{key} is missing, but {by} refers to it")),
+                (None, _) => found.push(self.missing(key, by)),
                 (Some(stored), Some(size)) if stored.size != *size => found.push(format!(
                     "{key} has {}, but {size} according to {by}",
                     plural(stored.size, "byte")
@@ -240,7 +279,29 @@ impl References {
         }
         let missing = self.facts.iter();
         let missing = missing.filter(|(key, _)| !self.there.contains(*key));
-        found.extend(missing.map(|(key, by)| format!("{key} is missing, but {by} refers to it")));
+        found.extend(missing.map(|(key, by)| self.missing(key, by)));
         found
+    }
+
+    /// Describes a reference to bytes or to a document that does not exist.
+    pub(super) fn missing(&self, key: &str, by: &str) -> String {
+        match self.erased.contains(key) {
+            true => format!(
+                "{key} was erased, but {by} refers to it: erase that as well (terrace admin erase)"
+            ),
+            false => format!("{key} is missing, but {by} refers to it"),
+        }
+    }
+
+    /// Describes the erased archives that exist.
+    pub(super) fn returned(&self, stored: &BTreeMap<String, StoredArchive>) -> Vec<String> {
+        let returned = self.erased.iter().filter(|key| stored.contains_key(*key));
+        let describe = |key: &String| {
+            format!(
+                "{key} was erased, and is stored again, by an upload whose URL was signed before: the repair removes it, and so \
+                 does `terrace admin gc --yes`"
+            )
+        };
+        returned.map(describe).collect()
     }
 }

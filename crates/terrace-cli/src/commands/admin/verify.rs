@@ -6,7 +6,7 @@ use serde_json::json;
 use terrace_core::api::admin::VerifyBody;
 
 use super::loss::{Older, has_old_archives, lost_documents, lost_entries, lost_releases};
-use super::stored::{References, all_archives, each_fact};
+use super::stored::{References, all_archives, each_fact, each_tombstone};
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
@@ -38,8 +38,12 @@ pub(crate) fn verify(
         changed.extend(
             older
                 .as_ref()
-                .and_then(|older| older.change(&fact, accepted)),
+                .and_then(|older| older.change(&fact, &references.log, accepted)),
         );
+        references.add(&fact);
+        Ok(())
+    })?;
+    each_tombstone(&client, output, |fact| {
         references.add(&fact);
         Ok(())
     })?;
@@ -47,6 +51,7 @@ pub(crate) fn verify(
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
     wrong.extend(references.dangling(&stored));
+    wrong.extend(references.returned(&stored));
     wrong.extend(lost_entries(&references.log, newest, accepted));
     wrong.extend(lost_releases(&references, accepted));
     wrong.extend(lost_documents(&references));

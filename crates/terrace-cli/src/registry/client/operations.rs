@@ -2,9 +2,9 @@
 
 use terrace_base::percent::encode;
 use terrace_core::api::admin::{
-    DocumentedAnswer, FactBody, FactsAnswer, GarbageAnswer, GarbageBody, ReindexAnswer,
-    ReindexBody, RestoreAnswer, RestoreBody, StoredAnswer, UploadBody, UploadsAnswer, UploadsBody,
-    VerifyAnswer, VerifyBody,
+    DocumentedAnswer, ErasureAnswer, ErasureBody, FactBody, FactsAnswer, GarbageAnswer,
+    GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer, RestoreBody, StoredAnswer, UploadBody,
+    UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
 };
 use ureq::http::Method;
 
@@ -26,6 +26,10 @@ impl Client<'_> {
 
     pub(crate) fn garbage(&self, body: &GarbageBody) -> Result<GarbageAnswer, Failure> {
         self.post("/admin/v1/garbage".to_owned(), body)
+    }
+
+    pub(crate) fn erase(&self, body: &ErasureBody) -> Result<ErasureAnswer, Failure> {
+        self.post("/admin/v1/erasures".to_owned(), body)
     }
 
     /// Returns a page of the documents with a key prefix: those after a key.
