@@ -56,6 +56,8 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
                 @if let Some(readme) = readme { (readme_section(readme)) }
                 @match root {
                     Some(root) => (module_tables::sections(root)),
+                    // Nobody adds documentation to a version that was erased.
+                    None if !release.is_installable() => {}
                     None => p.empty { "This version was published without documentation. Its publisher can add it with " code { "terrace docs add" } "." },
                 }
                 (origin(release, readme.is_some()))

@@ -95,6 +95,12 @@ fn an_erased_version_leaves_only_its_tombstones() {
         "{}",
         download.text()
     );
+    let page = registry
+        .get("/modules/acme/vpc/aws/1.0.0")
+        .expect(200)
+        .text();
+    assert!(page.contains("erased: a leaked key"), "{page}");
+    assert!(!page.contains("terrace docs add"), "{page}");
     let left: Vec<String> = memory.keys();
     assert!(
         !left
