@@ -94,7 +94,7 @@ async fn tombstone<P: Host>(
     archive: ArchiveKey,
     document: &str,
 ) -> Result<RestoreOutcome, Failure> {
-    let Ok(tombstone) = serde_json::from_str::<GarbageDocument>(document) else {
+    let Ok(tombstone) = serde_json::from_slice::<GarbageDocument>(document.as_bytes()) else {
         return Ok(RestoreOutcome::Conflict);
     };
     if garbage::is_erased(ctx, archive).await? {
