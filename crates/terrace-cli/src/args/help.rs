@@ -154,7 +154,7 @@ const NO_CATALOGUE: &str =
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 34] = [
+const ENTRIES: [Entry; 35] = [
     Entry::new("list", "terrace list acme", "listed").rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").rejected(NO_SUCH_VERSION),
     Entry::new(
