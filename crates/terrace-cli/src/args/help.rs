@@ -277,7 +277,7 @@ const ENTRIES: [Entry; 35] = [
     .rejected("a document is missing or not understood, so nothing is removed"),
     Entry::new(
         "admin erase",
-        "terrace admin erase acme/vpc/aws@1.2.0 --reason \"a leaked key\" --yes",
+        "terrace admin erase acme/vpc/aws@1.2.0 --reason 'a leaked key' --yes",
         "erased; without --yes, everything is only listed",
     )
     .rejected("the version or archive does not exist, or all archives are in use by other versions, or a document is not understood; nothing is erased"),
