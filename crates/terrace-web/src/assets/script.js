@@ -88,7 +88,7 @@
       }));
       if (!found.length) {
         const none = document.createElement("li");
-        none.textContent = "Nothing has this name. Press Enter to search everything.";
+        none.textContent = "Nothing has this name. Press Enter to search the namespace.";
         matches.append(none);
       }
       say(found.length + (found.length === 1 ? " match" : " matches"));

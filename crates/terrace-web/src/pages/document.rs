@@ -117,7 +117,7 @@ fn about_text(release: &Release<'_>, navigation: &Navigation, shown: &ShownDocum
             @if let Some(origin) = documentation.and_then(|docs| docs.origin.as_deref()) {
                 p { "Taken from " @if is_web(origin) { a href=(origin) rel="nofollow noopener noreferrer" { (origin) } } @else { (origin) } "." }
             }
-            p { a href=(markdown) { "View as Markdown" } }
+            p { a href=(markdown) { "Download as Markdown" } }
             @if let Some(docs) = documentation { (notes(&docs.notes)) }
         }
     }

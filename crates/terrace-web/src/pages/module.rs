@@ -103,7 +103,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
                 @if let Some(readme) = &shown.readme { (readme_section(readme)) }
                 (files(shown.files))
                 (module_tables::sections(&shown.view.part))
-                @if shown.readme.is_some() { p.about-text { a href=(text_path(package, version, shown.path)) { "View the README as Markdown" } } }
+                @if shown.readme.is_some() { p.about-text { a href=(text_path(package, version, shown.path)) { "Download the README as Markdown" } } }
             }
         }
         }
@@ -203,7 +203,7 @@ fn origin(release: &Release<'_>, has_readme: bool) -> Markup {
                 }
                 @if has_readme {
                     dt { "README" }
-                    dd { a href=(text_path(release.package, &details.version.version, &DocumentPath::Readme)) { "View as Markdown" } }
+                    dd { a href=(text_path(release.package, &details.version.version, &DocumentPath::Readme)) { "Download as Markdown" } }
                 }
             }
             @if let Some(docs) = documentation { (notes(&docs.notes)) }

@@ -23,6 +23,7 @@ pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> Str
                 h2 #page-versions { "Versions " span.count { (details.versions.len()) } }
                 a.button href=(feed(package)) { "Atom feed" }
             }
+            (banner::of_package(details.status.as_ref()))
             (without_recommendation(details))
             div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
                 table.versions {

@@ -25,15 +25,18 @@ pub(crate) fn of_version(release: &Release<'_>, link: Option<String>) -> Markup 
         (latest, path)
     });
     html! {
-        @if let Some(status) = &details.package_status {
-            (of_status("package", status, &html! {}))
-        }
+        (of_package(details.package_status.as_ref()))
         @match (&details.version.status, &newer) {
             (Some(status), newer) => (of_status("version", status, &instead(status.state, newer.as_ref()))),
             (None, Some((latest, path))) => (notice("info", &newer_version(release, latest, path))),
             (None, None) => {},
         }
     }
+}
+
+/// Returns the notice about the status of a package, if it has one.
+pub(crate) fn of_package(status: Option<&StatusView>) -> Markup {
+    html! { @if let Some(status) = status { (of_status("package", status, &html! {})) } }
 }
 
 /// Returns the version to use in place of one with a status.

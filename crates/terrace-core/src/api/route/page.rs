@@ -101,7 +101,13 @@ impl PageRoute {
         if PROTOCOL_SEGMENTS.contains(&first) || matches!(first, "healthz" | ".well-known") {
             return None;
         }
-        Some(match Self::find(first, rest) {
+        // People add a slash, or leave it when they shorten an address.
+        let shorter = match rest {
+            [shorter @ .., ""] if !first.is_empty() => Some(shorter),
+            _ => None,
+        };
+        Some(match Self::find(first, shorter.unwrap_or(rest)) {
+            Ok(Some(found)) if shorter.is_some() => Self::Moved(found.to_string()),
             Ok(found) => found.unwrap_or(Self::Unknown),
             Err(problem) => Self::Invalid(problem),
         })
@@ -300,16 +306,20 @@ fn exact(text: &str) -> Result<Version, Problem> {
     Version::parse_request(text).map_err(missing)
 }
 
+/// The place of the kind of a document or of a part after the first segment of a path of OpenTofu's registry:
+/// `/provider/{namespace}/{type}/{version}/docs/{kind}/{page}`, `/module/{namespace}/{name}/{system}/{version}/{kind}/{part}`.
+const KIND_SEGMENT: usize = 4;
+
 /// Returns the path of the same page here for a path of OpenTofu's registry, whose kinds are singular.
 fn moved(kind: &str, rest: &[&str]) -> String {
     let mut path = format!("/{kind}s");
-    for segment in rest {
+    for (place, segment) in rest.iter().enumerate() {
         path.push('/');
         path.push_str(match *segment {
-            "datasources" => "data-sources",
-            "ephemeral" => "ephemeral-resources",
-            "submodule" => "submodules",
-            "example" => "examples",
+            "datasources" if place == KIND_SEGMENT => "data-sources",
+            "ephemeral" if place == KIND_SEGMENT => "ephemeral-resources",
+            "submodule" if place == KIND_SEGMENT => "submodules",
+            "example" if place == KIND_SEGMENT => "examples",
             segment => segment,
         });
     }
@@ -453,6 +463,22 @@ mod tests {
     }
 
     #[test]
+    fn a_slash_at_the_end_leads_nowhere_else() {
+        for path in [
+            "//evil.example/",
+            "/\\evil.example/",
+            "/nothing/",
+            "/browse/modules//",
+        ] {
+            assert!(
+                matches!(parsed(path), PageRoute::Unknown),
+                "{path}: {:?}",
+                parsed(path)
+            );
+        }
+    }
+
+    #[test]
     fn a_path_of_another_registry_leads_to_the_same_page() {
         for (path, same) in [
             ("/namespaces/Acme", "/namespaces/acme"),
@@ -472,6 +498,17 @@ mod tests {
                 "/provider/acme/widget/v1.0.0/docs/datasources/x",
                 "/providers/acme/widget/v1.0.0/docs/data-sources/x",
             ),
+            (
+                "/provider/example/ephemeral/v1.0.0/docs/resource/example",
+                "/providers/example/ephemeral/v1.0.0/docs/resource/example",
+            ),
+            (
+                "/module/example/submodule/aws/1.0.0/example/example",
+                "/modules/example/submodule/aws/1.0.0/examples/example",
+            ),
+            ("/modules/acme/vpc/aws/", "/modules/acme/vpc/aws"),
+            ("/browse/modules/", "/browse/modules"),
+            ("/namespaces/acme/", "/namespaces/acme"),
             (
                 "/module/acme/vpc/aws/latest/submodule/x",
                 "/modules/acme/vpc/aws/latest/submodules/x",
