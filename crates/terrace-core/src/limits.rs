@@ -136,7 +136,7 @@ pub const TOKENS_AT_ONCE: u32 = 100;
 
 /// Maximum number of indices that one read names. One KV operation reads them; its own limit is
 /// [`INDICES_AT_ONCE`].
-pub const KEYS_OF_READ: usize = 3;
+pub const KEYS_OF_READ: usize = 5;
 
 /// Time for which an isolate remembers that it may change the stored documents, in seconds. Its changes take
 /// at most one read of R2 for this in that time. A newer version waits as long before it writes documents
@@ -533,7 +533,7 @@ pub const CATALOG_NEWEST: usize = 200;
 pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum number of parts of the merged catalogue. A search reads the first one, and the others by one more operation.
-pub const CATALOG_PARTS: usize = KEYS_OF_READ;
+pub const CATALOG_PARTS: usize = 3;
 
 /// Maximum number of providers with symbols in one catalogue. The document of each is read when it is built, and a
 /// request may make 1,000 operations (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>). A publish

@@ -9,7 +9,7 @@
 //! Answers that are known without storage, such as discovery, cost nothing. Every other read costs one KV read. A
 //! version list is streamed. The document of one version is parsed, because URLs are signed into the answer: three for a
 //! package download, one for each platform in the mirror. Two lists that only other tools request are parsed as well. A
-//! read may name up to three keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names
+//! read may name up to five keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names
 //! one.
 
 mod composed;

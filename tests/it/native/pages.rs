@@ -1,5 +1,7 @@
 //! The pages, and what their readers may see.
 
+mod comparison;
+
 use terrace_base::time::UnixTime;
 use terrace_core::index::about::About;
 use terrace_core::limits::CATALOG_SECONDS;

@@ -1,11 +1,12 @@
 //! Reads the values that web pages about packages show.
 
-use terrace_core::read::{FinishError, Freshness, Lookup, PageRead, PageView, StoredIndices};
+use terrace_core::http::problem::Problem;
+use terrace_core::read::{FinishError, Freshness, Lookup, PageRead, PageView, StoredIndex};
 
 use crate::context::{Context, Task};
-use crate::driver::MissReason;
+use crate::driver::{MissReason, ReadIndices};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host};
+use crate::host::{Clock as _, Host, StoreError};
 use crate::services::reader;
 
 /// Reads the values of a page: one KV operation, unless an index is missing, damaged or too old.
@@ -14,15 +15,23 @@ pub(crate) async fn read<P: Host>(
     page: &PageRead,
 ) -> Result<PageView, Failure> {
     let miss = match stored(ctx, page).await {
-        Ok(found) => match usable(ctx, page, &found) {
-            Some(miss) => miss,
-            None => match page.view(&found) {
-                Ok(view) => return Ok(view),
-                Err(FinishError::Problem(problem)) => return Err(problem.into()),
-                Err(FinishError::Corrupt) => MissReason::Corrupt,
-            },
-        },
-        Err(miss) => miss,
+        Ok(read) => {
+            if let Some(problem) = unlisted(ctx, page, &read) {
+                return Err(problem.into());
+            }
+            match read.into_stored(&page.lookup) {
+                Ok(found) => match usable(ctx, page, &found.first) {
+                    Some(miss) => miss,
+                    None => match page.view(&found) {
+                        Ok(view) => return Ok(view),
+                        Err(FinishError::Problem(problem)) => return Err(problem.into()),
+                        Err(FinishError::Corrupt) => MissReason::Corrupt,
+                    },
+                },
+                Err(absent) => MissReason::Absent(absent),
+            }
+        }
+        Err(error) => MissReason::Failed(error),
     };
     reader::log_miss(ctx, &page.lookup, &miss);
     let found = reader::indices_of_facts(ctx, &page.lookup, miss).await?;
@@ -38,26 +47,34 @@ pub(crate) async fn read<P: Host>(
 async fn stored<P: Host>(
     ctx: &Context<'_, P>,
     page: &PageRead,
-) -> Result<StoredIndices<P::Stream>, MissReason> {
+) -> Result<ReadIndices<P::Stream>, StoreError> {
     let Lookup {
         form,
         cache_seconds,
         ..
     } = page.lookup;
     let keys = page.lookup.keys().collect();
-    let read = reader::indices(ctx, keys, form, cache_seconds).await;
-    let read = read.map_err(MissReason::Failed)?;
-    read.into_stored(&page.lookup).map_err(MissReason::Absent)
+    reader::indices(ctx, keys, form, cache_seconds).await
+}
+
+/// Returns the error for a version that the package does not have, if the indices that were found say so.
+fn unlisted<P: Host>(
+    ctx: &Context<'_, P>,
+    page: &PageRead,
+    read: &ReadIndices<P::Stream>,
+) -> Option<Problem> {
+    let first = read.first.as_ref()?;
+    let problem = page.unlisted(first, &read.others)?;
+    usable(ctx, page, first).is_none().then_some(problem)
 }
 
 /// Returns the reason why indices may not be shown; `None` if they may.
 fn usable<P: Host>(
     ctx: &Context<'_, P>,
     page: &PageRead,
-    found: &StoredIndices<P::Stream>,
+    first: &StoredIndex<P::Stream>,
 ) -> Option<MissReason> {
-    let metadata = &found.first.metadata;
-    match page.freshness(metadata, &ctx.config.pull, ctx.host.clock().now()) {
+    match page.freshness(&first.metadata, &ctx.config.pull, ctx.host.clock().now()) {
         Freshness::Fresh => None,
         Freshness::Stale(address) => {
             ctx.defer(Task::RefreshOriginList(address));

@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn a_read_with_several_keys_is_answered_from_all_their_indices() {
         let lookup = several();
-        assert_eq!(lookup.keys().count(), limits::KEYS_OF_READ);
+        assert!(lookup.keys().count() <= limits::KEYS_OF_READ);
         let found = StoredIndices {
             first: found("one"),
             others: vec![Some(found("two")), None],

@@ -4,7 +4,7 @@ use super::composed::optional;
 use super::lookup::{IndexForm, Lookup, Projection};
 use super::package::{navigation, package_details, version_details};
 use super::pulled::Freshness;
-use super::{FinishError, StoredIndices, parse};
+use super::{FinishError, StoredIndex, StoredIndices, parse};
 use crate::api::details::{Navigation, PackageDetails, VersionDetails, VersionSummary};
 use crate::auth::access::{Access, Caller, Owner, Visibility};
 use crate::http::method::Method;
@@ -28,7 +28,7 @@ pub enum PageSubject {
     Version(Package, Version),
     /// A document of a version, from the version's description and the overview.
     Document(Package, Version),
-    /// Two versions, from their descriptions and the overview.
+    /// Two versions, from the overview, their descriptions and, for a provider, the indices of the versions.
     Comparison(Package, Version, Version),
 }
 
@@ -156,15 +156,37 @@ impl PageRead {
                 PageView::Version(Box::new(view))
             }
             PageSubject::Comparison(package, from, to) => {
-                let overview: Overview = optional(other(1))?;
-                let to_about: Option<About> = other(0).as_ref().map(parse).transpose()?;
-                let to_about = to_about.ok_or_else(|| FinishError::Problem(self.lacks(to)))?;
-                let view = |version, about| {
-                    VersionView::new(package, version, about, &overview, Default::default())
+                let overview: Overview = parse(first)?;
+                let view = |version, about: &Option<StoredIndex<S>>, built| {
+                    let about = about.as_ref();
+                    let about = about.ok_or_else(|| FinishError::Problem(self.lacks(version)))?;
+                    let (about, built) = (parse(about)?, optional(built)?);
+                    Ok(VersionView::new(package, version, about, &overview, built))
                 };
-                PageView::Comparison(Box::new([view(from, parse(first)?), view(to, to_about)]))
+                PageView::Comparison(Box::new([
+                    view(from, other(0), other(2))?,
+                    view(to, other(1), other(3))?,
+                ]))
             }
         })
+    }
+
+    /// Returns the error for a version to compare that is neither described nor in the overview: nothing else needs to be
+    /// read to know that it is missing. `first` and `others` are the indices that were found.
+    pub fn unlisted<S>(
+        &self,
+        first: &StoredIndex<S>,
+        others: &[Option<StoredIndex<S>>],
+    ) -> Option<Problem> {
+        let PageSubject::Comparison(_, from, to) = &self.subject else {
+            return None;
+        };
+        let overview: Overview = parse(first).ok()?;
+        let is_missing = |(at, version): &(usize, &Version)| {
+            matches!(others.get(*at), None | Some(None)) && overview.version(version).is_none()
+        };
+        let (_, missing) = [from, to].into_iter().enumerate().find(is_missing)?;
+        Some(self.lacks(missing))
     }
 
     fn lacks(&self, version: &Version) -> Problem {
@@ -199,20 +221,31 @@ impl PageSubject {
         let about = |package: &Package, version: &Version| {
             Some(IndexKey::About(package.clone(), version.clone()))
         };
+        let built = |package: &Package, version: &Version| match package {
+            Package::Module(_) => None,
+            Package::Provider(_) | Package::Mirrored(_) => {
+                Some(IndexKey::Version(package.clone(), version.clone()))
+            }
+        };
         match self {
-            Self::Package(package) => [overview(package), None, None],
-            Self::Document(package, version)
-            | Self::Version(package @ Package::Module(_), version) => {
-                [about(package, version), overview(package), None]
+            Self::Package(package) => [overview(package), None, None, None, None],
+            Self::Document(package, version) => {
+                [about(package, version), overview(package), None, None, None]
             }
             Self::Version(package, version) => [
                 about(package, version),
                 overview(package),
-                Some(IndexKey::Version(package.clone(), version.clone())),
+                built(package, version),
+                None,
+                None,
             ],
-            Self::Comparison(package, from, to) => {
-                [about(package, from), about(package, to), overview(package)]
-            }
+            Self::Comparison(package, from, to) => [
+                overview(package),
+                about(package, from),
+                about(package, to),
+                built(package, from),
+                built(package, to),
+            ],
         }
     }
 }
