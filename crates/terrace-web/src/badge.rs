@@ -34,23 +34,19 @@ pub enum BadgeColour {
 const MAX_CHARS: usize = 40;
 
 impl BadgeText {
-    /// Creates the badge of the newest version; `None` if there is none, or the reader may not see it.
-    pub fn version(label: &str, latest: Option<&Version>) -> Self {
-        let (value, colour) = match latest {
-            Some(version) => (format!("v{version}"), BadgeColour::Good),
-            None => ("unknown".to_owned(), BadgeColour::Unknown),
-        };
-        Self::new(label, &value, colour)
+    /// Creates the badge of the newest version that can be installed, with its status. Without such a version, the badge
+    /// shows the status.
+    pub fn version(label: &str, latest: Option<&Version>, state: Option<ReleaseState>) -> Self {
+        match latest {
+            Some(version) => Self::new(label, &format!("v{version}"), colour(state)),
+            None if state.is_some() => Self::status(label, state),
+            None => Self::unknown(label),
+        }
     }
 
     /// Creates the badge of a status; `None` for a package that can be used.
     pub fn status(label: &str, state: Option<ReleaseState>) -> Self {
-        let (value, colour) = match state {
-            None => ("active", BadgeColour::Good),
-            Some(state @ ReleaseState::Deprecated) => (state_name(state), BadgeColour::Warning),
-            Some(state) => (state_name(state), BadgeColour::Bad),
-        };
-        Self::new(label, value, colour)
+        Self::new(label, state.map_or("active", state_name), colour(state))
     }
 
     /// Creates the badge of a package that does not exist, or that the reader may not see.
@@ -88,6 +84,14 @@ impl BadgeText {
              <text x=\"6\" y=\"14\" textLength=\"{label_width}\">{label}</text>\
              <text x=\"{value_at}\" y=\"14\" textLength=\"{value_width}\">{value}</text></g></svg>\n"
         )
+    }
+}
+
+fn colour(state: Option<ReleaseState>) -> BadgeColour {
+    match state {
+        None => BadgeColour::Good,
+        Some(ReleaseState::Deprecated) => BadgeColour::Warning,
+        Some(ReleaseState::Withdrawn | ReleaseState::Revoked) => BadgeColour::Bad,
     }
 }
 
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn the_halves_of_a_badge_add_up_and_hold_their_texts() {
         let version: Version = "1.2.3".parse().unwrap();
-        let svg = BadgeText::version("acme/widget", Some(&version)).to_svg();
+        let svg = BadgeText::version("acme/widget", Some(&version), None).to_svg();
         let (left, right) = (width("acme/widget") + 12, width("v1.2.3") + 12);
         assert!(svg.contains(&format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\"",

@@ -1,5 +1,6 @@
 //! The pages, and what their readers may see.
 
+mod badges;
 mod comparison;
 
 use terrace_base::time::UnixTime;

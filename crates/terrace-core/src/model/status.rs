@@ -19,8 +19,8 @@ use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 use terrace_openpgp::KeyId;
 
-/// The status of a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The status of a version. A greater one restricts it more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseState {
     /// The version works, but there is a better alternative.
     Deprecated,

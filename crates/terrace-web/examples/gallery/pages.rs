@@ -421,7 +421,7 @@ pub fn documents() -> Vec<(&'static str, String)> {
         ("robots.txt", well_known::robots(&site)),
         (
             "version.svg",
-            BadgeText::version("acme/widget", Some(&latest)).to_svg(),
+            BadgeText::version("acme/widget", Some(&latest), None).to_svg(),
         ),
         (
             "status.svg",

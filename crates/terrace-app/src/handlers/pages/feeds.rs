@@ -1,12 +1,13 @@
 //! Feeds, badges and the sitemap.
 
-use terrace_core::api::details::ListedPackage;
+use terrace_core::api::details::{ListedPackage, PackageDetails};
 use terrace_core::api::route::{Badge, FeedScope, PageRoute, RequestedVersion};
 use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::index::catalog::CatalogLine;
 use terrace_core::model::package::Package;
+use terrace_core::model::status::ReleaseState;
 use terrace_core::search::packages;
 use terrace_web::badge::BadgeText;
 use terrace_web::feed::{self, Entry};
@@ -93,11 +94,25 @@ where
         }
         Err(failure) => return Err(failure),
     };
+    let state = state(&value);
     let text = match badge {
-        Badge::Version => BadgeText::version(&label, value.latest.as_ref()),
-        Badge::Status => BadgeText::status(&label, value.status.map(|status| status.state)),
+        Badge::Version => BadgeText::version(&label, value.latest.as_ref(), state),
+        Badge::Status => BadgeText::status(&label, state),
     };
     document(&call, &request, is_private, SVG, text.to_svg())
+}
+
+/// Returns the status of a package, or of its newest version if that is worse. The newest version is the one that can be
+/// installed, if there is one.
+fn state(details: &PackageDetails) -> Option<ReleaseState> {
+    let mut versions = details.versions.iter();
+    let newest = match &details.latest {
+        Some(latest) => versions.find(|it| it.version == *latest),
+        None => versions.next(),
+    };
+    let of_newest = newest.and_then(|it| it.status.as_ref());
+    let states = [details.status.as_ref(), of_newest];
+    states.into_iter().flatten().map(|it| it.state).max()
 }
 
 fn picture<S>(status: u16, policy: CachePolicy, svg: String) -> Reply<S> {
