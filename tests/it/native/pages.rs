@@ -2,6 +2,7 @@
 
 mod badges;
 mod comparison;
+mod origin;
 
 use terrace_base::time::UnixTime;
 use terrace_core::index::about::About;

@@ -35,10 +35,13 @@ pub fn provider(site: &Site, release: &Release<'_>, navigation: &Navigation) -> 
         }
         }
     };
-    let description = format!(
-        "The {} provider for Terraform and OpenTofu: documentation, platforms, checksums and signing key of version {version}.",
-        package.address()
-    );
+    let address = package.address();
+    let facts = match details.signing_key {
+        Some(_) => "documentation, platforms, checksums and signing key",
+        None => "documentation, platforms and checksums",
+    };
+    let description =
+        format!("The {address} provider for Terraform and OpenTofu: {facts} of version {version}.");
     let title = release.title();
     let page = Page {
         description: &description,
@@ -127,7 +130,8 @@ fn origin(release: &Release<'_>) -> Markup {
             dl.facts {
                 @if let Some(key) = &details.signing_key { (signing_key(key)) }
                 @else if !details.platforms.is_empty() {
-                    dt { "Signing key" } dd { "Checked against the key of the origin when it was mirrored" }
+                    dt { "Signing key" }
+                    dd { "This page does not know whether the origin signed this version. Clients of a mirror check no signatures: the checksums in a lock file pin the packages." }
                 }
                 @if let Some(job) = &details.provenance { (provenance(job)) }
                 (source(release))
