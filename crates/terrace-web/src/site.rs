@@ -17,7 +17,8 @@ pub struct Site {
     pub assets: AssetNames,
     /// Whether readers can sign in, and whether this one has.
     pub sign_in: SignIn,
-    /// Whether reading needs a token: search engines are then kept out, and snippets begin with a sign-in.
+    /// Whether reading the packages that a page shows needs a token: search engines are then kept out, and snippets begin
+    /// with a sign-in.
     pub is_private: bool,
     /// Whether `terraform login` works.
     pub has_login: bool,

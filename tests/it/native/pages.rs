@@ -2,6 +2,7 @@
 
 mod badges;
 mod comparison;
+mod mixed;
 mod origin;
 
 use terrace_base::time::UnixTime;

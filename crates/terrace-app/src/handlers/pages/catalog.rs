@@ -9,7 +9,7 @@ use terrace_web::pages;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{html, site};
+use crate::handlers::pages::shared::{html, site, site_of};
 use crate::handlers::{listing, namespaces, search as searches};
 use crate::host::{Host, Request};
 use crate::services::listings;
@@ -90,7 +90,7 @@ where
 {
     let listed = namespaces::page(ctx, &call, &owner).await?;
     let is_private = listings::is_private(ctx, &call.caller, &owner);
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, &call, is_private);
     html(
         &call,
         &request,

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::pages::package::version_view;
-use crate::handlers::pages::shared::{html, site};
+use crate::handlers::pages::shared::{html, site_of};
 use crate::host::{Host, Request};
 
 /// Shows a document: its version's index says where the text is, and one ranged read returns it.
@@ -44,7 +44,7 @@ where
             Some(document::text_in(ctx, &source, documentation).await?)
         }
     };
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, &call, found.is_private);
     let page = page.render(&site, text.as_deref());
     html(&call, &request, found.is_private, page)
 }

@@ -4,7 +4,7 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
-use terrace_web::well_known;
+use terrace_web::{Site, well_known};
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
@@ -52,6 +52,11 @@ pub(super) fn robots<P: Host, R: Request>(
     call: &Call,
     request: &R,
 ) -> Handled<P::Stream> {
-    let text = well_known::robots(&site(ctx, &call.origin, &Caller::Anonymous));
+    let site = Site {
+        // Crawlers may see the packages that are public.
+        is_private: ctx.config.access.guards_all_reads(),
+        ..site(ctx, &call.origin, &Caller::Anonymous)
+    };
+    let text = well_known::robots(&site);
     document(call, request, false, "text/plain; charset=utf-8", text)
 }

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::listing::parameter;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{html, site};
+use crate::handlers::pages::shared::{html, site_of};
 use crate::host::{Host, Request};
 use crate::services::pages as reads;
 
@@ -135,7 +135,7 @@ fn all_versions<P: Host, R: Request>(
     request: &R,
     (package, found): (&Package, &Shown<PackageDetails>),
 ) -> Handled<P::Stream> {
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, call, found.is_private);
     let page = pages::versions(&site, package, &found.value);
     html(call, request, found.is_private, page)
 }
@@ -154,7 +154,7 @@ where
 {
     let subject = PageSubject::Version(package.clone(), version);
     let found = version_view(ctx, &call, subject).await?;
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, &call, found.is_private);
     let page = views::version(&site, &package, &found.value);
     html(&call, &request, found.is_private, page)
 }
@@ -183,7 +183,7 @@ where
         comparison: comparison.as_ref(),
     };
     let [old, _] = &*both;
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, &call, is_private);
     let page = pages::comparison(&site, &package, &old.versions, Some(&shown));
     html(&call, &request, is_private, page)
 }
@@ -222,7 +222,7 @@ where
         return Ok(Reply::redirect(route.to_string()).into());
     }
     let found = details(ctx, &call, package.clone()).await?;
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of(ctx, &call, found.is_private);
     let page = pages::comparison(&site, &package, &found.value.versions, None);
     html(&call, &request, found.is_private, page)
 }

@@ -36,6 +36,15 @@ pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
     }
 }
 
+/// Returns the registry as a page about a package, or about those of an owner, shows it: their visibility may not be that of
+/// most packages.
+pub(super) fn site_of<P: Host>(ctx: &Context<'_, P>, call: &Call, is_private: bool) -> Site {
+    Site {
+        is_private,
+        ..site(ctx, &call.origin, &call.caller)
+    }
+}
+
 /// Returns the reply with a page, unless the client has it.
 pub(super) fn html<S, R: Request>(
     call: &Call,
