@@ -416,7 +416,7 @@ impl Record {
             reply = reply.open_to_websites();
         }
         if self.varies_by_cookie {
-            reply = reply.with("vary", "cookie");
+            reply = reply.varying_by("cookie");
         }
         if self.is_admin {
             let timing = self.line(reply.status, millis).server_timing();

@@ -5,6 +5,7 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
 use terrace_core::api::route::{AdminRoute, HandledRoute, PageRoute, is_open_to_websites};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
+use terrace_core::http::accept::Accept;
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -267,7 +268,7 @@ fn cookies_of_page<P: Host, R: Request>(
 /// Returns whether a client is a browser that shows a page.
 fn accepts_html<R: Request>(request: &R) -> bool {
     let accept = request.header("accept").unwrap_or_default();
-    accept.contains("text/html")
+    Accept(&accept).names("text/html")
 }
 
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.

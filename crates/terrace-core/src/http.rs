@@ -1,6 +1,7 @@
 //! Requests and replies, without a platform: methods, cache policies, errors, byte ranges, the request log
 //! line.
 
+pub mod accept;
 pub mod cookie;
 pub mod form;
 pub mod guard;

@@ -2,6 +2,7 @@
 
 mod badges;
 mod comparison;
+mod formats;
 mod mixed;
 mod origin;
 

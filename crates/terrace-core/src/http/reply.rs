@@ -180,6 +180,17 @@ impl<S> Reply<S> {
         self
     }
 
+    /// Adds a request header, in lower case, that the response depends on.
+    #[must_use]
+    pub fn varying_by(mut self, name: &'static str) -> Self {
+        let mut headers = self.headers.iter_mut();
+        match headers.find(|(known, _)| *known == "vary") {
+            Some((_, names)) => *names = format!("{names}, {name}").into(),
+            None => self.headers.push(("vary", name.into())),
+        }
+        self
+    }
+
     /// Marks the response as meant for one caller: no shared cache may store it.
     #[must_use]
     pub fn private(mut self) -> Self {

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::pages::package::version_view;
-use crate::handlers::pages::shared::{html, site_of};
+use crate::handlers::pages::shared::{chosen_by_accept, html, prefers_markdown, site_of};
 use crate::host::{Host, Request};
 
 /// Shows a document: its version's index says where the text is, and one ranged read returns it.
@@ -23,7 +23,8 @@ where
 {
     // A client that asks for Markdown gets the text itself.
     if prefers_markdown(&request) {
-        return document::send(ctx, call, request, requested).await;
+        let sent = document::send(ctx, call, request, requested).await;
+        return sent.map(chosen_by_accept);
     }
     let RequestedDocument {
         package, version, ..
@@ -46,15 +47,5 @@ where
     };
     let site = site_of(ctx, &call, found.is_private);
     let page = page.render(&site, text.as_deref());
-    html(&call, &request, found.is_private, page)
-}
-
-/// Returns whether a client prefers Markdown to a page.
-fn prefers_markdown<R: Request>(request: &R) -> bool {
-    let accept = request.header("accept").unwrap_or_default();
-    let place = |kind: &str| accept.split(',').position(|it| it.trim().starts_with(kind));
-    match (place("text/markdown"), place("text/html")) {
-        (Some(markdown), Some(html)) => markdown < html,
-        (markdown, _) => markdown.is_some(),
-    }
+    html(&call, &request, found.is_private, page).map(chosen_by_accept)
 }

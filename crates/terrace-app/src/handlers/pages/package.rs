@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::listing::parameter;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{html, site_of};
+use crate::handlers::pages::shared::{chosen_by_accept, html, markdown, prefers_markdown, site_of};
 use crate::host::{Host, Request};
 use crate::services::pages as reads;
 
@@ -154,9 +154,24 @@ where
 {
     let subject = PageSubject::Version(package.clone(), version);
     let found = version_view(ctx, &call, subject).await?;
+    if let Some(text) = readme(&package, &found.value).filter(|_| prefers_markdown(&request)) {
+        return markdown(&call, &request, found.is_private, text).map(chosen_by_accept);
+    }
     let site = site_of(ctx, &call, found.is_private);
     let page = views::version(&site, &package, &found.value);
-    html(&call, &request, found.is_private, page)
+    let sent = html(&call, &request, found.is_private, page);
+    match package {
+        Package::Module(_) => sent.map(chosen_by_accept),
+        Package::Provider(_) | Package::Mirrored(_) => sent,
+    }
+}
+
+/// Returns the README of a module.
+fn readme(package: &Package, view: &VersionView) -> Option<String> {
+    match package {
+        Package::Module(_) => view.details.module.as_ref()?.root.readme.clone(),
+        Package::Provider(_) | Package::Mirrored(_) => None,
+    }
 }
 
 /// Compares two versions.

@@ -1,6 +1,7 @@
 //! Parts of all pages: the registry that they describe, their headers, and the page of an error.
 
 use terrace_core::auth::access::Caller;
+use terrace_core::http::accept::Accept;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::storage::index_document::short_etag;
@@ -9,7 +10,7 @@ use terrace_web::{SignIn, Site};
 
 use crate::context::Context;
 use crate::handlers::listing::unchanged;
-use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::outcome::{Call, Handled, Outcome};
 use crate::host::{Host, Request};
 
 /// Returns the registry as a page for this caller shows it.
@@ -45,6 +46,18 @@ pub(super) fn site_of<P: Host>(ctx: &Context<'_, P>, call: &Call, is_private: bo
     }
 }
 
+/// Returns whether a client prefers Markdown to a page.
+pub(super) fn prefers_markdown<R: Request>(request: &R) -> bool {
+    let accept = request.header("accept").unwrap_or_default();
+    Accept(&accept).prefers("text/markdown", "text/html")
+}
+
+/// Marks an answer in the one of two formats that the client prefers.
+pub(super) fn chosen_by_accept<S>(mut outcome: Outcome<S>) -> Outcome<S> {
+    outcome.reply = outcome.reply.varying_by("accept");
+    outcome
+}
+
 /// Returns the reply with a page, unless the client has it.
 pub(super) fn html<S, R: Request>(
     call: &Call,
@@ -70,6 +83,23 @@ pub(super) fn document<S, R: Request>(
         Reply::new(200, CachePolicy::Revalidate)
             .with("content-type", content_type)
             .with_security_headers()
+            .with_body(Body::Text(text))
+    };
+    sent(call, request, is_private, etag, reply)
+}
+
+/// Returns the reply with a text in Markdown, unless the client has it. The text is unchecked, so a browser runs nothing in
+/// it.
+pub(super) fn markdown<S, R: Request>(
+    call: &Call,
+    request: &R,
+    is_private: bool,
+    text: String,
+) -> Handled<S> {
+    let etag = short_etag(&text);
+    let reply = || {
+        Reply::new(200, CachePolicy::Revalidate)
+            .with_stored_type("text/markdown; charset=utf-8")
             .with_body(Body::Text(text))
     };
     sent(call, request, is_private, etag, reply)
