@@ -60,7 +60,10 @@ where
         HandledRoute::Api(route) => dispatch_api(ctx, route, call, request),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
         HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
-        HandledRoute::Page(PageRoute::SignOut) => Box::pin(browser::sign_out(ctx, request)),
+        HandledRoute::Page(PageRoute::SignOut) => match method {
+            Method::Post => Box::pin(browser::sign_out(ctx, request)),
+            _ => Box::pin(ready(browser::signed_out(ctx, &request))),
+        },
         HandledRoute::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
     }
 }

@@ -184,7 +184,7 @@ endpoints! {
     PAGE_BADGE         Html  "page_badge"         []                                                                  [view(Method::Get), view(Method::Head)]
     // No HEAD: each request is one sign-in.
     PAGE_SIGN_IN       Html  "page_sign_in"       []                                                                  [get(Anyone)]
-    PAGE_SIGN_OUT      Html  "page_sign_out"      []                                                                  [handled(Method::Post, Anyone)]
+    PAGE_SIGN_OUT      Html  "page_sign_out"      []                                                                  [get(Anyone), head(Anyone), handled(Method::Post, Anyone)]
     PAGE_SITEMAP       Html  "page_sitemap"       []                                                                  [view(Method::Get), view(Method::Head)]
     // The answer is the same for every caller.
     PAGE_FILE          Html  "page_file"          []                                                                  [get(Anyone), head(Anyone)]

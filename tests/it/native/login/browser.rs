@@ -320,20 +320,39 @@ fn a_browser_signs_out_by_a_request_of_a_page_of_the_registry() {
             None => sent,
         })
     };
-    for (registry, status) in [(&all, 200), (&part, 303)] {
-        let response = sign_out(registry, Some("same-origin")).expect(status);
+    for (registry, leads_to) in [(&all, "/sign-out"), (&part, "/")] {
+        let response = sign_out(registry, Some("same-origin")).expect(303);
         let ended = response.header("set-cookie").unwrap();
         assert!(
             ended.starts_with("__Host-terrace=; Max-Age=0; Path=/; Secure;"),
             "{ended}"
         );
-        let leads_to = response.header("location");
-        assert_eq!(leads_to, Some("/").filter(|_| status == 303));
+        assert_eq!(response.header("location"), Some(leads_to));
         for site in [None, Some("cross-site"), Some("same-site"), Some("none")] {
             let response = sign_out(registry, site).expect(403);
             assert_eq!(response.header("set-cookie"), None, "{site:?}");
         }
-        registry.get("/sign-out").expect(405);
+    }
+}
+
+#[test]
+fn the_page_after_a_sign_out_can_be_loaded_again() {
+    let all = Registry::in_memory(&Memory::new(), &[&PRIVATE, &LOGIN[..]].concat());
+    let part = [("TERRACE_ACCESS_EXCEPT", "secret")];
+    let part = Registry::in_memory(&Memory::new(), &[&part, &LOGIN[..]].concat());
+    let without_sign_in = Registry::in_memory(&Memory::new(), &[]);
+    let text = page(all.get("/sign-out"), 200);
+    assert!(text.contains("You are signed out"), "{text}");
+    // A browser that is signed in is not told the opposite, and a GET ends no session.
+    let sent = Sent::new("GET", "/sign-out").header("cookie", &session("read", 1_800_000_000));
+    for response in [
+        all.send(&sent),
+        part.get("/sign-out"),
+        without_sign_in.get("/sign-out"),
+    ] {
+        let response = response.expect(303);
+        assert_eq!(response.header("location"), Some("/"));
+        assert_eq!(response.header("set-cookie"), None);
     }
 }
 

@@ -74,6 +74,9 @@ fn a_session_changes_only_the_reads_of_pages_and_of_the_api() {
         if action.reads_session {
             assert_ne!(signed_in.status, 401, "{method:?} {path}");
             assert!([401, 303].contains(&anonymous.status), "{method:?} {path}");
+        } else if path == "/sign-out" && method != Method::Post {
+            // Its page says that there is no session.
+            assert_eq!([anonymous.status, signed_in.status], [200, 303]);
         } else if !path.starts_with("/oauth/") && !path.ends_with("uploads/") {
             let [one, other] = [&anonymous, &signed_in].map(comparable);
             assert_eq!(one, other, "{method:?} {path}");

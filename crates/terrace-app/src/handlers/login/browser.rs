@@ -45,11 +45,26 @@ pub(crate) async fn sign_out<P: Host, R: Request>(
         )
         .into());
     }
-    let reply = match ctx.config.access.guards_all_reads() {
+    let to = match ctx.config.access.guards_all_reads() {
+        true => PageRoute::SignOut.to_string(),
+        false => ReturnPath::default().to_string(),
+    };
+    let reply = Reply::redirect(to);
+    Ok(reply.with("set-cookie", Session::end()).into())
+}
+
+/// Shows that a browser is signed out, in a registry in which it can then read nothing. Any other browser is sent to the
+/// start page.
+pub(crate) fn signed_out<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> Handled<P::Stream> {
+    let cookies = request.header("cookie").unwrap_or_default();
+    let reply = match ctx.config.access.guards_all_reads() && !Session::is_in(&cookies) {
         true => signed_out_page(host_of(request.origin())),
         false => Reply::redirect(ReturnPath::default().to_string()),
     };
-    Ok(reply.with("set-cookie", Session::end()).into())
+    Ok(reply.into())
 }
 
 /// Returns the page to which a sign-in returns; the start page if the query names none of this registry.
