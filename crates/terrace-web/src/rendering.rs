@@ -1,5 +1,7 @@
 //! Documents of packages as HTML: the meaning of the links in them.
 
+use std::collections::BTreeSet;
+
 use terrace_core::api::details::{ModuleView, Navigation};
 use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
@@ -28,13 +30,12 @@ pub fn document(
         DocumentPath::Page(kind, _) => *kind,
         _ => DocumentationKind::Overview,
     };
-    let has_page = |kind: DocumentationKind, name: &PageName| {
-        let mut documents = navigation.documents.iter();
-        documents.any(|document| {
-            document.kind == kind.as_str()
-                && (kind == DocumentationKind::Overview || document.name == name.as_str())
-        })
-    };
+    let documents = navigation.documents.iter();
+    let pages: BTreeSet<(&str, &str)> = documents
+        .map(|document| (document.kind.as_str(), document.name.as_str()))
+        .collect();
+    let has_page =
+        |kind: DocumentationKind, name: &PageName| pages.contains(&(kind.as_str(), name.as_str()));
     let links = DocumentationLinks {
         root: &page(release, DocumentPath::Overview),
         provider,

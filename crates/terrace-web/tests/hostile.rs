@@ -1,6 +1,7 @@
 //! Documents that try to run scripts, to load or send something, to break out of their place, or to take long.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "helpers of tests may panic; that is how they fail"
 )]
@@ -8,9 +9,15 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use serde_json::json;
+use terrace_core::api::details::{Navigation, VersionDetails};
+use terrace_core::documentation::{DocumentPath, DocumentationKind};
+use terrace_core::model::package::Package;
 use terrace_fuzz_targets::assert_allowed;
 use terrace_web::limits;
 use terrace_web::markdown::{Images, Links, NoLinks, Options, Rendered, TargetKind, render};
+use terrace_web::pages::Release;
+use terrace_web::rendering;
 
 const HOSTILE: &str = include_str!("fixtures/hostile.txt");
 
@@ -329,6 +336,71 @@ fn time_grows_linearly_with_the_document() {
         };
         // Others may use the machine.
         assert!((0..3).any(|_| is_linear()), "{name:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test may measure time")]
+fn time_does_not_grow_with_links_times_documents() {
+    let small = Documented::new(400);
+    let large = Documented::new(4_000);
+    let link = "[a](missing_name)\n";
+    let time = |documented: &Documented, links: usize| {
+        let text = link.repeat(links);
+        let start = Instant::now();
+        let rendered = documented.rendered(&text);
+        assert!(!rendered.is_truncated);
+        start.elapsed()
+    };
+    let is_linear = || {
+        let slow = time(&large, 20_000);
+        let fast = time(&small, 2_000).max(Duration::from_millis(20));
+        println!("{slow:?}, {fast:?} for a tenth of the links and documents");
+        // Quadratic time would be 100 times as long.
+        slow < fast * 40
+    };
+    // Others may use the machine.
+    assert!((0..3).any(|_| is_linear()));
+}
+
+/// A provider with many resources, to which documents may link.
+struct Documented {
+    package: Package,
+    details: VersionDetails,
+    navigation: Navigation,
+}
+
+impl Documented {
+    fn new(documents: usize) -> Self {
+        let names = (0..documents).map(|at| format!("same_{at:07}"));
+        let documents: Vec<_> = names
+            .map(|name| json!({ "kind": "resources", "name": name, "path": "", "size": 1 }))
+            .collect();
+        let of =
+            json!({ "kind": "provider", "address": "acme/widget", "path": "", "version": "1.0.0" });
+        let (mut details, mut navigation) = (of.clone(), of);
+        details["is_documented"] = json!(true);
+        details["latest"] = json!("1.0.0");
+        details["platforms"] = json!([]);
+        details["protocols"] = json!(["5.0"]);
+        navigation["documents"] = json!(documents);
+        navigation["symbols"] = json!([]);
+        Self {
+            package: Package::parse_key("providers/hosted/acme/widget").unwrap(),
+            details: serde_json::from_value(details).unwrap(),
+            navigation: serde_json::from_value(navigation).unwrap(),
+        }
+    }
+
+    fn rendered(&self, text: &str) -> Rendered {
+        let release = Release {
+            package: &self.package,
+            details: &self.details,
+            versions: &[],
+        };
+        let name = "same_0000000".parse().unwrap();
+        let path = DocumentPath::of_page(DocumentationKind::Resource, &name);
+        rendering::document(&release, &self.navigation, &path, text)
     }
 }
 
