@@ -48,7 +48,13 @@ const INPUTS: Rules<Input> = Rules {
         (None, Some(new)) => new.is_required(),
         (Some(old), Some(new)) => {
             let becomes_required = new.is_required() && !old.is_required();
-            becomes_required || words(old.constraint.as_ref()) != words(new.constraint.as_ref())
+            let rejects_null = |it: &Input| it.is_nullable == Some(false);
+            let loses_null = rejects_null(new) && !rejects_null(old);
+            let loses_ephemeral = old.is_ephemeral && !new.is_ephemeral;
+            becomes_required
+                || loses_null
+                || loses_ephemeral
+                || words(old.constraint.as_ref()) != words(new.constraint.as_ref())
         }
         (_, None) => true,
     },

@@ -105,6 +105,32 @@ fn all_parts_of_a_module_are_compared() {
 }
 
 #[test]
+fn an_input_that_accepts_fewer_values_is_breaking() {
+    let inputs = |fields: Value| {
+        let mut input = json!({ "name": "a", "type": "string", "default": "\"x\"" });
+        for (name, value) in fields.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        module(json!({ "inputs": [input] }))
+    };
+    let compared = |old: Value, new: Value| lines(&modules(&inputs(old), &inputs(new)));
+    let (plain, ephemeral) = (json!({}), json!({ "is_ephemeral": true }));
+    let (null, no_null) = (
+        json!({ "is_nullable": true }),
+        json!({ "is_nullable": false }),
+    );
+    for nullable in [&plain, &null] {
+        let breaking = compared(nullable.clone(), no_null.clone());
+        assert_eq!(breaking, ["Inputs ~a! not null"]);
+        let harmless = compared(no_null.clone(), nullable.clone());
+        assert_eq!(harmless, ["Inputs ~a not null"]);
+    }
+    let breaking = compared(ephemeral.clone(), plain.clone());
+    assert_eq!(breaking, ["Inputs ~a! ephemeral"]);
+    assert_eq!(compared(plain, ephemeral), ["Inputs ~a ephemeral"]);
+}
+
+#[test]
 fn submodules_of_both_versions_are_compared_by_their_names() {
     let with = |submodules: Value| -> ModuleView {
         serde_json::from_value(json!({ "root": {}, "submodules": submodules, "examples": [] }))
