@@ -32,6 +32,7 @@ pub(crate) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> St
         ),
         Package::Module(_) => return String::new(),
     };
+    let name = local_name("provider", &name);
     format!(
         "terraform {{\n  required_providers {{\n    {name} = {{\n      source  = \"{source}\"\n      \
          version = \"{}\"\n    }}\n  }}\n}}\n",
@@ -140,10 +141,19 @@ fn constraint(shown: Shown<'_>) -> String {
     }
 }
 
-fn call_name(package: &Package) -> &str {
+fn call_name(package: &Package) -> String {
     match package {
-        Package::Module(address) => address.name.as_str(),
-        _ => "example",
+        Package::Module(address) => local_name("module", address.name.as_str()),
+        _ => "example".to_owned(),
+    }
+}
+
+/// Returns the name of a package as configurations may use it: one that begins with a digit follows `kind` and a dash.
+/// Terraform takes no digit there, and no underscore in a provider's name.
+fn local_name(kind: &str, name: &str) -> String {
+    match name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("{kind}-{name}"),
+        false => name.to_owned(),
     }
 }
 
@@ -189,4 +199,48 @@ fn placeholder(input: &Input) -> String {
 fn is_identifier(text: &str) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(is_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assets::Assets;
+    use crate::site::SignIn;
+
+    fn site() -> Site {
+        Site {
+            origin: "https://registry.example.com".to_owned(),
+            hostname: "registry.example.com".to_owned(),
+            name: "Terrace".to_owned(),
+            logo: None,
+            assets: Assets::new(None).names().clone(),
+            sign_in: SignIn::Unavailable,
+            is_private: false,
+            has_login: false,
+        }
+    }
+
+    #[test]
+    fn a_local_name_begins_with_a_letter_if_the_name_of_the_package_does_not() {
+        let package = |address| Package::parse_address(address).unwrap();
+        let version = "1.0.0".parse().unwrap();
+        let shown = Shown {
+            version: &version,
+            latest: None,
+        };
+        for address in ["acme/1and1", "registry.opentofu.org/acme/1and1"] {
+            let code = provider(&site(), &package(address), shown);
+            assert!(code.contains("    provider-1and1 = {\n"), "{code}");
+            assert!(code.contains("acme/1and1\"\n"), "{code}");
+        }
+        let three_tier = package("acme/3tier/aws");
+        let code = module(&site(), &three_tier, shown, None, None);
+        let start =
+            "module \"module-3tier\" {\n  source  = \"registry.example.com/acme/3tier/aws\"\n";
+        assert!(code.starts_with(start), "{code}");
+        let code = oci_module(&site(), &three_tier, shown, None, None);
+        assert!(code.starts_with("module \"module-3tier\" {"), "{code}");
+        let code = module(&site(), &package("acme/tier3/aws"), shown, None, None);
+        assert!(code.starts_with("module \"tier3\" {"), "{code}");
+    }
 }
