@@ -24,6 +24,14 @@ pub(crate) fn cleaned(text: &str) -> String {
     clean
 }
 
+/// Replaces the controls in a finished page. Templates escape markup only, and write no control of their own.
+pub(crate) fn with_visible_controls(html: String) -> String {
+    match html.contains(is_unclean) {
+        true => cleaned(&html),
+        false => html,
+    }
+}
+
 fn push(html: &mut String, text: &str, is_attribute: bool) {
     html.reserve(text.len());
     let mut rest = text;
@@ -46,10 +54,12 @@ fn push(html: &mut String, text: &str, is_attribute: bool) {
 }
 
 fn is_special(c: char, is_attribute: bool) -> bool {
-    matches!(c, '&' | '<' | '>' | '\u{a0}')
-        || (c == '"' && is_attribute)
-        || is_bidirectional(c)
-        || (c.is_control() && !matches!(c, '\n' | '\t'))
+    matches!(c, '&' | '<' | '>' | '\u{a0}') || (c == '"' && is_attribute) || is_unclean(c)
+}
+
+/// Returns whether a character is a control that no text may contain.
+fn is_unclean(c: char) -> bool {
+    is_bidirectional(c) || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 fn push_clean(text: &mut String, c: char, is_before_line_feed: bool) {

@@ -25,6 +25,7 @@ pub fn all() -> Vec<(&'static str, String)> {
     pages.extend(modules(&site));
     pages.extend(comparisons(&site));
     pages.push(("hostile", hostile(HOSTILE)));
+    pages.push(("compare-hostile", hostile_comparison(HOSTILE)));
     pages
 }
 
@@ -407,6 +408,23 @@ pub fn hostile(text: &str) -> String {
     }
     details.version.published_at = Some(text.to_owned());
     pages::module(&site, &release(&vpc, &details, &versions), None)
+}
+
+/// Returns the comparison of two modules whose inputs differ by `text`.
+pub fn hostile_comparison(text: &str) -> String {
+    let vpc = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&["5.2.0", "5.1.0"]);
+    let view = |text: &str| {
+        let inputs = json!([{ "name": "x", "description": text, "default": text }]);
+        parsed(json!({ "root": { "inputs": inputs }, "submodules": [], "examples": [] }))
+    };
+    let differences = comparison::modules(&view(&format!("old {text}")), &view(text));
+    let compared = ComparedVersions {
+        from: &versions[1].version,
+        to: &versions[0].version,
+        comparison: Some(&differences),
+    };
+    pages::comparison(&fixtures::site(), &vpc, &versions, Some(&compared))
 }
 
 /// Returns the documents around pages, by their file names.

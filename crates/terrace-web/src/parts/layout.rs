@@ -6,6 +6,7 @@ use terrace_core::api::route::{FeedScope, PageRoute};
 
 use super::icons;
 use crate::assets::path_of;
+use crate::escape::with_visible_controls;
 use crate::links::with_query;
 use crate::site::{SignIn, Site};
 
@@ -53,7 +54,7 @@ impl Page<'_> {
                 }
             }
         };
-        document.into_string()
+        with_visible_controls(document.into_string())
     }
 
     fn head(&self, site: &Site) -> Markup {

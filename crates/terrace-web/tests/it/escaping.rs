@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::html::{Element, Html};
-use crate::pages::{HOSTILE, hostile};
+use crate::pages::{HOSTILE, hostile, hostile_comparison};
 
 /// Returns the elements and the names of their attributes, without the values. The spans of highlighted code depend on the
 /// text.
@@ -28,8 +28,23 @@ fn a_hostile_text_creates_no_element_and_no_attribute() {
 fn a_hostile_text_is_shown_as_it_is() {
     let page = Html::parse(&hostile(HOSTILE));
     let title = page.named("title").next().unwrap();
-    assert!(title.text.contains(HOSTILE), "{}", title.text);
-    assert!(page.named("code").any(|it| it.text == HOSTILE));
+    // No browser reorders it.
+    let shown = HOSTILE.replace('\u{202e}', "[U+202E]");
+    assert!(title.text.contains(&shown), "{}", title.text);
+    assert!(page.named("code").any(|it| it.text == shown));
+}
+
+#[test]
+fn controls_of_stored_texts_are_visible_on_every_page() {
+    let is_control = |c: char| {
+        let is_bidirectional = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        is_bidirectional || (c.is_control() && c != '\n')
+    };
+    let text = "a\u{202e}b\u{2066}c\u{2069}d\0\u{85}e";
+    for page in [hostile(text), hostile_comparison(text)] {
+        assert_eq!(page.find(is_control), None);
+        assert!(page.contains("a[U+202E]b[U+2066]c[U+2069]d\u{fffd}\u{fffd}e"));
+    }
 }
 
 proptest! {
