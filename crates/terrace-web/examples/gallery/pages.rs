@@ -209,8 +209,11 @@ fn providers(site: &Site) -> Vec<(&'static str, String)> {
             }),
         ),
         ("versions", pages::versions(site, &widget, &overview)),
-        ("document", document(site, &widget, &versions, 1)),
-        ("document-older", document(site, &widget, &versions, 3)),
+        ("document", document(site, &versions, 1, text::RESOURCE)),
+        (
+            "document-older",
+            document(site, &versions, 3, text::RESOURCE),
+        ),
     ]
 }
 
@@ -226,11 +229,32 @@ fn release<'a>(
     }
 }
 
-fn document(site: &Site, package: &Package, versions: &[VersionSummary], at: usize) -> String {
+/// Returns the page of a document with this text.
+pub fn document_with(markdown: &str) -> String {
+    document(
+        &fixtures::site(),
+        &fixtures::versions(&["2.4.1"]),
+        0,
+        markdown,
+    )
+}
+
+/// Returns the page of a module with this README.
+pub fn readme_with(markdown: &str) -> String {
+    let vpc = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&["5.2.0"]);
+    let details = module::version_details(&vpc, &versions[0], "5.2.0", Some(module::view(8)));
+    let readme = text::rendered(markdown);
+    let release = release(&vpc, &details, &versions);
+    pages::module(&fixtures::site(), &release, Some(&readme))
+}
+
+fn document(site: &Site, versions: &[VersionSummary], at: usize, markdown: &str) -> String {
+    let package = &fixtures::package("acme/widget");
     let details = provider::version_details(package, &versions[at], "2.4.1");
     let navigation = provider::navigation(package, &versions[at], 200);
     let path = DocumentPath::parse(package, &["resources", "widget"]).expect("a document");
-    let text = text::rendered(text::RESOURCE);
+    let text = text::rendered(markdown);
     let mut views = navigation.documents.iter();
     let view = views
         .find(|it| it.kind == "resources" && it.name == "widget")

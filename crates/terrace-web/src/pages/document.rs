@@ -105,9 +105,7 @@ fn about_text(release: &Release<'_>, navigation: &Navigation, shown: &ShownDocum
     let documentation = navigation.documentation.as_ref();
     html! {
         div.about-text {
-            @if shown.view.is_truncated {
-                (banner::notice("warn", &html! { p { "This page is longer than a page may be, and was cut. Its source has the rest." } }))
-            }
+            @if shown.view.is_truncated || shown.text.is_truncated { (banner::cut_text()) }
             @if shown.view.is_generated {
                 p { "Generated from the schema of the provider, because it has no page for this." }
             }

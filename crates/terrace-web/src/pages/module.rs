@@ -117,6 +117,7 @@ fn readme_section(readme: &Rendered) -> Markup {
     html! {
         section #page-readme aria-label="README" {
             article.prose.framed dir="auto" { (prose(readme)) }
+            @if readme.is_truncated { (banner::cut_text()) }
         }
     }
 }

@@ -14,6 +14,12 @@ pub(crate) fn notice(class: &'static str, body: &Markup) -> Markup {
     html! { div.notice.(class) role="note" { (body) } }
 }
 
+/// Returns the notice below a text whose end is missing.
+pub(crate) fn cut_text() -> Markup {
+    let body = html! { p { "This page is longer than a page may be, and was cut. Its source has the rest." } };
+    notice("warn", &body)
+}
+
 /// Returns the notices about a version: its status, that of its package, and a newer version. `link` is the path that
 /// leads to the newest version; without it, the page of that version.
 pub(crate) fn of_version(release: &Release<'_>, link: Option<String>) -> Markup {

@@ -16,6 +16,7 @@ pub mod pages;
 mod documents;
 mod escaping;
 mod html;
+mod limits;
 mod links;
 mod snippets;
 mod structure;
