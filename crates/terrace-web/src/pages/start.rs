@@ -79,6 +79,10 @@ fn being_rebuilt() -> Markup {
 }
 
 fn contents(start: &Start<'_>) -> Markup {
+    // The newest packages of the registry may all be ones that the reader does not see.
+    if start.recent.is_empty() {
+        return namespaces(start.namespaces);
+    }
     html! {
         div.with-aside {
             section {
