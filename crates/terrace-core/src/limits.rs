@@ -596,3 +596,24 @@ pub const MAX_OFFSET: usize = 10_000;
 
 /// Maximum length of the registry's name on its web pages, in characters: it stands beside the search field.
 pub const WEB_NAME_CHARS: usize = 60;
+
+/// Number of packages on the start page, the newest first: two screens of a laptop. The lists of modules and providers
+/// have all.
+pub const RECENT_PACKAGES: usize = 12;
+
+/// Maximum number of namespaces beside a list of packages, which has [`LISTED_AT_ONCE`] entries of about twice their
+/// height. A link leads to the next ones.
+pub const SHOWN_NAMESPACES: usize = 50;
+
+/// Maximum number of versions in a table, and in each list of the form that compares two: about 100 KB of HTML. A package
+/// may have thousands; a link leads to the next ones.
+pub const SHOWN_VERSIONS: usize = 200;
+
+/// Number of versions in the menu of a version's pages, which are the newest: a screen. The table of versions has all.
+pub const PICKED_VERSIONS: usize = 30;
+
+/// Maximum number of entries of a feed. Readers of feeds ask at least daily; few registries publish as much in a day.
+pub const FEED_ENTRIES: usize = 50;
+
+/// Maximum number of characters in each half of a badge; the rest is cut. A line of a README has about 100.
+pub const BADGE_CHARS: usize = 40;

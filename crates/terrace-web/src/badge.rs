@@ -1,5 +1,6 @@
 //! Badges: small pictures with a version or a status, for a README.
 
+use terrace_core::limits;
 use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 
@@ -29,9 +30,6 @@ pub enum BadgeColour {
     /// No version.
     Unknown,
 }
-
-/// Characters of the left and right half that are shown; the rest is cut.
-const MAX_CHARS: usize = 40;
 
 impl BadgeText {
     /// Creates the badge of the newest version that can be installed, with its status. Without such a version, the badge
@@ -96,7 +94,7 @@ fn colour(state: Option<ReleaseState>) -> BadgeColour {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(MAX_CHARS).collect()
+    text.chars().take(limits::BADGE_CHARS).collect()
 }
 
 /// Returns the width of a text at 11 pixels, rounded up. The renderer stretches the text to it, so that an error costs

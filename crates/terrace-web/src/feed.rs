@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use terrace_base::sort::sort_by;
 use terrace_core::api::details::{ListedPackage, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -12,9 +13,6 @@ use crate::links::{package as package_of, version_path};
 use crate::site::Site;
 use crate::text::state_name;
 use crate::well_known::escaped;
-
-/// The number of entries of a feed.
-pub const ENTRIES: usize = 50;
 
 /// The time of entries whose publish time is unknown, which is in no feed reader's "new".
 const UNKNOWN: &str = "1970-01-01T00:00:00Z";
@@ -56,12 +54,12 @@ impl Entry {
     }
 }
 
-/// Returns a feed of `entries`, of which only the last [`ENTRIES`] published are written.
+/// Returns a feed of `entries`, of which only the last [`limits::FEED_ENTRIES`] published are written.
 pub fn feed(site: &Site, scope: &FeedScope, entries: &[Entry]) -> String {
     let mut entries: Vec<&Entry> = entries.iter().collect();
     // RFC 3339 times in UTC with equal precision are ordered as texts.
     sort_by(&mut entries, |a, b| b.published_at.cmp(&a.published_at));
-    entries.truncate(ENTRIES);
+    entries.truncate(limits::FEED_ENTRIES);
     let (title, page) = match scope {
         FeedScope::Registry => (site.name.clone(), PageRoute::Home),
         FeedScope::Namespace(owner) => {

@@ -38,6 +38,6 @@ mod text;
 pub mod views;
 pub mod well_known;
 
-pub use links::FROM_VERSION;
+pub use links::{FROM_VERSION, NAMESPACES_AFTER, VERSIONS_AFTER};
 pub use markdown::{Heading, Rendered};
 pub use site::{SignIn, Site};

@@ -11,6 +11,12 @@ use terrace_core::model::version::Version;
 /// The parameter with the version from whose page a reader goes to the same document of the newest version.
 pub const FROM_VERSION: &str = "from";
 
+/// The parameter with the namespace after which a list of namespaces begins.
+pub const NAMESPACES_AFTER: &str = "namespaces";
+
+/// The parameter with the version after which the table of versions begins.
+pub const VERSIONS_AFTER: &str = "after";
+
 /// Returns the package that a list names; `None` if the name is not an address.
 pub(crate) fn package(name: &PackageName) -> Option<Package> {
     match name.kind {

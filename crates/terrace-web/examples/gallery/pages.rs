@@ -49,6 +49,7 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
         packages: &modules,
         next: Some("acme/vpc/aws"),
         namespaces: &namespaces,
+        namespaces_after: "",
     };
     let owned = PackagePage {
         namespace: "acme".to_owned(),
@@ -208,7 +209,7 @@ fn providers(site: &Site) -> Vec<(&'static str, String)> {
                 it.platforms.clear();
             }),
         ),
-        ("versions", pages::versions(site, &widget, &overview)),
+        ("versions", pages::versions(site, &widget, &overview, None)),
         ("document", document(site, &versions, 1, text::RESOURCE)),
         (
             "document-older",

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use terrace_core::api::details::{ListedPackage, NamespaceView, PackageKind, PackagePage};
 use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::limits;
 use terrace_core::model::owner::Owner;
 
-use crate::links::{owner_path, with_query};
+use crate::links::{NAMESPACES_AFTER, owner_path, with_query};
 use crate::parts::layout::Page;
 use crate::parts::{address, cards, code, next_page};
 use crate::site::Site;
@@ -21,6 +22,8 @@ pub struct Browse<'a> {
     pub next: Option<&'a str>,
     /// The namespaces, ascending.
     pub namespaces: &'a [NamespaceView],
+    /// The namespace after which the list of namespaces begins; empty for the first ones.
+    pub namespaces_after: &'a str,
 }
 
 /// Returns the page that lists the packages of a kind.
@@ -43,7 +46,7 @@ pub fn browse(site: &Site, browse: &Browse<'_>) -> String {
                     (cards::list(browse.packages))
                     (next_page(next.as_deref()))
                 }
-                (namespaces(browse.namespaces))
+                (namespaces(browse.namespaces, browse.namespaces_after, browse.kind))
             }
         }
     };
@@ -90,25 +93,35 @@ pub fn namespace(site: &Site, owner: &Owner, listed: &PackagePage) -> String {
     page.render(site, &body)
 }
 
-/// Returns the list of namespaces beside other lists.
-pub(super) fn namespaces(namespaces: &[NamespaceView]) -> Markup {
+/// Returns the namespaces after `after`, beside other lists. The page of the packages of `kind` has the next ones.
+pub(super) fn namespaces(all: &[NamespaceView], after: &str, kind: PackageKind) -> Markup {
+    let following = all.iter().filter(|it| *it.namespace > *after);
+    let shown: Vec<_> = following.take(limits::SHOWN_NAMESPACES).collect();
+    let last = all.last().map(|it| &it.namespace);
+    let next = shown.last().map(|it| &it.namespace);
+    let next = next.filter(|it| Some(*it) != last).map(|after| {
+        let path = PageRoute::Browse(kind).to_string();
+        let list = with_query(&path, &[(NAMESPACES_AFTER, after)]);
+        format!("{list}#page-namespaces")
+    });
     html! {
-        @if !namespaces.is_empty() {
+        @if !shown.is_empty() {
             section.namespaces {
-                h2 { "Namespaces" }
-                ul {
-                    @for view in namespaces {
-                        li {
-                            @match Owner::parse_key(&view.namespace) {
-                                Some(owner) => a href=(owner_path(&owner)) { (address(&view.namespace)) },
-                                None => bdi { (view.namespace) },
-                            }
-                            " " span.count { (view.modules.saturating_add(view.providers)) }
-                        }
-                    }
-                }
+                h2 #page-namespaces { "Namespaces" }
+                ul { @for view in shown { li { (namespace_entry(view)) } } }
+                @if let Some(next) = next { p.pager { a.button href=(next) rel="next" { "More namespaces" } } }
             }
         }
+    }
+}
+
+fn namespace_entry(view: &NamespaceView) -> Markup {
+    html! {
+        @match Owner::parse_key(&view.namespace) {
+            Some(owner) => a href=(owner_path(&owner)) { (address(&view.namespace)) },
+            None => bdi { (view.namespace) },
+        }
+        " " span.count { (view.modules.saturating_add(view.providers)) }
     }
 }
 

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use terrace_core::api::details::VersionSummary;
 use terrace_core::api::route::PageRoute;
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -77,11 +78,14 @@ fn form(
         None => (before, newest),
     };
     let choice = |name: &str, text: &str, chosen: Option<&Version>| {
+        let newest = versions.iter().map(|it| &it.version);
+        let mut listed: Vec<&Version> = newest.take(limits::SHOWN_VERSIONS).collect();
+        listed.extend(chosen.filter(|chosen| !listed.contains(chosen)));
         html! {
             label {
                 span { (text) }
                 select name=(name) {
-                    @for it in versions { option value=(it.version) selected[Some(&it.version) == chosen] { (it.version) } }
+                    @for it in listed { option value=(it) selected[Some(it) == chosen] { (it) } }
                 }
             }
         }
@@ -91,6 +95,12 @@ fn form(
             (choice("from", "From", from))
             (choice("to", "To", to))
             button.button.primary type="submit" { "Compare" }
+        }
+        @if versions.len() > limits::SHOWN_VERSIONS {
+            p.small {
+                "These are the newest " (limits::SHOWN_VERSIONS) " versions. The "
+                a href=(PageRoute::Versions(package.clone())) { "list of all versions" } " leads to the changes of older ones."
+            }
         }
     }
 }

@@ -81,7 +81,7 @@ fn being_rebuilt() -> Markup {
 fn contents(start: &Start<'_>) -> Markup {
     // The newest packages of the registry may all be ones that the reader does not see.
     if start.recent.is_empty() {
-        return namespaces(start.namespaces);
+        return namespaces(start.namespaces, "", PackageKind::Module);
     }
     html! {
         div.with-aside {
@@ -89,7 +89,7 @@ fn contents(start: &Start<'_>) -> Markup {
                 h2 #page-recent { "Recently published" }
                 (cards::list(start.recent))
             }
-            (namespaces(start.namespaces))
+            (namespaces(start.namespaces, "", PackageKind::Module))
         }
     }
 }

@@ -3,18 +3,30 @@
 use maud::{Markup, html};
 use terrace_core::api::details::{PackageDetails, VersionSummary};
 use terrace_core::api::route::PageRoute;
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use crate::links::version_path;
+use crate::links::{VERSIONS_AFTER, version_path, with_query};
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, crumbs, feed, is_withdrawn, name, sections};
-use crate::parts::{banner, label, state_label, time};
+use crate::parts::{banner, label, next_page, state_label, time};
 use crate::site::Site;
 
-/// Returns the list of a package's versions.
-pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> String {
+/// Returns the list of a package's versions: those after `after`, or the newest ones.
+pub fn versions(
+    site: &Site,
+    package: &Package,
+    details: &PackageDetails,
+    after: Option<&Version>,
+) -> String {
     let path = PageRoute::Versions(package.clone()).to_string();
+    let all = &details.versions;
+    let last = all.iter().position(|it| Some(&it.version) == after);
+    let start = last.map_or(0, |at| at.saturating_add(1));
+    let end = start.saturating_add(limits::SHOWN_VERSIONS);
+    let next = all.get(end).and_then(|_| all.get(end.checked_sub(1)?));
+    let next = next.map(|last| with_query(&path, &[(VERSIONS_AFTER, &last.version.to_string())]));
     let body = html! {
         main {
         (head(package, Section::Versions))
@@ -29,12 +41,13 @@ pub fn versions(site: &Site, package: &Package, details: &PackageDetails) -> Str
                 table.versions {
                     thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { "Documentation" } th scope="col" { span.hidden { "Compare" } } } }
                     tbody {
-                        @for (at, version) in details.versions.iter().enumerate() {
-                            (row(package, details, version, details.versions.get(at.saturating_add(1))))
+                        @for (at, version) in all.iter().enumerate().take(end).skip(start) {
+                            (row(package, details, version, all.get(at.saturating_add(1))))
                         }
                     }
                 }
             }
+            (next_page(next.as_deref()))
         }
         }
     };

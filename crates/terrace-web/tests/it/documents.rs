@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_web::feed::{ENTRIES, Entry, feed};
+use terrace_core::limits::FEED_ENTRIES;
+use terrace_web::feed::{Entry, feed};
 use terrace_web::well_known::{open_search, robots, sitemap};
 
 use crate::fixtures;
@@ -105,11 +106,11 @@ fn a_feed_is_well_formed_whatever_its_texts_contain() {
 
 #[test]
 fn a_feed_has_a_limited_number_of_entries() {
-    let entries: Vec<Entry> = (0..ENTRIES + 5)
+    let entries: Vec<Entry> = (0..FEED_ENTRIES + 5)
         .map(|at| entry(&format!("1.{at}.0"), None, ""))
         .collect();
     let texts = texts(&feed(&fixtures::site(), &FeedScope::Registry, &entries));
-    assert_eq!(texts["entry"].len(), ENTRIES);
+    assert_eq!(texts["entry"].len(), FEED_ENTRIES);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use terrace_core::api::details::PackageKind;
 use terrace_core::auth::access::Owner;
 use terrace_core::http::problem::Problem;
+use terrace_core::limits;
 use terrace_core::search::SearchKind;
-use terrace_web::pages;
+use terrace_web::{NAMESPACES_AFTER, pages};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -13,9 +14,6 @@ use crate::handlers::pages::shared::{html, site, site_of};
 use crate::handlers::{listing, namespaces, search as searches};
 use crate::host::{Host, Request};
 use crate::services::listings;
-
-/// The number of packages on the start page.
-const RECENT: usize = 12;
 
 /// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
 /// while the catalogue is being rebuilt.
@@ -38,7 +36,7 @@ where
     };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let mut recent = catalog.recent(&is_visible);
-    recent.truncate(RECENT);
+    recent.truncate(limits::RECENT_PACKAGES);
     let start = pages::Start {
         recent: &recent,
         namespaces: &namespaces::views(&catalog, &is_visible),
@@ -67,11 +65,13 @@ where
     let texts = catalog.texts();
     let lines = terrace_core::search::packages(&texts, Some(wanted), &is_visible);
     let (packages, next) = namespaces::page_of(&call, lines)?;
+    let namespaces_after = listing::parameter(&call, NAMESPACES_AFTER)?.unwrap_or_default();
     let browse = pages::Browse {
         kind,
         packages: &packages,
         next: next.as_deref(),
         namespaces: &namespaces::views(&catalog, &is_visible),
+        namespaces_after: &namespaces_after,
     };
     let site = site(ctx, &call.origin, &call.caller);
     html(&call, &request, false, pages::browse(&site, &browse))

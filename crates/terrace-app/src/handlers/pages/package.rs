@@ -10,7 +10,7 @@ use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
 use terrace_web::comparison::{Comparison, ProviderVersion};
 use terrace_web::pages::ComparedVersions;
 use terrace_web::views::DocumentPage;
-use terrace_web::{FROM_VERSION, comparison, pages, views};
+use terrace_web::{FROM_VERSION, VERSIONS_AFTER, comparison, pages, views};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -135,8 +135,9 @@ fn all_versions<P: Host, R: Request>(
     request: &R,
     (package, found): (&Package, &Shown<PackageDetails>),
 ) -> Handled<P::Stream> {
+    let after = chosen(call, VERSIONS_AFTER)?;
     let site = site_of(ctx, call, found.is_private);
-    let page = pages::versions(&site, package, &found.value);
+    let page = pages::versions(&site, package, &found.value, after.as_ref());
     html(call, request, found.is_private, page)
 }
 
