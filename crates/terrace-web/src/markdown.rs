@@ -4,10 +4,11 @@
 //! go through `writer`, which writes elements by `tree`: the only place that writes tags.
 //!
 //! # Rules
-//! - **Elements** are those of `element.rs`, and `br`, `hr`, `img`, `span` and `code`. Raw HTML is parsed and written again;
+//! - **Elements** are those of `element.rs`, and `br`, `hr`, `span` and `code`. Raw HTML is parsed and written again;
 //!   unknown elements are shown as text. The result is balanced, and nested as HTML's parser would nest it.
 //! - **Attributes** are `class` (values of this crate), `id`, `href`, `rel`, `title`, `start`, `colspan`, `rowspan`, `open`,
-//!   `tabindex` and `role`; for images also `src`, `alt`, `width`, `height`, `loading` and `referrerpolicy`.
+//!   `tabindex` and `role`.
+//! - **Images** are links to them, because browsers of readers contact no other host.
 //! - **URLs** have the schemes `https`, `http` or `mailto`, or are paths that the caller has resolved. Links to other
 //!   sites have `rel="nofollow noopener"`.
 //! - **Ids** are GitHub's slugs, so that links known from elsewhere work. Ids that begin with [`RESERVED_ID`] belong to the page
@@ -40,21 +41,6 @@ pub struct Options<'o> {
     pub links: &'o dyn Links,
     /// The level of a document's first-level headings, 1 to 6. The page has `h1`, so a document begins with 2.
     pub first_level: u8,
-    /// Text in front of every id. Empty for the one document of a page.
-    pub id_prefix: &'o str,
-    /// The form of images.
-    pub images: Images,
-    /// Whether a first-level heading at the start is left out, because the page shows [`Rendered::title`] itself.
-    pub omits_title: bool,
-}
-
-/// The form of images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Images {
-    /// Links to the images, because browsers of readers contact no other host.
-    Links,
-    /// `<img>`, for pages whose policy allows images of other hosts by https.
-    Shown,
 }
 
 /// The place that a link or an image leads to.
@@ -89,10 +75,8 @@ impl Links for NoLinks {
 pub struct Rendered {
     /// The HTML, for an element that may contain blocks.
     pub html: String,
-    /// The headings in their order, at most [`limits::HEADINGS`]. An omitted title is not among them.
+    /// The headings in their order, at most [`limits::HEADINGS`].
     pub contents: Vec<Heading>,
-    /// The text of a first-level heading at the start of the document.
-    pub title: Option<String>,
     /// Whether the end is missing, because the document or its HTML is too long.
     pub is_truncated: bool,
 }

@@ -9,7 +9,7 @@ use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::package::Package;
 
 use crate::markdown::{
-    DocumentationLinks, Images, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,
+    DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,
 };
 use crate::parts::package_head::Release;
 
@@ -59,7 +59,6 @@ pub fn readme(release: &Release<'_>, directory: &str, text: &str) -> Rendered {
         repository: url.as_deref().map(|url| Repository {
             url,
             revision: commit.as_deref().unwrap_or(DEFAULT_REVISION),
-            directory: "",
         }),
     };
     rendered(text, &links)
@@ -69,9 +68,6 @@ fn rendered(text: &str, links: &dyn Links) -> Rendered {
     let options = Options {
         links,
         first_level: 2,
-        id_prefix: "",
-        images: Images::Links,
-        omits_title: false,
     };
     render(text, &options)
 }

@@ -15,7 +15,7 @@ use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use terrace_core::model::package::Package;
 use terrace_fuzz_targets::assert_allowed;
 use terrace_web::limits;
-use terrace_web::markdown::{Images, Links, NoLinks, Options, Rendered, TargetKind, render};
+use terrace_web::markdown::{Links, NoLinks, Options, Rendered, TargetKind, render};
 use terrace_web::pages::Release;
 use terrace_web::rendering;
 
@@ -49,19 +49,16 @@ impl Links for Careless {
     }
 }
 
-fn rendered(text: &str, links: &dyn Links, images: Images) -> Rendered {
+fn rendered(text: &str, links: &dyn Links) -> Rendered {
     let options = Options {
         links,
         first_level: 2,
-        id_prefix: "",
-        images,
-        omits_title: false,
     };
     render(text, &options)
 }
 
 fn html(text: &str) -> String {
-    rendered(text, &NoLinks, Images::Links).html
+    rendered(text, &NoLinks).html
 }
 
 /// Returns the documents of the fixture.
@@ -87,10 +84,8 @@ fn a_hostile_document_becomes_allowed_html_in_every_place() {
     for document in documents() {
         for (before, after) in PLACES {
             let text = format!("{before}{document}{after}");
-            for images in [Images::Links, Images::Shown] {
-                assert_allowed(&rendered(&text, &NoLinks, images).html);
-                assert_allowed(&rendered(&text, &Careless, images).html);
-            }
+            assert_allowed(&rendered(&text, &NoLinks).html);
+            assert_allowed(&rendered(&text, &Careless).html);
         }
     }
 }
@@ -305,7 +300,7 @@ impl<I: Iterator<Item = String>> Joined for I {
 #[test]
 fn pathological_documents_become_bounded_and_allowed_html() {
     for (name, text) in pathological(4_000) {
-        let rendered = rendered(&text, &NoLinks, Images::Links);
+        let rendered = rendered(&text, &NoLinks);
         let bound = text.len() * limits::EXPANSION * 2 + limits::EXPANSION_BASE * 2;
         assert!(
             rendered.html.len() <= bound,
@@ -321,7 +316,7 @@ fn pathological_documents_become_bounded_and_allowed_html() {
 fn time_grows_linearly_with_the_document() {
     let time = |text: &str| {
         let start = Instant::now();
-        let rendered = rendered(text, &NoLinks, Images::Links);
+        let rendered = rendered(text, &NoLinks);
         (start.elapsed(), rendered.html.len())
     };
     let size = limits::DOCUMENT_BYTES / 2;
@@ -407,7 +402,7 @@ impl Documented {
 #[test]
 fn a_longer_document_is_cut() {
     let long = "é".repeat(limits::DOCUMENT_BYTES);
-    let rendered = rendered(&long, &NoLinks, Images::Links);
+    let rendered = rendered(&long, &NoLinks);
     assert!(rendered.is_truncated);
     assert!(rendered.html.len() <= limits::DOCUMENT_BYTES + 20);
 }

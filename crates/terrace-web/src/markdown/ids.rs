@@ -14,20 +14,13 @@ pub const ESCAPED_ID: &str = "doc-";
 const FOOTNOTE_ID: &str = "fn-";
 
 /// The ids that are taken.
-pub(super) struct Ids<'o> {
-    prefix: &'o str,
-    /// The taken ids without the prefix, each with the number of the last id that was derived from it.
+#[derive(Default)]
+pub(super) struct Ids {
+    /// Each taken id, with the number of the last id that was derived from it.
     taken: BTreeMap<String, usize>,
 }
 
-impl<'o> Ids<'o> {
-    pub(super) fn new(prefix: &'o str) -> Self {
-        Self {
-            prefix,
-            taken: BTreeMap::new(),
-        }
-    }
-
+impl Ids {
     /// Returns the id of a heading: GitHub's slug, with `-1` at the end if it is taken.
     pub(super) fn claim_slug(&mut self, text: &str) -> String {
         let mut slug = slug(text);
@@ -42,7 +35,7 @@ impl<'o> Ids<'o> {
             candidate = format!("{slug}-{number}");
         }
         self.taken.insert(candidate.clone(), 0);
-        format!("{}{candidate}", self.prefix)
+        candidate
     }
 
     /// Returns the id of an anchor of raw HTML, unless it is taken or no id.
@@ -51,19 +44,18 @@ impl<'o> Ids<'o> {
         if self.taken.contains_key(&id) {
             return None;
         }
-        let full = format!("{}{id}", self.prefix);
-        self.taken.insert(id, 0);
-        Some(full)
+        self.taken.insert(id.clone(), 0);
+        Some(id)
     }
 
     /// Returns the id that a fragment (`#…`, without `#`) of a link within the document means.
-    pub(super) fn of_fragment(&self, fragment: &str) -> String {
-        format!("{}{}", self.prefix, escaped(fragment))
+    pub(super) fn of_fragment(fragment: &str) -> String {
+        escaped(fragment)
     }
 
     /// Returns the id of the footnote with a number.
-    pub(super) fn footnote(&self, number: usize) -> String {
-        format!("{}{FOOTNOTE_ID}{number}", self.prefix)
+    pub(super) fn footnote(number: usize) -> String {
+        format!("{FOOTNOTE_ID}{number}")
     }
 }
 
@@ -118,7 +110,7 @@ mod tests {
 
     #[test]
     fn ids_are_unique() {
-        let mut ids = Ids::new("");
+        let mut ids = Ids::default();
         let claimed = ["a", "a", "a-1", "a", "", "!"].map(|text| ids.claim_slug(text));
         assert_eq!(
             claimed,
@@ -134,19 +126,10 @@ mod tests {
 
     #[test]
     fn ids_of_the_page_and_of_footnotes_are_reserved() {
-        let mut ids = Ids::new("");
+        let mut ids = Ids::default();
         assert_eq!(ids.claim_slug("Page size"), "doc-page-size");
         assert_eq!(ids.unclaimed("fn-1"), Some("doc-fn-1".to_owned()));
-        assert_eq!(ids.of_fragment("page-size"), "doc-page-size");
-        assert_eq!(ids.of_fragment("pages"), "pages");
-    }
-
-    #[test]
-    fn a_prefix_is_in_front_of_every_id() {
-        let mut ids = Ids::new("readme-");
-        assert_eq!(ids.claim_slug("A"), "readme-a");
-        assert_eq!(ids.unclaimed("b"), Some("readme-b".to_owned()));
-        assert_eq!(ids.of_fragment("a"), "readme-a");
-        assert_eq!(ids.footnote(1), "readme-fn-1");
+        assert_eq!(Ids::of_fragment("page-size"), "doc-page-size");
+        assert_eq!(Ids::of_fragment("pages"), "pages");
     }
 }

@@ -55,8 +55,6 @@ pub struct Repository<'l> {
     pub url: &'l str,
     /// The commit, tag or branch.
     pub revision: &'l str,
-    /// The directory of the module; empty for the root.
-    pub directory: &'l str,
 }
 
 impl Links for DocumentationLinks<'_> {
@@ -201,12 +199,7 @@ impl Repository<'_> {
         let url = self.url.trim_end_matches('/');
         let url = url.strip_suffix(".git").unwrap_or(url);
         let file = segments.join("/");
-        let directory = self.directory.trim_matches('/');
-        let slash = if directory.is_empty() { "" } else { "/" };
-        Some(format!(
-            "{url}/{form}/{}/{directory}{slash}{file}",
-            self.revision
-        ))
+        Some(format!("{url}/{form}/{}/{file}", self.revision))
     }
 }
 
@@ -356,7 +349,6 @@ mod tests {
             repository: Some(Repository {
                 url,
                 revision: "v1.0.0",
-                directory: "",
             }),
         };
         links.resolve(target, kind)

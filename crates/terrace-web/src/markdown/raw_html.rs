@@ -174,13 +174,10 @@ impl Writer<'_> {
 
     fn raw_image(&mut self, tag: &Tag<'_>) {
         let text = |name| decoded(tag.attribute(name).unwrap_or_default());
-        let size = |name| tag.attribute(name).filter(|value| is_number(value, 4));
         self.flush();
         self.image(&Image {
             target: &text("src"),
             alt: &text("alt"),
-            width: size("width"),
-            height: size("height"),
         });
     }
 }

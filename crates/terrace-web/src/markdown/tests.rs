@@ -14,9 +14,6 @@ impl Links for Own {
 const OPTIONS: Options<'static> = Options {
     links: &Own,
     first_level: 2,
-    id_prefix: "",
-    images: Images::Links,
-    omits_title: false,
 };
 
 #[track_caller]
@@ -48,19 +45,6 @@ fn headings_are_shifted_and_listed() {
             (3, "f", "F")
         ]
     );
-}
-
-#[test]
-fn a_title_can_be_left_out() {
-    let without = Options {
-        omits_title: true,
-        ..OPTIONS
-    };
-    let rendered = render("<!-- c -->\n# A `b`\n\nc\n\n# D\n", &without);
-    assert_eq!(rendered.title.as_deref(), Some("A b"));
-    assert_eq!(rendered.html.trim(), "<p>c</p>\n<h2 id=\"d\">D</h2>");
-    assert_eq!(rendered.contents.len(), 1);
-    assert_eq!(render("a\n\n# B\n", &without).title, None);
 }
 
 #[test]
@@ -108,14 +92,6 @@ fn links_within_the_document_lead_to_its_ids() {
         "[a](#b) [c](#page-d)",
         "<p><a href=\"#b\">a</a> <a href=\"#doc-page-d\">c</a></p>",
     );
-    let prefixed = Options {
-        id_prefix: "x-",
-        ..OPTIONS
-    };
-    assert_eq!(
-        render("# A\n[a](#a)", &prefixed).html,
-        "<h2 id=\"x-a\">A</h2>\n<p><a href=\"#x-a\">a</a></p>\n"
-    );
     shows(
         "<a name=\"input_a\"></a> [a](#input\\_a)",
         "<p><span id=\"input_a\"></span> <a href=\"#input_a\">a</a></p>",
@@ -142,23 +118,6 @@ fn images_are_links_to_images() {
         "[![a](https://a.example/b.svg)](https://c.example)\n[![d](https://a.example/e.svg)](f)",
         "<p class=\"images\"><a href=\"https://c.example\" rel=\"nofollow noopener\"><span class=\"image\">a</span></a>\n\
          <a href=\"/own/f\"><span class=\"image\">d</span></a></p>",
-    );
-}
-
-#[test]
-fn images_are_shown_if_the_page_allows_it() {
-    let shown = Options {
-        images: Images::Shown,
-        ..OPTIONS
-    };
-    assert_eq!(
-        render(
-            "![a](https://a.example/b.png) ![c](http://a.example/d.png)",
-            &shown
-        )
-        .html,
-        "<p class=\"images\"><img src=\"https://a.example/b.png\" alt=\"a\" loading=\"lazy\" referrerpolicy=\"no-referrer\"> \
-         <span class=\"image\">c</span></p>\n"
     );
 }
 

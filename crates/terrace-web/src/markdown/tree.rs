@@ -19,9 +19,9 @@ pub(super) enum Origin {
     Raw,
 }
 
-pub(super) struct Tree<'o> {
+pub(super) struct Tree {
     pub(super) html: String,
-    pub(super) ids: Ids<'o>,
+    pub(super) ids: Ids,
     pub(super) contents: Vec<Heading>,
     open: Vec<Open>,
     /// The number of open elements that are written.
@@ -55,11 +55,11 @@ struct Paragraph {
     has_text: bool,
 }
 
-impl<'o> Tree<'o> {
-    pub(super) fn new(capacity: usize, ids: Ids<'o>) -> Self {
+impl Tree {
+    pub(super) fn new(capacity: usize) -> Self {
         Self {
             html: String::with_capacity(capacity),
-            ids,
+            ids: Ids::default(),
             contents: Vec::new(),
             open: Vec::new(),
             depth: 0,
@@ -164,11 +164,6 @@ impl<'o> Tree<'o> {
         if item.element == Element::Item && item.is_written {
             self.arguments.push((self.html.len() - 1, name.to_owned()));
         }
-    }
-
-    /// Returns whether the HTML shows nothing yet.
-    pub(super) fn is_blank(&self) -> bool {
-        self.html.trim().is_empty()
     }
 
     pub(super) fn is_in_link(&self) -> bool {

@@ -13,7 +13,7 @@ use super::element::Element;
 use super::ids::Ids;
 use super::target::Target;
 use super::tree::{Origin, Tree};
-use super::{Images, Options, Rendered, TargetKind};
+use super::{Options, Rendered, TargetKind};
 use crate::escape::push_text;
 use crate::highlight;
 use crate::limits;
@@ -31,7 +31,7 @@ const FOREIGN_REL: &str = "nofollow noopener";
 pub(super) struct Writer<'s> {
     source: &'s str,
     options: Options<'s>,
-    pub(super) tree: Tree<'s>,
+    pub(super) tree: Tree,
     /// Text that is not written yet, so that a URL is found although the parser splits text at special characters.
     text: String,
     /// Events before this offset belong to the mark of a callout.
@@ -45,17 +45,12 @@ pub(super) struct Writer<'s> {
     footnotes: BTreeMap<String, Footnote>,
     /// The end of an open link that is shown as written.
     written_link: Option<String>,
-    /// The length of the HTML before the first-level heading at the start, while it is open.
-    open_title: Option<usize>,
-    title: Option<String>,
 }
 
 /// An image with the text that stands for it.
 pub(super) struct Image<'i> {
     pub(super) target: &'i str,
     pub(super) alt: &'i str,
-    pub(super) width: Option<&'i str>,
-    pub(super) height: Option<&'i str>,
 }
 
 /// An image of Markdown whose text is being read.
@@ -92,7 +87,7 @@ impl<'s> Writer<'s> {
         Self {
             source,
             options: *options,
-            tree: Tree::new(source.len() * 2, Ids::new(options.id_prefix)),
+            tree: Tree::new(source.len() * 2),
             text: String::new(),
             mark_end: 0,
             is_in_callout: false,
@@ -102,8 +97,6 @@ impl<'s> Writer<'s> {
             table: Table::default(),
             footnotes: BTreeMap::new(),
             written_link: None,
-            open_title: None,
-            title: None,
         }
     }
 
@@ -121,7 +114,6 @@ impl<'s> Writer<'s> {
         Rendered {
             html,
             contents,
-            title: self.title,
             is_truncated,
         }
     }
@@ -168,7 +160,6 @@ impl<'s> Writer<'s> {
         let mut text = String::new();
         push_text(&mut text, label);
         let html = match target {
-            Some(target) if self.options.images == Images::Shown => shown_image(image, &target),
             Some(target @ (Target::Own(_) | Target::Foreign(_))) if !self.tree.is_in_link() => {
                 let href = self.href(&target);
                 Some(format!("<a class=\"image\"{}>{text}</a>", href.as_str()))
@@ -183,7 +174,7 @@ impl<'s> Writer<'s> {
         let attributes = Attributes::default();
         match target {
             Target::Fragment(fragment) => {
-                attributes.with("href", &format!("#{}", self.tree.ids.of_fragment(fragment)))
+                attributes.with("href", &format!("#{}", Ids::of_fragment(fragment)))
             }
             Target::Own(path) => attributes.with("href", path),
             Target::Foreign(url) => attributes.with("href", url).with("rel", FOREIGN_REL),
@@ -330,7 +321,6 @@ impl<'s> Writer<'s> {
         self.flush();
         self.tree.close();
         match tag {
-            TagEnd::Heading(_) => self.end_title(),
             TagEnd::Paragraph if std::mem::take(&mut self.is_in_callout) => self.tree.close(),
             TagEnd::TableHead => {
                 self.tree.close();
@@ -367,22 +357,8 @@ impl<'s> Writer<'s> {
     }
 
     fn start_heading(&mut self, level: HeadingLevel) {
-        if level == HeadingLevel::H1 && self.tree.is_blank() {
-            self.open_title = Some(self.tree.html.len());
-        }
         let level = self.level(level as u8);
         self.tree.open(Element::Heading(level), "");
-    }
-
-    fn end_title(&mut self) {
-        let Some(start) = self.open_title.take() else {
-            return;
-        };
-        self.title = self.tree.contents.last().map(|title| title.text.clone());
-        if self.options.omits_title {
-            self.tree.html.truncate(start);
-            self.tree.contents.pop();
-        }
     }
 
     fn end_code(&mut self) {
@@ -489,8 +465,6 @@ impl<'s> Writer<'s> {
                 self.image(&Image {
                     target: &target,
                     alt: &alt,
-                    width: None,
-                    height: None,
                 });
             }
             Event::Text(text) | Event::Code(text) => image.alt.push_str(&text),
@@ -516,7 +490,7 @@ impl<'s> Writer<'s> {
         if self.tree.is_in_link() {
             return self.tree.inline(&format!("<sup>{number}</sup>"));
         }
-        let id = self.tree.ids.footnote(number);
+        let id = Ids::footnote(number);
         let own_id = if is_first {
             format!(" id=\"{id}-back\"")
         } else {
@@ -531,7 +505,7 @@ impl<'s> Writer<'s> {
         let footnote = self.footnote(label);
         let (number, is_referred_to) = (footnote.number, footnote.is_referred_to);
         let is_first = !std::mem::replace(&mut footnote.is_defined, true);
-        let id = self.tree.ids.footnote(number);
+        let id = Ids::footnote(number);
         let attributes = Attributes::default().with("class", "footnote");
         let attributes = if is_first {
             attributes.with("id", &id)
@@ -585,20 +559,4 @@ fn file_name(target: &str) -> &str {
         Some(name) if !name.is_empty() && is_path => name,
         _ => "image",
     }
-}
-
-fn shown_image(image: &Image<'_>, target: &Target<'_>) -> Option<String> {
-    let url = match target {
-        Target::Own(url) => url,
-        Target::Foreign(url) if url.starts_with("https:") => url,
-        _ => return None,
-    };
-    let attributes = Attributes::default()
-        .with("src", url)
-        .with("alt", image.alt)
-        .with_text("width", image.width.unwrap_or_default())
-        .with_text("height", image.height.unwrap_or_default())
-        .with("loading", "lazy")
-        .with("referrerpolicy", "no-referrer");
-    Some(format!("<img{}>", attributes.as_str()))
 }
