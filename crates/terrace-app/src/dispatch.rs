@@ -106,11 +106,7 @@ where
         ApiRoute::Namespaces => Box::pin(namespaces::list(ctx, call, request)),
         ApiRoute::Namespace(owner) => Box::pin(namespaces::packages(ctx, call, request, owner)),
         ApiRoute::Document(package, RequestedVersion::Exact(version), path) => {
-            let requested = document::RequestedDocument {
-                package,
-                version,
-                path,
-            };
+            let requested = document::RequestedDocument::new(package, version, path);
             Box::pin(document::send(ctx, call, request, requested))
         }
         // The read machine has already answered these.

@@ -120,6 +120,15 @@ async fn text_at<P: Host>(
 }
 
 impl RequestedDocument {
+    /// Returns the document at `path` in a version.
+    pub(crate) fn new(package: Package, version: Version, path: DocumentPath) -> Self {
+        Self {
+            package,
+            version,
+            path,
+        }
+    }
+
     /// Returns the document of a hosted package in place of a mirrored one under the registry's own hostname.
     fn under(self, own: &OwnHosts<'_>) -> Self {
         match self.package {

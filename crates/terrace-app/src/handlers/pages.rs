@@ -49,19 +49,11 @@ where
         }
         PageRoute::ComparisonForm(package) => package::choice(ctx, call, request, package).await,
         PageRoute::Document(package, RequestedVersion::Exact(version), path) => {
-            let requested = RequestedDocument {
-                package,
-                version,
-                path,
-            };
+            let requested = RequestedDocument::new(package, version, path);
             documents::page(ctx, call, request, requested).await
         }
         PageRoute::Text(package, RequestedVersion::Exact(version), path) => {
-            let requested = RequestedDocument {
-                package,
-                version,
-                path,
-            };
+            let requested = RequestedDocument::new(package, version, path);
             document::send(ctx, call, request, requested).await
         }
         PageRoute::Feed(scope) => feeds::feed(ctx, call, request, scope).await,

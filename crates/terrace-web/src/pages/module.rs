@@ -58,7 +58,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
                     Some(root) => (module_tables::sections(root)),
                     // Nobody adds documentation to a version that was erased.
                     None if !release.is_installable() => {}
-                    None => p.empty { "This version was published without documentation. Its publisher can add it with " code { "terrace docs add" } "." },
+                    None => (banner::undocumented()),
                 }
                 (origin(release, readme.is_some()))
             }

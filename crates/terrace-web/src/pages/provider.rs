@@ -69,7 +69,7 @@ fn documents(release: &Release<'_>, navigation: &Navigation) -> Markup {
         section {
             h2 #page-documentation { "Documentation" }
             @if navigation.documents.is_empty() {
-                p.empty { "This version was published without documentation. Its publisher can add it with " code { "terrace docs add" } "." }
+                (banner::undocumented())
             } @else {
                 @if overview {
                     p { a.button.primary href=(document_path(release.package, version, &DocumentPath::Overview)) { "Read the overview" } }

@@ -7,27 +7,14 @@ use terrace_core::api::details::{
 use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::model::version::Version;
+use terrace_core::search::SearchKind;
 
 use crate::links::{document_at, package as package_of, package_path, with_query};
 use crate::parts::cards::{card, kind_icon};
 use crate::parts::layout::Page;
 use crate::parts::{label, next_page};
 use crate::site::Site;
-use crate::text::kind_name;
-
-/// The kinds of the form, with their names.
-const KINDS: [(&str, &str); 10] = [
-    ("", "Everything"),
-    ("module", "Modules"),
-    ("provider", "Providers"),
-    ("resource", "Resources"),
-    ("data-source", "Data sources"),
-    ("function", "Functions"),
-    ("ephemeral-resource", "Ephemeral resources"),
-    ("list-resource", "List resources"),
-    ("action", "Actions"),
-    ("state-store", "State stores"),
-];
+use crate::text::{kind_heading, kind_name};
 
 /// A search, as the reader wrote it, and its results.
 #[derive(Debug, Clone, Copy)]
@@ -85,14 +72,29 @@ pub fn search(site: &Site, searched: &Searched<'_>) -> String {
     page.render(site, &body)
 }
 
+/// Returns the kinds of the form, with their names.
+fn kinds() -> Vec<(&'static str, &'static str)> {
+    let of_symbols = DocumentationKind::ALL.into_iter();
+    let of_symbols = of_symbols
+        .filter(|kind| !matches!(kind, DocumentationKind::Overview | DocumentationKind::Guide));
+    let mut kinds = vec![
+        ("", "Everything"),
+        ("modules", "Modules"),
+        ("providers", "Providers"),
+    ];
+    kinds.extend(of_symbols.map(|kind| (kind.as_str(), kind_heading(kind))));
+    kinds
+}
+
 fn form(searched: &Searched<'_>) -> Markup {
+    let chosen = searched.kind.parse::<SearchKind>().ok();
     html! {
         form.refine action=(PageRoute::Search) {
             label { span { "Words" } input type="search" name="q" value=(searched.query) autocapitalize="off" spellcheck="false"; }
             label {
                 span { "Kind" }
                 select name="kind" {
-                    @for (value, name) in KINDS { option value=(value) selected[value == searched.kind] { (name) } }
+                    @for (value, name) in kinds() { option value=(value) selected[value.parse().ok() == chosen] { (name) } }
                 }
             }
             label { span { "Namespace" } input type="text" name="namespace" value=(searched.namespace) placeholder="any" autocapitalize="off" spellcheck="false"; }

@@ -20,6 +20,13 @@ pub(crate) fn cut_text() -> Markup {
     notice("warn", &body)
 }
 
+/// Returns the text in place of the documentation of a version that has none.
+pub(crate) fn undocumented() -> Markup {
+    html! {
+        p.empty { "This version was published without documentation. Its publisher can add it with " code { "terrace docs add" } "." }
+    }
+}
+
 /// Returns the notices about a version: its status, that of its package, and a newer version. `link` is the path that
 /// leads to the newest version; without it, the page of that version.
 pub(crate) fn of_version(release: &Release<'_>, link: Option<String>) -> Markup {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use terrace_core::documentation::DocumentationKind;
+use terrace_core::search::SearchKind;
 use terrace_web::Site;
-use terrace_web::pages::{Start, start};
+use terrace_web::pages::{Searched, Start, search, start};
 
 use crate::html::Html;
 use crate::{fixtures, pages};
@@ -103,6 +105,43 @@ fn a_page_of_a_public_registry_has_a_canonical_link_and_one_of_a_private_registr
         .filter(|(name, _)| name.starts_with("not-found"))
     {
         assert!(is_hidden(&Html::parse(&html)), "{name}");
+    }
+}
+
+#[test]
+fn the_form_of_a_search_has_every_kind_of_result_and_the_chosen_one() {
+    let kinds = |kind| {
+        let words = Searched {
+            query: "a",
+            kind,
+            namespace: "",
+            results: None,
+            error: None,
+        };
+        let page = Html::parse(&search(&fixtures::site(), &words));
+        let kinds = page.named("option").map(|it| {
+            let value = it.attribute("value").to_owned();
+            (value, it.attributes.contains_key("selected"))
+        });
+        kinds.collect::<Vec<_>>()
+    };
+    for (value, _) in kinds("").iter().skip(1) {
+        assert!(value.parse::<SearchKind>().is_ok(), "{value}");
+    }
+    for kind in DocumentationKind::ALL {
+        let is_found = kind.as_str().parse::<SearchKind>().is_ok();
+        let is_offered = kinds("").iter().any(|(value, _)| value == kind.as_str());
+        assert_eq!(is_offered, is_found, "{kind}");
+    }
+    for (kind, expected) in [
+        ("", ""),
+        ("resource", "resources"),
+        ("data-sources", "data-sources"),
+    ] {
+        let kinds = kinds(kind);
+        let mut chosen = kinds.iter().filter(|(_, is_chosen)| *is_chosen);
+        let values: Vec<&str> = chosen.by_ref().map(|(value, _)| value.as_str()).collect();
+        assert_eq!(values, [expected]);
     }
 }
 

@@ -36,11 +36,7 @@ where
     let text = match page.source() {
         None => None,
         Some(path) => {
-            let source = RequestedDocument {
-                package: package.clone(),
-                version: version.clone(),
-                path,
-            };
+            let source = RequestedDocument::new(package.clone(), version.clone(), path);
             let documentation = found.value.documentation.as_ref();
             Some(document::text_in(ctx, &source, documentation).await?)
         }
