@@ -8,17 +8,18 @@ mod origin;
 
 use terrace_base::time::UnixTime;
 use terrace_core::index::about::About;
-use terrace_core::limits::CATALOG_SECONDS;
+use terrace_core::limits::{CATALOG_SECONDS, SHOWN_VERSIONS};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
 use terrace_core::storage::key::IndexKey;
 
 use crate::native::api::packages::published;
 use crate::support::described::{self, set_status};
+use crate::support::documentation::{Documentation, path_of};
 use crate::support::memory::Memory;
 use crate::support::people::{LOGIN, session};
 use crate::support::registry::{Response, Sent};
-use crate::support::{ModuleFixture, Registry};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 const WIDGET: &str = "providers/hosted/acme/widget";
 const VPC: &str = "modules/acme/vpc/aws";
@@ -232,7 +233,20 @@ fn the_page_of_an_error_shows_whether_its_reader_is_signed_in() {
 #[test]
 fn a_reader_without_access_sees_the_same_page_for_missing_and_for_forbidden_packages() {
     let registry = private();
-    ModuleFixture::of("globex", "1.0.0").publish(&registry);
+    let module = ModuleFixture::of("globex", "1.0.0");
+    let provider = ProviderFixture::of("globex", "widget", "1.0.0");
+    module.publish(&registry);
+    provider.publish(&registry);
+    // Its archives are stored already.
+    MirrorFixture::of(provider).put(&registry).expect(201);
+    let of_provider = Documentation::of_provider(&[("widget", "# Widget")]);
+    let documented = path_of("providers", "globex/widget", "1.0.0");
+    of_provider.add(&registry, &documented).expect(201);
+    let documented = path_of("modules", &module.address, "1.0.0");
+    let of_module = Documentation::of_module("# VPC");
+    of_module.add(&registry, &documented).expect(201);
+    // Whoever may read the packages gets them by the same paths.
+    let may_read = session("read", NOW);
     // The same letters, so that the badges are equally wide.
     let owners = ["globex", "xeglob"];
     for path in [
@@ -245,9 +259,29 @@ fn a_reader_without_access_sees_the_same_page_for_missing_and_for_forbidden_pack
         "/modules/OWNER/vpc/aws/feed.atom",
         "/modules/OWNER/vpc/aws/1.0.0/readme.md",
         "/badges/modules/OWNER/vpc/aws/version.svg",
+        "/providers/OWNER/widget",
+        "/providers/OWNER/widget/1.0.0",
+        "/providers/OWNER/widget/latest",
+        "/providers/OWNER/widget/versions",
+        "/providers/OWNER/widget/compare/1.0.0...1.0.0",
+        "/providers/OWNER/widget/1.0.0/docs/resources/widget",
+        "/providers/OWNER/widget/1.0.0/docs/resources/widget.md",
+        "/providers/OWNER/widget/latest/docs/resources/widget",
+        "/providers/OWNER/widget/feed.atom",
+        "/badges/providers/OWNER/widget/version.svg",
+        "/mirrored/registry.example.com/OWNER/widget",
+        "/mirrored/registry.example.com/OWNER/widget/1.0.0",
+        "/mirrored/registry.example.com/OWNER/widget/versions",
+        "/mirrored/registry.example.com/OWNER/widget/feed.atom",
+        "/badges/mirrored/registry.example.com/OWNER/widget/version.svg",
         "/namespaces/OWNER",
         "/namespaces/OWNER/feed.atom",
+        "/namespaces/registry.example.com/OWNER",
+        "/namespaces/registry.example.com/OWNER/feed.atom",
     ] {
+        let allowed = opened(&path.replace("OWNER", "globex")).header("cookie", &may_read);
+        let status = registry.send(&allowed).status;
+        assert!(matches!(status, 200 | 302), "{path}: {status}");
         let [hidden, missing] = owners.map(|owner| {
             let response = as_reader(&registry, &path.replace("OWNER", owner));
             let text = response.text().replace(owner, "OWNER");
@@ -256,4 +290,32 @@ fn a_reader_without_access_sees_the_same_page_for_missing_and_for_forbidden_pack
         assert_eq!(hidden, missing, "{path}");
         assert_eq!(hidden.0, 404, "{path}");
     }
+}
+
+#[test]
+fn a_list_continues_after_the_name_in_its_query() {
+    let (memory, registry) = published(&[]);
+    let versions: Vec<String> = (0..=SHOWN_VERSIONS)
+        .rev()
+        .map(|at| format!("1.0.{at}"))
+        .collect();
+    let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+    described::describe(&memory, VPC, &versions);
+    let path = "/modules/acme/vpc/aws/versions";
+    let rows = |path: &str| {
+        let page = registry.get(path).expect(200).text();
+        page.matches("<th scope=\"row\">").count()
+    };
+    assert_eq!(rows(path), SHOWN_VERSIONS);
+    assert_eq!(rows(&format!("{path}?after=1.0.1")), 1);
+    let refused = registry.get(&format!("{path}?after=x")).expect(400);
+    assert!(refused.text().contains("after"), "{}", refused.text());
+    let namespaces = |query: &str| {
+        let page = registry
+            .get(&format!("/browse/modules{query}"))
+            .expect(200)
+            .text();
+        page.contains("class=\"namespaces\"")
+    };
+    assert!(namespaces("") && namespaces("?namespaces=a") && !namespaces("?namespaces=zzz"));
 }

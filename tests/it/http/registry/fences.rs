@@ -40,10 +40,28 @@ fn the_worker_fences_archives_and_manifests_and_nothing_else() {
     for path in [
         format!("{}/versions", fixture.path()),
         format!("{}/1.0.0/download", fixture.path()),
+        format!("{lists}/tags/list"),
+        "/v2/".to_owned(),
+        "/.well-known/terraform.json".to_owned(),
+        format!("/api/v1/modules/{}", fixture.address),
     ] {
         let response = registry.get(&path);
+        assert!(response.status < 300, "{path}: {}", response.status);
         for (name, _) in FENCE.into_iter().take(3) {
             assert_eq!(response.header(name), None, "{path}");
         }
+    }
+    // Pages run their own script, and have a policy of their own.
+    for path in [
+        "/".to_owned(),
+        "/browse/modules".to_owned(),
+        format!("/modules/{}/1.0.0", fixture.address),
+        format!("/modules/{}/feed.atom", fixture.address),
+        format!("/badges/modules/{}/version.svg", fixture.address),
+    ] {
+        let response = registry.get(&path).expect(200);
+        let policy = response.header("content-security-policy").unwrap();
+        assert!(!policy.contains("sandbox"), "{path}: {policy}");
+        assert_eq!(response.header("content-disposition"), None, "{path}");
     }
 }
