@@ -390,7 +390,7 @@ fn every_route_admits_the_callers_that_its_rule_names() {
                         {
                             303
                         }
-                        // Who can read nothing after a sign-out stays at its page.
+                        // A reader who may read nothing more stays at its page.
                         303 if path == "/sign-out" && seen.is_private && seen.is_closed => 200,
                         wanted => wanted,
                     };
