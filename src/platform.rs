@@ -27,7 +27,7 @@ use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web
 use terrace_app::cache::Cache;
 use terrace_app::context;
 use terrace_app::driver::Unfinished;
-use terrace_app::host::{DownloadEvent, Host, Request as _};
+use terrace_app::host::{DownloadEvent, Host, LogLevel, Request as _};
 use terrace_app::usage::UsageMeter;
 use terrace_app::{perform, pipeline};
 
@@ -282,8 +282,12 @@ impl Host for Cloudflare {
         &self.meter
     }
 
-    fn log(&self, line: &str) {
-        console_warn!("{line}");
+    fn log_at(&self, level: LogLevel, line: &str) {
+        match level {
+            LogLevel::Info => console_log!("{line}"),
+            LogLevel::Warning => console_warn!("{line}"),
+            LogLevel::Error => console_error!("{line}"),
+        }
     }
 
     fn log_request(&self, line: &str) {

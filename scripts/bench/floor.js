@@ -184,12 +184,14 @@ async function route(asked, path) {
       if (at[5] === "index.json") {
         asked.route = "mirror_versions";
         if (refusal) return refusal;
+        asked.mirrored = { package: address };
         const told = `this registry has no provider ${address}`;
         return list(asked, `providers/${address}/mirror`, `releases/providers/${address}/`, told);
       }
       asked.route = "mirror_packages";
       if (refusal) return refusal;
       const name = at[5].slice(0, -5);
+      asked.mirrored = { package: address, version: name };
       const told = `this registry has no version ${name} of provider ${address}`;
       const [key, release] = [`providers/${address}/version/${name}`, `releases/providers/${address}/${name}`];
       return version(asked, key, release, told, LIST, missing, mirrorPackages);
@@ -333,6 +335,8 @@ function log(asked, method, status, began) {
     origin_ms: 0,
     client,
     client_version,
+    // The names of refused providers of other registries are always logged.
+    ...(status === 404 && asked.mirrored),
   };
   console.log(JSON.stringify(line));
 }

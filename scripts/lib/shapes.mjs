@@ -82,7 +82,7 @@ export const SHAPES = [
  * its position twice, and lists; the KV operations are the repair's share of the free plan (`limits.rs`).
  */
 export const REPAIRS = 60 * 24 * DAYS;
-export const REPAIR_USAGE = { r2A: 300_000, r2B: 900_000, kvReads: 25_000 * DAYS, kvLists: 250 * DAYS };
+export const REPAIR_USAGE = { r2A: 300_000, r2B: 900_000 + REPAIRS, kvReads: 25_000 * DAYS, kvLists: 250 * DAYS };
 
 /** The monthly number of times that a busy isolate reads the revoked tokens. */
 export const REVOCATION_READS = (DAYS * 24 * 3600) / 10;

@@ -7,6 +7,7 @@ use terrace_app::cache::Cache;
 use terrace_app::driver;
 use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinished};
 use terrace_app::host::StoreError;
+use terrace_base::json::push_escaped;
 use terrace_core::config::Config;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::read::{CookieHeader, RequestHead};
@@ -328,34 +329,11 @@ fn body(value: Option<Vec<u8>>) -> Body<()> {
     }
 }
 
-/// Appends text that stands between quotes in JSON. A serialiser writes it in many small pieces, with a call
-/// for each.
-fn push_escaped(json: &mut String, text: &str) {
-    let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(is_special) {
-        let (plain, special) = rest.split_at(at);
-        json.push_str(plain);
-        let (special, following) = special.split_at(1);
-        match special {
-            "\"" => json.push_str("\\\""),
-            "\\" => json.push_str("\\\\"),
-            control => {
-                let code = control.bytes().next().unwrap_or_default();
-                json.push_str(&format!("\\u{code:04x}"));
-            }
-        }
-        rest = following;
-    }
-    json.push_str(rest);
-}
-
 /// The usual size of an answer without its text, in bytes.
 const USUAL_HEAD_BYTES: usize = 768;
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use serde_json::{Value, json};
     use terrace_core::http::reply::CachePolicy;
 
@@ -363,16 +341,6 @@ mod tests {
 
     const DOWNLOAD: &str = "/v1/modules/acme/vpc/aws/1.0.0/download";
     const LIST: &str = "/v1/modules/acme/vpc/aws/versions";
-
-    proptest! {
-        #[test]
-        fn any_text_is_escaped_as_json_wants_it(text in any::<String>()) {
-            let mut json = String::from("\"");
-            push_escaped(&mut json, &text);
-            json.push('"');
-            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
-        }
-    }
 
     fn head(target: &str) -> RequestHead<'_> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));

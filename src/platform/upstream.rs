@@ -17,7 +17,9 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use terrace_app::host::{Download, IdentityProviderRequest, Upstream, UpstreamError};
+use terrace_app::host::{
+    Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
+};
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
 /// How long a long response may take to begin, redirects included, in seconds.
@@ -71,7 +73,8 @@ impl Upstream for Internet {
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
             check(&url, guard)?;
-            let response = ask(&url.href(), Some(inquiry), signal).await;
+            let init = inquiry_init(inquiry, signal)?;
+            let response = send(&url.href(), &init).await;
             let response = response.map_err(|error| unreachable_host(&url, &error))?;
             let body = match response.body() {
                 Some(body) => read(&body, inquiry.max_bytes).await?,
@@ -83,6 +86,35 @@ impl Upstream for Internet {
                 content_type: header(&response, "content-type"),
                 body,
             })
+        })
+        .await
+    }
+
+    async fn notify(
+        &self,
+        delivery: &WebhookRequest,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<u16, UpstreamError> {
+        let _timed = self.meter.time(PlatformPart::Origin, millis);
+        in_time(seconds, async |signal| {
+            let url = resolve(&delivery.url, None)?;
+            check(&url, guard)?;
+            let (init, headers) = init(signal)?;
+            let content_type = ("content-type", "application/json");
+            let own = delivery
+                .headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()));
+            for (name, value) in own.chain([content_type]) {
+                headers.set(name, value).map_err(|error| failed(&error))?;
+            }
+            init.set_method("POST");
+            init.set_body(&delivery.body.as_str().into());
+            let response = send(&url.href(), &init).await;
+            let response = response.map_err(|error| unreachable_host(&url, &error))?;
+            discard(&response);
+            Ok(response.status())
         })
         .await
     }
@@ -151,7 +183,8 @@ async fn follow(
     let mut url = resolve(&fetch.reference, fetch.base.as_deref())?;
     for _ in 0..=limits::ORIGIN_REDIRECTS {
         check(&url, guard)?;
-        let response = ask(&url.href(), None, signal).await;
+        let (init, _) = init(signal)?;
+        let response = send(&url.href(), &init).await;
         let response = response.map_err(|error| unreachable_host(&url, &error))?;
         if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
             return Ok((response, url.href()));
@@ -165,32 +198,42 @@ async fn follow(
     Err(UpstreamError(format!("more than {limit} redirects")))
 }
 
-async fn ask(
-    url: &str,
-    inquiry: Option<&IdentityProviderRequest>,
+/// Returns the properties of a GET, with its headers, to which more may be added.
+fn init(
     signal: &web_sys::AbortSignal,
-) -> Result<web_sys::Response, UpstreamError> {
+) -> Result<(web_sys::RequestInit, web_sys::Headers), UpstreamError> {
     let init = web_sys::RequestInit::new();
     init.set_redirect(web_sys::RequestRedirect::Manual);
     init.set_cache(web_sys::RequestCache::NoStore);
     init.set_signal(Some(signal));
     let headers = web_sys::Headers::new().map_err(|error| failed(&error))?;
+    let set = headers.set("user-agent", USER_AGENT);
+    set.map_err(|error| failed(&error))?;
+    init.set_headers(&headers);
+    Ok((init, headers))
+}
+
+fn inquiry_init(
+    inquiry: &IdentityProviderRequest,
+    signal: &web_sys::AbortSignal,
+) -> Result<web_sys::RequestInit, UpstreamError> {
+    let (init, headers) = init(signal)?;
     let set = |name, value: &str| headers.set(name, value).map_err(|error| failed(&error));
-    set("user-agent", USER_AGENT)?;
-    if let Some(authorization) = inquiry.and_then(|it| it.authorization.as_ref()) {
+    if let Some(authorization) = &inquiry.authorization {
         set("authorization", authorization)?;
     }
-    if let Some(inquiry) = inquiry {
-        set("accept", "application/json")?;
-        if let Some(form) = &inquiry.form {
-            set("content-type", "application/x-www-form-urlencoded")?;
-            init.set_method("POST");
-            init.set_body(&form.as_str().into());
-        }
+    set("accept", "application/json")?;
+    if let Some(form) = &inquiry.form {
+        set("content-type", "application/x-www-form-urlencoded")?;
+        init.set_method("POST");
+        init.set_body(&form.as_str().into());
     }
-    init.set_headers(&headers);
+    Ok(init)
+}
+
+async fn send(url: &str, init: &web_sys::RequestInit) -> Result<web_sys::Response, UpstreamError> {
     let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
-    let response = JsFuture::from(global.fetch_with_str_and_init(url, &init)).await;
+    let response = JsFuture::from(global.fetch_with_str_and_init(url, init)).await;
     Ok(response.map_err(|error| failed(&error))?.unchecked_into())
 }
 

@@ -2,9 +2,11 @@
 //! takes effect, and throttling.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Revocations, Throttle};
+use terrace_core::auth::oidc::StoredRules;
 use terrace_core::config::Brand;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
@@ -24,6 +26,8 @@ pub struct Cache {
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
     searches: RefCell<Throttle>,
+    /// The rules that are stored in the registry, with the time at which they were read.
+    rules: RefCell<Option<(Rc<StoredRules>, UnixTime)>>,
     /// The keys of each issuer, with the time at which they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be reached, with the time of the attempt and the reason.
@@ -113,6 +117,19 @@ impl Cache {
         self.allowed_to_write.set(Some(read));
     }
 
+    /// Returns the rules that are stored in the registry, unless they were read too long ago.
+    pub fn rules(&self, now: UnixTime) -> Option<Rc<StoredRules>> {
+        let known = self.rules.borrow();
+        let known = known.as_ref();
+        let fresh = known.filter(|(_, read)| now.since(*read) < limits::RULES_SECONDS);
+        fresh.map(|(rules, _)| rules.clone())
+    }
+
+    /// Caches the stored rules. `began` is the time at which reading them began.
+    pub fn store_rules(&self, rules: Rc<StoredRules>, began: UnixTime) {
+        self.rules.replace(Some((rules, began)));
+    }
+
     /// Returns the keys of an issuer, with the time at which they were read.
     pub fn issuer_keys(&self, issuer: &IssuerUrl) -> Option<(IssuerKeys, UnixTime)> {
         let known = self.issuers.borrow();
@@ -122,13 +139,12 @@ impl Cache {
             .cloned()
     }
 
-    /// Caches the keys of an issuer. Only issuers from the configuration are passed here, so their number is
-    /// small.
+    /// Caches the keys of an issuer. Only issuers that a rule names are passed here; of those, the last ones are kept.
     pub fn remember_issuer_keys(&self, keys: IssuerKeys, read: UnixTime) {
         self.forget_failure(keys.issuer());
         let mut known = self.issuers.borrow_mut();
         known.retain(|(other, _)| other.issuer() != keys.issuer());
-        known.push((keys, read));
+        push_bounded(&mut known, (keys, read));
     }
 
     /// Returns the reason why an issuer could not be reached, if that happened in the last 5 seconds.
@@ -162,7 +178,7 @@ impl Cache {
     pub fn remember_failure(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
         self.forget_failure(issuer);
         let silence = (issuer.clone(), since, why.to_owned());
-        self.failed_issuers.borrow_mut().push(silence);
+        push_bounded(&mut self.failed_issuers.borrow_mut(), silence);
     }
 
     fn forget_failure(&self, issuer: &IssuerUrl) {
@@ -207,6 +223,14 @@ impl Cache {
     pub fn searches(&self) -> &RefCell<Throttle> {
         &self.searches
     }
+}
+
+/// Appends to a cache about issuers, whose oldest entry gives way.
+fn push_bounded<T>(cache: &mut Vec<T>, entry: T) {
+    if cache.len() >= limits::CACHED_ISSUERS {
+        cache.remove(0);
+    }
+    cache.push(entry);
 }
 
 #[cfg(test)]

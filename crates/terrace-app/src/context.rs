@@ -15,7 +15,7 @@ use terrace_core::storage::key::{IndexKey, StagedKey};
 use terrace_core::storage::release::OfferedPackage;
 
 use crate::failure::Failure;
-use crate::host::Host;
+use crate::host::{Host, LogLevel};
 
 /// The context of one request, or of one step of the periodic repair.
 #[derive(Debug)]
@@ -59,6 +59,8 @@ pub enum Task<S> {
     MergeCatalog,
     /// Rebuild the catalogue of all owners if a card has changed.
     MergeCatalogIfDue,
+    /// Deliver the events of changes to webhooks.
+    DeliverWebhooks,
 }
 
 /// A package that is being fetched from its origin.
@@ -125,13 +127,17 @@ impl<'a, P: Host> Context<'a, P> {
         usage.kv.operations + usage.r2.operations
     }
 
+    fn error(&self, line: &str) {
+        self.host.log_at(LogLevel::Error, line);
+    }
+
     /// Logs the internal details of a failure, and returns the error for the client. No other function does
     /// this.
     pub(crate) fn report(&self, failure: Failure) -> Problem {
         match failure {
             Failure::Problem(problem) => problem,
             Failure::Store(error) => {
-                self.host.log(&format!("storage: {error}"));
+                self.error(&format!("storage: {error}"));
                 Problem::Unavailable(
                     "storage did not answer; nothing is lost: send the same request again"
                         .to_owned(),
@@ -150,7 +156,7 @@ impl<'a, P: Host> Context<'a, P> {
                 Problem::Origin(what)
             }
             Failure::Corrupt(what) => {
-                self.host.log(&format!("corrupt: {what}"));
+                self.error(&format!("corrupt: {what}"));
                 Problem::Corrupt(
                     "a stored document is corrupt: its key is in the registry's log (\"corrupt:\"); the operator \
                      can remove it from the bucket, and restore it from a copy (terrace admin import)"
@@ -159,7 +165,7 @@ impl<'a, P: Host> Context<'a, P> {
             }
             Failure::Damaged(key) => {
                 let line = format!("storage: {key} was damaged during the upload to storage");
-                self.host.log(&line);
+                self.error(&line);
                 Problem::Corrupt(
                     "the upload was damaged in transit: send the same request again".to_owned(),
                 )

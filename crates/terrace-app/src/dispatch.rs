@@ -18,8 +18,8 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
     archive_inventory, archive_transfers, audit, document, documentation, erasures, exchange,
-    facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull, reindex, search,
-    status, tokens,
+    facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull, reindex, rules,
+    search, status, tokens, webhooks,
 };
 use crate::host::{Host, Request};
 
@@ -57,7 +57,7 @@ where
         HandledRoute::OciToken => Box::pin(session::token(ctx, call)),
         HandledRoute::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
         HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
-        HandledRoute::Api(route) => dispatch_api(ctx, route, call, request),
+        HandledRoute::Api(route) => dispatch_api(ctx, route, method, call, request),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
         HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
         HandledRoute::Page(PageRoute::SignOut) => match method {
@@ -94,6 +94,7 @@ where
 fn dispatch_api<'c, P, R>(
     ctx: &'c Context<'_, P>,
     route: ApiRoute,
+    method: Method,
     call: Call,
     request: R,
 ) -> Handling<'c, P::Stream>
@@ -103,6 +104,10 @@ where
 {
     match route {
         ApiRoute::Search => Box::pin(search::search(ctx, call, request)),
+        ApiRoute::Token => match method {
+            Method::Delete => Box::pin(tokens::revoke_presented(ctx, call)),
+            _ => Box::pin(ready(tokens::describe_presented(&call))),
+        },
         ApiRoute::Namespaces => Box::pin(namespaces::list(ctx, call, request)),
         ApiRoute::Namespace(owner) => Box::pin(namespaces::packages(ctx, call, request, owner)),
         ApiRoute::Document(package, RequestedVersion::Exact(version), path) => {
@@ -164,8 +169,25 @@ fn dispatch_admin<'c, P: Host>(
             Method::Post => Box::pin(tokens::create(ctx, call)),
             _ => nowhere(),
         },
-        AdminRoute::Token(id) => Box::pin(tokens::revoke(ctx, id)),
+        AdminRoute::Token(id) => Box::pin(tokens::revoke(ctx, call, id)),
         AdminRoute::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
+        AdminRoute::Webhooks => match method {
+            Method::Get => Box::pin(webhooks::list(ctx)),
+            Method::Post => Box::pin(webhooks::add(ctx, call)),
+            _ => nowhere(),
+        },
+        AdminRoute::Webhook(id) => match method {
+            Method::Get => Box::pin(webhooks::describe(ctx, id)),
+            Method::Delete => Box::pin(webhooks::remove(ctx, id)),
+            _ => nowhere(),
+        },
+        AdminRoute::WebhookTest(id) => Box::pin(webhooks::test(ctx, call, id)),
+        AdminRoute::Rules => match method {
+            Method::Get => Box::pin(rules::list(ctx, call)),
+            Method::Post => Box::pin(rules::add(ctx, call)),
+            _ => nowhere(),
+        },
+        AdminRoute::Rule(id) => Box::pin(rules::remove(ctx, call, id)),
         AdminRoute::Reindex => Box::pin(reindex::reindex(ctx, call)),
         AdminRoute::Verify => Box::pin(archive_inventory::verify(ctx, call)),
         AdminRoute::Facts => match method {

@@ -5,20 +5,27 @@
 //! is [`Unfinished`], and the pipeline [resumes](crate::pipeline::resume) it. The log line and the download
 //! to count are created here, and nowhere else.
 
+use std::borrow::Cow;
+
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
 use terrace_core::api::route::{
     ADMIN_PREFIX, HandledRoute, is_open_to_websites, needs_security_headers,
 };
-use terrace_core::auth::access::{CredentialsError, Session};
+use terrace_core::api::subject::Subject;
+use terrace_core::auth::access::{Caller, CredentialsError, Session};
 use terrace_core::config::Config;
+use terrace_core::http::log_fields::{LogFields, LogValues};
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::http::request_line::{
     ClientProduct, IndexState, OperationStats, RequestLine, Usage,
 };
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
 use terrace_core::model::token_id::TokenId;
+use terrace_core::model::version::Version;
 use terrace_core::read;
 use terrace_core::read::{
     CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
@@ -129,6 +136,11 @@ pub(crate) struct Record {
     needs_security_headers: bool,
     is_open_to_websites: bool,
     varies_by_cookie: bool,
+    /// The members of optional fields in the log line: those of the subject, and then those of the caller; empty if the
+    /// deployment logs none.
+    members: String,
+    /// The length of the members of the subject.
+    subject_length: usize,
 }
 
 /// Begins to answer a request that arrived at `now`, in milliseconds since 1970.
@@ -140,7 +152,10 @@ pub fn begin<S>(
 ) -> RequestStep<S> {
     let time = UnixTime(now / 1000);
     let (route, decision) = read::begin(head, config, || time);
-    let record = Record::new(head, route, now);
+    let mut record = Record::new(head, route, now);
+    if !config.log_fields.is_empty() {
+        (record.members, record.subject_length) = members(head, config, time);
+    }
     let is_valid = |token| cache.is_known_valid(token, time);
     let remaining = match decision {
         Decision::Answer(reply) => return RequestStep::Answer(record.answer(reply, None, now)),
@@ -295,7 +310,15 @@ impl<S> ReadIndices<S> {
 impl<S> Answer<S> {
     /// The log line.
     pub fn line(&self) -> RequestLine<'_> {
-        self.record.line(self.reply.status, self.millis)
+        let mut line = self.record.line(self.reply.status, self.millis);
+        let lookup = self.lookup.as_ref();
+        let refused = lookup.and_then(|it| it.refused(self.reply.status));
+        if let Some(refused) = refused {
+            let of_caller = self.record.members.get(self.record.subject_length..);
+            let of_caller = of_caller.unwrap_or_default();
+            line.members = Cow::Owned(refused_members(refused) + of_caller);
+        }
+        line
     }
 
     /// The download to count, if the answer is one.
@@ -386,6 +409,8 @@ impl Record {
             needs_security_headers: needs_security_headers(head.path),
             is_open_to_websites: is_anonymous && is_open_to_websites(head.path),
             varies_by_cookie: matches!(head.cookies, CookieHeader::Read(_)),
+            members: String::new(),
+            subject_length: 0,
         }
     }
 
@@ -448,8 +473,50 @@ impl Record {
             usage: self.usage,
             index: self.index,
             client: &self.client,
+            members: Cow::Borrowed(&self.members),
         }
     }
+}
+
+/// Returns the members of optional fields in the log line of a request, and the length of those of its subject, which come
+/// first. Credentials that are not valid name no caller.
+#[inline(never)]
+fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, usize) {
+    let own = OwnHosts::new(head.origin, &config.hostnames);
+    let Subject { package, version } = Subject::of_path(head.path, &own);
+    let fields = config.log_fields;
+    let caller = match (head.cookies, head.authorization) {
+        _ if !fields.include_caller() => Caller::Anonymous,
+        (CookieHeader::Read(cookies), None) => config.caller_of_cookies(cookies, || now),
+        (_, authorization) => {
+            let caller = config.access.caller(authorization, || now);
+            caller.unwrap_or(Caller::Anonymous)
+        }
+    };
+    let mut members = fields.members(&LogValues {
+        package,
+        version,
+        ..LogValues::default()
+    });
+    let subject_length = members.len();
+    members += &fields.members(&LogValues {
+        token: caller.token().map(|id| id.to_string()),
+        caller: caller.short_name(),
+        ..LogValues::default()
+    });
+    (members, subject_length)
+}
+
+/// Returns the members that name a refused version. They are logged whatever the deployment has chosen.
+#[inline(never)]
+fn refused_members((package, version): (&Package, Option<&Version>)) -> String {
+    let Subject { package, version } = Subject::of(package, version);
+    let values = LogValues {
+        package,
+        version,
+        ..LogValues::default()
+    };
+    LogFields::VERSION.members(&values)
 }
 
 #[cfg(test)]
@@ -491,6 +558,7 @@ mod tests {
         let metadata = IndexMetadata {
             etag: "\"e\"".to_owned(),
             revoked: None,
+            is_blocked: false,
             content: None,
             pull: None,
         };

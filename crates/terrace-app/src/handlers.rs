@@ -3,6 +3,7 @@
 pub(crate) mod archive_inventory;
 pub(crate) mod archive_transfers;
 pub(crate) mod audit;
+pub(crate) mod blocks;
 pub(crate) mod body;
 pub(crate) mod document;
 pub(crate) mod documentation;
@@ -22,6 +23,8 @@ pub(crate) mod public_lists;
 pub(crate) mod publish;
 pub(crate) mod pull;
 pub(crate) mod reindex;
+pub(crate) mod rules;
 pub(crate) mod search;
 pub(crate) mod status;
 pub(crate) mod tokens;
+pub(crate) mod webhooks;

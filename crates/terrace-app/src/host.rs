@@ -379,7 +379,18 @@ pub struct IdentityProviderRequest {
     pub max_bytes: u64,
 }
 
-/// Requests to other registries and to identity providers. They have timeouts, only go where the guard allows,
+/// One delivery to the receiver of a webhook. Redirects are not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRequest {
+    /// The absolute URL of the receiver, which may be a secret.
+    pub url: String,
+    /// The headers, besides those of every request with a JSON body.
+    pub headers: Vec<(&'static str, String)>,
+    /// The JSON to POST.
+    pub body: String,
+}
+
+/// Requests to other registries, to identity providers and to the receivers of webhooks. They have timeouts, only go where the guard allows,
 /// also after each redirect, and carry nothing from the client's request.
 #[expect(
     async_fn_in_trait,
@@ -406,6 +417,14 @@ pub trait Upstream {
         guard: &Guard,
         seconds: u32,
     ) -> Result<Fetched, UpstreamError>;
+
+    /// Sends a delivery, and returns the status of the response within `seconds`. The body is not read.
+    async fn notify(
+        &self,
+        delivery: &WebhookRequest,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<u16, UpstreamError>;
 
     /// Opens a long response, as a stream.
     async fn open(
@@ -490,6 +509,17 @@ pub struct DownloadEvent<'d> {
     pub client: &'d ClientProduct,
 }
 
+/// The importance of a line in the log, as platforms show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// An event of normal work.
+    Info,
+    /// An event that an operator may have to act on.
+    Warning,
+    /// A failure of the registry or of its storage.
+    Error,
+}
+
 /// Everything that the registry requires from a platform.
 #[expect(
     async_fn_in_trait,
@@ -534,7 +564,11 @@ pub trait Host {
     /// Returns the usage counters, which other requests may share.
     fn meter(&self) -> &UsageMeter;
     /// Writes a line to the log for the operator. It must not contain secrets.
-    fn log(&self, line: &str);
+    fn log_at(&self, level: LogLevel, line: &str);
+    /// Writes a warning to the log.
+    fn log(&self, line: &str) {
+        self.log_at(LogLevel::Warning, line);
+    }
     /// Writes the log line of a request.
     fn log_request(&self, line: &str);
     /// Counts a download, if the deployment counts them.

@@ -75,7 +75,9 @@ fn begin_with<P: Host, R: Request>(
     let now = ctx.host.clock().millis();
     let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
-    let needs_header = ctx.config.access.guards_reads() || is_open_to_websites(request.path());
+    let needs_header = ctx.config.access.guards_reads()
+        || ctx.config.log_fields.include_caller()
+        || is_open_to_websites(request.path());
     let authorization = needs_header
         .then(|| request.header("authorization"))
         .flatten();
@@ -331,16 +333,24 @@ async fn authorize<P: Host, R: Request>(
             }
         }
         RequiredAccess::Known => auth::authenticate(ctx, request).await,
-        RequiredAccess::Publishers | RequiredAccess::Admins => {
+        RequiredAccess::Holders => auth::holder(ctx, request, action).await,
+        RequiredAccess::Publishers
+        | RequiredAccess::OwnerAdmins
+        | RequiredAccess::AnyAdmins
+        | RequiredAccess::Admins => {
             if !ctx.config.access.has_root() {
                 return Err(changes_disabled(route.endpoint().errors).into());
             }
             let own = OwnHosts::new(request.origin(), &ctx.config.hostnames);
-            let owner = match action.access {
-                RequiredAccess::Publishers => owner(ctx, route, &own),
-                _ => None,
+            let of_owner = |permission: fn(Owner) -> Permission| {
+                owner(ctx, route, &own).map_or(Permission::Admin, permission)
             };
-            let permission = owner.map_or(Permission::Admin, Permission::Publish);
+            let permission = match action.access {
+                RequiredAccess::Publishers => of_owner(Permission::Publish),
+                RequiredAccess::OwnerAdmins => of_owner(Permission::Administer),
+                RequiredAccess::AnyAdmins => Permission::AdministerAny,
+                _ => Permission::Admin,
+            };
             auth::authorize(ctx, request, &permission).await
         }
     }
@@ -365,7 +375,9 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
             AdminRoute::Status(package, _) | AdminRoute::Documentation(package, _) => {
                 Some(Owner::of(package))
             }
-            AdminRoute::SigningKeys(namespace) => Some(Owner::of_namespace(namespace.as_str())),
+            AdminRoute::SigningKeys(namespace) | AdminRoute::SigningKey(namespace, _) => {
+                Some(Owner::of_namespace(namespace.as_str()))
+            }
             _ => None,
         },
         HandledRoute::Pushed(pushed) => Some(ctx.config.oci_providers.owner(&pushed.repository)),
@@ -402,6 +414,7 @@ async fn record<P: Host>(
                 AuditDetails::None => return Ok(()),
                 AuditDetails::Request => change,
                 AuditDetails::Makes(path) => change.making(path),
+                AuditDetails::Revokes(path) => change.revoking(path),
                 AuditDetails::Content(digest, tags) => change.of_content(*digest, tags),
                 AuditDetails::Erases(names) => change.erasing(names),
                 AuditDetails::SignIn { by, makes } => change.by(by.clone()).making(makes),
@@ -415,7 +428,9 @@ async fn record<P: Host>(
         Err(failure) if failure.may_have_changed_state() => (change, 503),
         Err(_) => return Ok(()),
     };
-    audit::record(ctx, change, status).await
+    audit::record(ctx, change, status).await?;
+    ctx.defer(Task::DeliverWebhooks);
+    Ok(())
 }
 
 /// The parts of a failed request that its answer depends on.

@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::services::catalog::{merged, shards};
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
-use crate::services::{auth, format, index_backfill, index_refresh, staging};
+use crate::services::{auth, format, index_backfill, index_refresh, staging, webhooks};
 
 /// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
@@ -49,5 +49,6 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::RefreshSymbols(owner, change) => shards::publish_symbols(ctx, &owner, change).await,
         Task::MergeCatalog => merged::after_change(ctx).await,
         Task::MergeCatalogIfDue => merged::if_due(ctx).await,
+        Task::DeliverWebhooks => webhooks::deliver(ctx).await.map(drop),
     }
 }

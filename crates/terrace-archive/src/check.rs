@@ -1,6 +1,7 @@
 //! Checks whether a client could install an archive, given its list of entries.
 
 use super::path::{self, PathError};
+use super::secrets::secret_file;
 use super::{Entry, EntryKind, Method, limits, zip};
 use terrace_base::sort;
 use terrace_base::untrusted::quoted;
@@ -273,9 +274,7 @@ pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
         count: 1 + links.count(),
     });
     let mut warnings: Vec<ArchiveWarning> = warning.into_iter().collect();
-    let mut secrets = entries
-        .iter()
-        .filter(|entry| may_hold_secrets(&entry.name.to_ascii_lowercase()));
+    let mut secrets = entries.iter().filter(|entry| may_hold_secrets(&entry.name));
     if let Some(first) = secrets.next() {
         warnings.push(ArchiveWarning::Secrets {
             first: first.name.clone(),
@@ -286,27 +285,16 @@ pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
     warnings
 }
 
-/// Returns whether a file with this (lower-case) name usually holds secrets: state, plans, values of
-/// variables, environments, private keys, or credentials of other programs.
+/// Returns whether a file with this name may hold secrets: also if it may hold a public key or certificate as well.
 fn may_hold_secrets(name: &str) -> bool {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    let in_directory = [".git", ".ssh", ".aws", ".terraform"]
-        .iter()
-        .any(|directory| name.split('/').any(|part| part == *directory));
-    let called = [
-        ".env",
-        ".netrc",
-        ".terraformrc",
-        "terraform.rc",
-        "credentials.tfrc.json",
-    ]
-    .contains(&file)
-        || file.starts_with("id_rsa")
-        || file.starts_with("id_ed25519");
-    let ends = [".tfvars", ".tfvars.json", ".tfplan", ".pem", ".key", ".p12"]
-        .iter()
-        .any(|end| file.ends_with(end));
-    in_directory || called || ends || file.contains(".tfstate")
+    let is_key = [".pem", ".key"].iter().any(|end| ends_with(name, end));
+    is_key || secret_file(name).is_some()
+}
+
+fn ends_with(name: &str, end: &str) -> bool {
+    let start = name.len().saturating_sub(end.len());
+    let last = name.get(start..);
+    last.is_some_and(|last| last.eq_ignore_ascii_case(end))
 }
 
 fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {

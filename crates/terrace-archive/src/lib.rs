@@ -24,6 +24,7 @@ mod gzip;
 mod inflate;
 pub mod limits;
 mod path;
+mod secrets;
 mod tar;
 mod tar_gz;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use check::{
 };
 pub use error::ArchiveError;
 pub use path::PathError;
+pub use secrets::{SecretFile, secret_file};
 pub use tar_gz::TarGzInspector;
 pub use zip::{ContentError, Step, ZipInspector};
 

@@ -21,7 +21,7 @@ pub enum PathError {
     #[error("contains a backslash")]
     Backslash,
     /// A NUL, a line break or another control character.
-    #[error("contains a control character")]
+    #[error("contains a control character: rename the file, and pack again")]
     Control,
     /// More components than the limit.
     #[error("has more than {max} parts", max = limits::DEPTH)]

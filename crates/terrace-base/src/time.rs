@@ -31,6 +31,30 @@ impl UnixTime {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Parses a timestamp in UTC as in RFC 3339, since 1970: `2013-05-24T00:00:00Z`, possibly with a fraction of a second,
+    /// which is dropped; `None` for any other text.
+    pub fn parse_utc(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+        let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
+        let is_date = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
+        if !is_date || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        // Howard Hinnant's `days_from_civil`: the inverse of `civil`.
+        let year = year - u64::from(month <= 2);
+        let (era, year_of_era) = (year / 400, year % 400);
+        let shifted_month = (month + 9) % 12;
+        let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
+        Some(Self(days * 86_400 + hour * 3_600 + minute * 60 + second))
+    }
+
     /// Returns the date as in a SigV4 credential scope: `20130524`.
     pub fn date_stamp(self) -> String {
         let Civil {
@@ -76,6 +100,20 @@ impl UnixTime {
     }
 }
 
+/// Parses numbers of these lengths between separators.
+fn numbers<const N: usize>(text: &str, separator: char, lengths: [usize; N]) -> Option<[u64; N]> {
+    let mut parts = text.split(separator);
+    let mut numbers = [0; N];
+    for (number, length) in numbers.iter_mut().zip(lengths) {
+        let part = parts.next()?;
+        if part.len() != length || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        *number = part.parse().ok()?;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
 impl fmt::Display for UnixTime {
     /// Writes the timestamp as in RFC 3339: `2013-05-24T00:00:00Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,7 +147,34 @@ mod tests {
             (4_107_542_399, "2100-02-28T23:59:59Z"),
         ] {
             assert_eq!(UnixTime(seconds).to_string(), text);
+            assert_eq!(UnixTime::parse_utc(text), Some(UnixTime(seconds)));
         }
         assert_eq!(UnixTime(1_440_938_160).amz_date(), "20150830T123600Z");
+    }
+
+    #[test]
+    fn only_timestamps_in_utc_since_1970_are_parsed() {
+        let fraction = UnixTime::parse_utc("1970-01-01T00:00:01.999999999Z");
+        assert_eq!(fraction, Some(UnixTime(1)));
+        for text in [
+            "",
+            "Z",
+            "1970-01-01",
+            "1970-01-01T00:00:00",
+            "1970-01-01T00:00:00+01:00",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00.xZ",
+            "1970-1-01T00:00:00Z",
+            "1970-00-01T00:00:00Z",
+            "1970-13-01T00:00:00Z",
+            "1970-01-32T00:00:00Z",
+            "1970-01-01T24:00:00Z",
+            "1970-01-01T00:60:00Z",
+            "1970-01-01T00:00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "+970-01-01T00:00:00Z",
+        ] {
+            assert_eq!(UnixTime::parse_utc(text), None, "{text}");
+        }
     }
 }

@@ -220,6 +220,8 @@ impl FromStr for HttpsUrl {
     }
 }
 
+crate::text_serde!(HttpsUrl);
+
 impl fmt::Display for HttpsUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

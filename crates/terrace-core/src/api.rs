@@ -5,3 +5,4 @@ pub mod details;
 pub mod endpoint;
 pub mod public;
 pub mod route;
+pub mod subject;

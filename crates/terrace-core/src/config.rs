@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::Login;
-use crate::auth::oidc::{RulesError, TrustedPublishers, UnknownClaim};
+use crate::auth::oidc::{RulesError, TrustedPublishers};
+use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
 use crate::limits;
 use crate::model::name::{Hostname, NameError};
@@ -36,6 +37,8 @@ pub struct Config {
     pub searches_a_minute: u32,
     /// The requests that are logged.
     pub logged_requests: LoggedRequests,
+    /// The optional fields of their log lines.
+    pub log_fields: LogFields,
     /// The rules for CI jobs that get tokens; none by default.
     pub trusted_publishers: TrustedPublishers,
     /// The URLs of archives; `None` if no secret is set that could sign them.
@@ -149,6 +152,9 @@ impl Config {
                 limits::SEARCHES_A_MINUTE,
             )?,
             logged_requests: logged_requests(var(LOG_REQUESTS))?,
+            log_fields: words(&var, LOG_FIELDS, LogField::parse)?
+                .into_iter()
+                .collect(),
             trusted_publishers,
             archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
             hostnames: hostnames(var(HOSTNAMES))?,
@@ -166,21 +172,8 @@ impl Config {
     /// Returns warnings about settings that are valid but should be changed, one line each.
     #[inline(never)]
     pub fn warnings(&self) -> Vec<String> {
-        let open = self.trusted_publishers.open_to_forks();
-        let open = open.map(|rule| {
-            format!(
-                "{TRUSTED_PUBLISHERS} rule {rule} also trusts workflows on pull_request_target, which anyone \
-                 can trigger by opening a pull request: also require a tag, an environment or an event_name"
-            )
-        });
-        let unknown = self.trusted_publishers.unknown_claims();
-        let unknown = unknown.map(|UnknownClaim { rule, claim, system }| {
-            format!(
-                "{TRUSTED_PUBLISHERS} rule {rule} requires the claim {claim}, which the tokens of {system} are not \
-                 known to have: the rule trusts no job whose token lacks it"
-            )
-        });
-        open.chain(unknown).collect()
+        self.trusted_publishers
+            .warnings(&|rule| format!("{TRUSTED_PUBLISHERS} rule {rule}"))
     }
 }
 
@@ -591,6 +584,11 @@ mod tests {
             (vec![(PULL_BLOCK, "a.b/c/d@one")], PULL_BLOCK, "one"),
             (vec![(OCI_PROVIDERS, "a/b")], OCI_PROVIDERS, "form"),
             (vec![(OCI_PROVIDERS, "none,a=b.c")], OCI_PROVIDERS, "form"),
+            (
+                vec![(LOG_FIELDS, "package, user")],
+                LOG_FIELDS,
+                "\"user\" is none of the fields",
+            ),
             (vec![(PULL_MINIMUM_AGE, "3d")], PULL_MINIMUM_AGE, "3d"),
             (vec![(PULL_ORIGINS, "a.b")], PULL_ORIGINS, "hostname="),
             (

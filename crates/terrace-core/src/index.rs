@@ -37,7 +37,7 @@ use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source::{SourceDocument, SourceUrl};
-use crate::model::status::StatusDocument;
+use crate::model::status::{Refusal, ReleaseStatus, StatusDocument};
 use crate::model::version::Version;
 use crate::oci::{self, Artifact, Content, GeneratedRepository};
 use crate::storage::index_document::ContentMetadata;
@@ -52,6 +52,8 @@ use terrace_base::json;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
+
+use overview::Overview;
 
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
@@ -296,7 +298,7 @@ struct ModuleVersion {
     version: Version,
 }
 
-/// Returns every version list of a package, ascending by version and without revoked versions; empty if it
+/// Returns every version list of a package, ascending by version and without revoked or blocked versions; empty if it
 /// has no versions at all.
 pub fn lists(
     package: &Package,
@@ -306,7 +308,7 @@ pub fn lists(
     if releases.is_empty() {
         return Vec::new();
     }
-    releases.retain(|it| !it.is_erased && statuses.revocation_reason(&it.version).is_none());
+    releases.retain(|it| !it.is_erased && statuses.refusal(&it.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, has the same result.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
@@ -348,7 +350,7 @@ pub fn lists(
     }
 }
 
-/// Returns the indices of each revoked version of a package that follow from a listing: the tombstones of the
+/// Returns the indices of each revoked or blocked version of a package that follow from a listing: the tombstones of the
 /// version and of its tag.
 pub fn revoked_versions(
     package: &Package,
@@ -357,10 +359,10 @@ pub fn revoked_versions(
 ) -> Vec<(IndexKey, IndexDocument)> {
     let mut indices = Vec::new();
     for release in releases {
-        let Some(reason) = statuses.revocation_reason(&release.version) else {
+        let Some(refusal) = statuses.refusal(&release.version) else {
             continue;
         };
-        let tombstone = IndexDocument::tombstone(reason);
+        let tombstone = IndexDocument::tombstone(refusal);
         let (package, version) = (package.clone(), release.version.clone());
         if !release.contents.is_empty() {
             let key = IndexKey::Tag(package.clone(), version.clone());
@@ -384,6 +386,18 @@ pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument
     ]
 }
 
+/// Returns the lists of a mirrored provider that the operator blocks as a whole.
+pub fn blocked_lists(
+    address: &MirroredAddress,
+    block: &ReleaseStatus,
+) -> Vec<(IndexKey, IndexDocument)> {
+    let mut lists = empty_versions(address);
+    lists.push(Overview::default().index(&Package::Mirrored(address.clone())));
+    let refusal = Refusal::blocked(block);
+    let refused = |(key, list): (IndexKey, IndexDocument)| (key, list.refused(refusal));
+    lists.into_iter().map(refused).collect()
+}
+
 /// Returns the list of tags: the versions that are artifacts.
 fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
@@ -400,13 +414,13 @@ pub fn of_version(
     statuses: &StatusDocument,
 ) -> Vec<(IndexKey, IndexDocument)> {
     let mut documents = as_published(release);
-    let Some(reason) = statuses.revocation_reason(release.version()) else {
+    let Some(refusal) = statuses.refusal(release.version()) else {
         return documents;
     };
-    let mut sharing = vec![(Some(reason), release.version(), documents.clone())];
+    let mut sharing = vec![(Some(refusal), release.version(), documents.clone())];
     for other in others {
-        let reason = statuses.revocation_reason(other.version());
-        sharing.push((reason, other.version(), contents(other)));
+        let refusal = statuses.refusal(other.version());
+        sharing.push((refusal, other.version(), contents(other)));
     }
     // The same digest has the same index, regardless of the version that writes it: that of the lowest
     // version that can be installed, or, without one, the tombstone with the lowest version's reason.
@@ -414,13 +428,13 @@ pub fn of_version(
         (one.0.is_some(), one.1).cmp(&(other.0.is_some(), other.1))
     });
     for (key, document) in &mut documents {
-        let first = sharing
-            .iter()
-            .find_map(|(reason, _, all)| Some((*reason, &all.iter().find(|(it, _)| it == key)?.1)));
+        let first = sharing.iter().find_map(|(refusal, _, all)| {
+            Some((*refusal, &all.iter().find(|(it, _)| it == key)?.1))
+        });
         *document = match first {
             Some((None, shared)) => shared.clone(),
-            Some((Some(reason), _)) => IndexDocument::tombstone(reason),
-            None => IndexDocument::tombstone(reason),
+            Some((Some(refusal), _)) => IndexDocument::tombstone(refusal),
+            None => IndexDocument::tombstone(refusal),
         };
     }
     documents
@@ -447,7 +461,8 @@ fn of_erased(tombstone: &ErasedRelease) -> Vec<(IndexKey, IndexDocument)> {
     }
     let contents = tombstone.contents.iter();
     keys.extend(contents.map(|digest| IndexKey::Content(package(), *digest)));
-    let document = IndexDocument::tombstone(&tombstone.reason.of_erasure());
+    let reason = tombstone.reason.of_erasure();
+    let document = IndexDocument::tombstone(Refusal::revoked(&reason));
     let keys = keys.into_iter();
     keys.map(|key| (key, document.clone())).collect()
 }
@@ -586,7 +601,7 @@ pub fn version(release: &Release) -> IndexDocument {
             json::to_string(archive)
         }
         Release::Erased(tombstone) => {
-            return IndexDocument::tombstone(&tombstone.reason.of_erasure());
+            return IndexDocument::tombstone(Refusal::revoked(&tombstone.reason.of_erasure()));
         }
     };
     IndexDocument::new(text)
@@ -765,7 +780,7 @@ mod tests {
 
     #[test]
     fn the_tombstone_of_an_index_is_pinned() {
-        let tombstone = IndexDocument::tombstone(&"it deletes".parse().unwrap());
+        let tombstone = IndexDocument::tombstone(Refusal::revoked(&"it deletes".parse().unwrap()));
         assert_pinned(&tombstone.text, "gone");
         assert_pinned(
             &json::to_string(&tombstone.metadata),

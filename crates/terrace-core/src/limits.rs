@@ -117,6 +117,10 @@ pub const EXCHANGE_PARAMETERS: usize = 20;
 /// Maximum time for which a rotated token stays valid next to its replacement, in seconds: 90 days.
 pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 
+/// The seconds for which a token that has revoked itself may repeat the request, whose response was lost or whose audit
+/// entry could not be written. A client that retries gives up earlier.
+pub const TOKEN_FAREWELL_SECONDS: u64 = 300;
+
 /// Maximum number of audit log entries in one response. Each is read from storage.
 pub const AUDIT_AT_ONCE: u32 = 200;
 
@@ -134,6 +138,9 @@ pub const SIGNED_OPERATIONS: u32 = 400;
 /// Maximum number of tokens in one list. Each is read from storage.
 pub const TOKENS_AT_ONCE: u32 = 100;
 
+/// How many pages of tokens a request reads at most, to find one that its caller may see: fewer reads than a Worker may make.
+pub const TOKEN_PAGES: u32 = 8;
+
 /// Maximum number of indices that one read names. One KV operation reads them; its own limit is
 /// [`INDICES_AT_ONCE`].
 pub const KEYS_OF_READ: usize = 5;
@@ -146,6 +153,22 @@ pub const FORMAT_SECONDS: u64 = 60;
 /// Time for which an isolate caches the list of revoked tokens, in seconds. Together with the 30 seconds of
 /// the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute.
 pub const REVOCATIONS_SECONDS: u64 = 25;
+
+/// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
+/// ([`LIST_CACHE_SECONDS`]), a rule takes effect, and a removed one ends, everywhere within a minute.
+pub const RULES_SECONDS: u64 = 25;
+
+/// Maximum size of a rule that is stored in the registry, in bytes. The longest useful ones, with URLs of workflows, have
+/// about 500; with its document and in Base64, it fits into the metadata of an object, 8,192 bytes
+/// (<https://developers.cloudflare.com/r2/platform/limits/>).
+pub const STORED_RULE_BYTES: usize = 2_048;
+
+/// Maximum number of rules that are stored in the registry: with the longest ones, their index has a megabyte, which the
+/// exchange parses in milliseconds.
+pub const STORED_RULES: usize = 500;
+
+/// Maximum number of issuers whose keys, or whose failures, an isolate caches.
+pub const CACHED_ISSUERS: usize = 32;
 
 /// Age at which an isolate refreshes its list of revoked tokens in the background while it still uses it, in
 /// seconds.
@@ -216,6 +239,14 @@ pub const PATH_BYTES: usize = 1_024;
 /// Maximum size of another registry's discovery document: the limit that clients apply (OpenTofu `svchost`,
 /// `maxDiscoDocBytes`).
 pub const ORIGIN_DISCOVERY_BYTES: u64 = 1024 * 1024;
+
+/// Maximum number of versions whose dates are requested when a provider is looked up for the first time: each may take a
+/// part of [`PULL_SECONDS`], and the free plan allows a request 50 of its own.
+pub const PULL_DATES: usize = 5;
+
+/// Maximum size of another registry's description of a version. Descriptions of the largest providers, which list their
+/// documents, are about 500 KB.
+pub const ORIGIN_DESCRIPTION_BYTES: u64 = 2 * 1024 * 1024;
 
 /// Maximum size of another registry's version list. The largest known list has 1,000 versions of 30 platforms
 /// each and is about 1.5 MB. This leaves room to grow, and fits into wasm memory.
@@ -429,7 +460,7 @@ pub const VERIFY_BYTES: u64 = 1024 * 1024 * 1024;
 /// Maximum number of objects that one request hashes again. Each takes one operation.
 pub const VERIFIED_AT_ONCE: u32 = 100;
 
-/// Maximum number of archives in one garbage collection request. The removal of one takes four operations.
+/// Maximum number of archives and blobs in one garbage collection request. The removal of one takes five operations.
 pub const GARBAGE_AT_ONCE: usize = 40;
 
 /// Time for which an archive must have been marked before it is removed, in seconds: much longer than
@@ -442,9 +473,13 @@ pub const GARBAGE_SECONDS: u64 = 3_600;
 pub const MARK_REMOVAL_SECONDS: u64 = 60;
 
 /// Maximum number of archives in one request for an erasure: those of a release with [`PLATFORMS`] platforms, its signed
-/// documents, and the documentation of [`DOCUMENTATION_HISTORY`] changes. Each takes up to five operations, of the 1,000 that a
+/// documents, and the documentation of [`DOCUMENTATION_HISTORY`] changes. Each takes up to eight operations, of the 1,000 that a
 /// request may make (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const ERASED_AT_ONCE: usize = 80;
+
+/// Maximum number of digests and repositories in one request for an erasure of pushed content. Each takes some twenty
+/// operations.
+pub const CONTENTS_ERASED_AT_ONCE: usize = 20;
 
 /// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
 /// commit: the response is a 503, and the retry takes a new snapshot.
@@ -617,3 +652,46 @@ pub const FEED_ENTRIES: usize = 50;
 
 /// Maximum number of characters in each half of a badge; the rest is cut. A line of a README has about 100.
 pub const BADGE_CHARS: usize = 40;
+
+/// Maximum number of webhooks. Each takes three reads a minute.
+pub const WEBHOOKS: usize = 10;
+
+/// Maximum number of namespaces of a webhook; more are a webhook for all.
+pub const WEBHOOK_NAMESPACES: usize = 50;
+
+/// Number of characters of an unknown event or format that a message shows.
+pub const QUOTED_EVENT_CHARS: usize = 40;
+
+/// Maximum duration of a delivery, in seconds: within the 15 to 30 that the Standard Webhooks specification recommends at
+/// most, because a slow receiver holds one of six connections.
+pub const WEBHOOK_SECONDS: u32 = 10;
+
+/// Time after which a run of deliveries begins no further one, in seconds. After an answer, the platform ends a Worker after
+/// 30.
+pub const WEBHOOK_RUN_SECONDS: u64 = 15;
+
+/// Maximum number of audit entries that one run looks at for a webhook.
+pub const WEBHOOK_ENTRIES: u32 = 50;
+
+/// Maximum number of deliveries of one run to a webhook, each of which is a request to another host; the free plan allows 50
+/// for an event of the platform.
+pub const WEBHOOK_DELIVERIES: u32 = 5;
+
+/// How long a deliverer may take before another takes over, in seconds: longer than [`WEBHOOK_RUN_SECONDS`] and
+/// [`WEBHOOK_SECONDS`] together.
+pub const WEBHOOK_LEASE_SECONDS: u32 = 60;
+
+/// The pause after the first failed delivery, in seconds. It doubles with each further one.
+pub const WEBHOOK_FIRST_PAUSE_SECONDS: u32 = 30;
+
+/// The number of times the pause doubles at most: enough for [`WEBHOOK_PAUSE_SECONDS`].
+pub const WEBHOOK_DOUBLINGS: u32 = 7;
+
+/// The longest pause between two attempts, in seconds.
+pub const WEBHOOK_PAUSE_SECONDS: u32 = 3600;
+
+/// How long deliveries may fail until the webhook is disabled, in seconds: a long weekend, and a day to repair the receiver.
+pub const WEBHOOK_FAILING_SECONDS: u64 = 5 * 24 * 3600;
+
+/// Maximum number of characters of a failure's reason that are stored.
+pub const WEBHOOK_RESULT_CHARS: usize = 200;

@@ -81,8 +81,8 @@ pub struct RequestHead<'a> {
     pub query: &'a str,
     /// The header `If-None-Match`.
     pub if_none_match: Option<&'a str>,
-    /// The header `Authorization`, if [`Access::guards_reads`], or if pages of other websites may read the answer to a
-    /// request without it.
+    /// The header `Authorization`, if [`Access::guards_reads`], if the log names callers, or if pages of other websites may
+    /// read the answer to a request without it.
     pub authorization: Option<&'a str>,
     /// The header `Cookie`.
     pub cookies: CookieHeader<'a>,

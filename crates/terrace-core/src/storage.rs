@@ -14,3 +14,4 @@ pub mod index_document;
 pub mod key;
 pub mod release;
 pub mod signed_path;
+pub mod webhook;

@@ -6,6 +6,7 @@ use terrace_core::api::admin::{
 };
 use terrace_core::auth::access::{Scopes, TokenName};
 use terrace_core::maintenance::repair::Position;
+use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::version::Version;
@@ -61,9 +62,11 @@ pub fn admin(data: &[u8]) {
         package,
         version,
         archives,
+        contents,
         ..
     }) = serde_json::from_slice(data)
     {
+        let _ = contents.iter().all(|it| Digest::parse(&it.digest).is_ok());
         let _ = package.and_then(|package| Package::parse_address(&package));
         let _ = version.map(|version| version.parse::<Version>());
         let _ = archives

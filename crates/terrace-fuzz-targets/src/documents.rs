@@ -2,6 +2,7 @@
 
 use terrace_core::api::admin::{DocumentationBody, SigningKeysDocument};
 use terrace_core::auth::access::{RevocationDocument, Revocations, TokenDocument};
+use terrace_core::auth::oidc::{RuleDocument, RuleIndex, StoredRule};
 use terrace_core::documentation::Head;
 use terrace_core::index::card::{Card, ListedCard};
 use terrace_core::index::catalog::{CatalogLine, MergedPart};
@@ -53,8 +54,8 @@ pub fn release(data: &[u8]) {
     }));
     let version = release.version().to_string();
     let revoked_status = StatusDocument {
-        package: None,
         versions: [(version, revoked())].into(),
+        ..StatusDocument::default()
     };
     let statuses = StatusDocument::default();
     index::of_version(&release, &[], &statuses);
@@ -81,6 +82,7 @@ pub fn documents(data: &[u8]) {
             let metadata = IndexMetadata {
                 etag: "\"etag\"".to_owned(),
                 revoked: None,
+                is_blocked: false,
                 content: None,
                 pull: None,
             };
@@ -99,6 +101,23 @@ pub fn documents(data: &[u8]) {
         }
         b'b' => document::<TokenDocument>(data),
         b'c' => document::<RevocationDocument>(data),
+        b'C' => {
+            if let Ok(rule) = serde_json::from_slice::<RuleDocument>(data)
+                && let Ok(parsed) = rule.parse()
+            {
+                assert_eq!(
+                    StoredRule::parse(rule.kind, parsed.text()),
+                    Ok(parsed.clone())
+                );
+            }
+            document::<RuleDocument>(data);
+        }
+        b'D' => {
+            if let Ok(index) = serde_json::from_slice::<RuleIndex>(data) {
+                let _ = index.parse();
+            }
+            document::<RuleIndex>(data);
+        }
         b'd' => document::<Revocations>(data),
         b'e' => document::<LinkDocument>(data),
         b'f' => document::<TagDocument>(data),

@@ -1,6 +1,6 @@
 //! Responses of other registries.
 
-use terrace_core::upstream::origin::{Fetched, OriginVersions, Service};
+use terrace_core::upstream::origin::{Fetched, OriginVersions, PublishedVersion, Service};
 
 /// Parses the responses of other registries.
 pub fn origin(data: &[u8]) {
@@ -21,4 +21,7 @@ pub fn origin(data: &[u8]) {
         .expect("an address");
     let fetch = OriginVersions::ask(&service, &address);
     let _ = OriginVersions::read(&fetch, &fetched);
+    let version = "1.2.0".parse().expect("a version");
+    let fetch = PublishedVersion::ask(&service, &address, &version);
+    PublishedVersion::read(&fetch, &fetched, &version);
 }

@@ -49,6 +49,7 @@ pub fn read(data: &[u8]) {
         let metadata = metadata.unwrap_or_else(|_| IndexMetadata {
             etag: "\"etag\"".to_owned(),
             revoked: None,
+            is_blocked: false,
             content: None,
             pull: None,
         });

@@ -2,7 +2,8 @@
 //! packed into the archive that the registry stores.
 //!
 //! # In scope
-//! - **Modules**: [`module_details`] reads a directory tree of configuration files.
+//! - **Modules**: [`module_details`] reads a directory tree of configuration files, and [`module_sources`] only its
+//!   calls of other modules.
 //! - **Providers**: [`provider_details`] reads the Markdown pages of both layouts, and [`Schema`] the output of
 //!   `terraform providers schema -json`.
 //! - **Archives**: [`Draft::pack`] writes them, [`OpenArchive`] reads them.
@@ -16,6 +17,7 @@
 //! before the parser sees them.
 
 mod archive;
+mod calls;
 mod configuration;
 mod draft;
 pub mod limits;
@@ -27,6 +29,7 @@ mod source;
 mod text;
 
 pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
+pub use calls::{ModuleSource, module_sources};
 pub use draft::{Draft, Warning};
 pub use module::module_details;
 pub use provider_docs::{ProviderOptions, provider_details};

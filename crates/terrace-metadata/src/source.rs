@@ -77,19 +77,33 @@ fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || name.starts_with('#') && name.ends_with('#')
 }
 
+/// The extensions of configuration files, each with the one whose files OpenTofu reads instead.
+const EXTENSIONS: [(Syntax, &str, Option<&str>); 4] = [
+    (Syntax::Native, ".tf", Some(".tofu")),
+    (Syntax::Json, ".tf.json", Some(".tofu.json")),
+    (Syntax::Native, ".tofu", None),
+    (Syntax::Json, ".tofu.json", None),
+];
+
+/// Returns the syntax of the file of this name, if a client reads it as a part of a configuration.
+pub(crate) fn syntax_of(name: &str) -> Option<Syntax> {
+    let mut extensions = EXTENSIONS.into_iter();
+    let found = extensions.find(|(_, extension, _)| name.ends_with(extension));
+    found
+        .map(|(syntax, _, _)| syntax)
+        .filter(|_| !is_ignored(name))
+}
+
 fn configuration_file<'a>(
     name: &str,
     file: SourceFile<'a>,
     names: &BTreeSet<&str>,
 ) -> Option<ConfigurationFile<'a>> {
-    let (syntax, base, other) = [
-        (Syntax::Native, ".tf", Some(".tofu")),
-        (Syntax::Json, ".tf.json", Some(".tofu.json")),
-        (Syntax::Native, ".tofu", None),
-        (Syntax::Json, ".tofu.json", None),
-    ]
-    .into_iter()
-    .find_map(|(syntax, extension, other)| Some((syntax, name.strip_suffix(extension)?, other)))?;
+    let (syntax, base, other) = EXTENSIONS
+        .into_iter()
+        .find_map(|(syntax, extension, other)| {
+            Some((syntax, name.strip_suffix(extension)?, other))
+        })?;
     // OpenTofu ignores a file whose name it also finds with its own extension.
     let is_shadowed = other.is_some_and(|other| names.contains(format!("{base}{other}").as_str()));
     (!is_shadowed).then_some(ConfigurationFile {

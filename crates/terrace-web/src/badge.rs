@@ -89,7 +89,9 @@ fn colour(state: Option<ReleaseState>) -> BadgeColour {
     match state {
         None => BadgeColour::Good,
         Some(ReleaseState::Deprecated) => BadgeColour::Warning,
-        Some(ReleaseState::Withdrawn | ReleaseState::Revoked) => BadgeColour::Bad,
+        Some(ReleaseState::Withdrawn | ReleaseState::Revoked | ReleaseState::Blocked) => {
+            BadgeColour::Bad
+        }
     }
 }
 

@@ -25,11 +25,11 @@ pub(crate) fn time(text: &str) -> Markup {
     html! { time datetime=(text) title=(text) { (date(text)) } }
 }
 
-/// Returns a short label with a meaning: `deprecated`, `withdrawn` or `revoked`.
+/// Returns a short label with a meaning: `deprecated`, `withdrawn`, `revoked` or `blocked`.
 pub(crate) fn state_label(state: ReleaseState) -> Markup {
     let class = match state {
         ReleaseState::Deprecated => "warn",
-        ReleaseState::Withdrawn | ReleaseState::Revoked => "bad",
+        ReleaseState::Withdrawn | ReleaseState::Revoked | ReleaseState::Blocked => "bad",
     };
     label(class, state_name(state))
 }

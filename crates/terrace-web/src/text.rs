@@ -76,6 +76,7 @@ pub(crate) fn state_name(state: ReleaseState) -> &'static str {
         ReleaseState::Deprecated => "deprecated",
         ReleaseState::Withdrawn => "withdrawn",
         ReleaseState::Revoked => "revoked",
+        ReleaseState::Blocked => "blocked",
     }
 }
 

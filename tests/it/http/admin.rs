@@ -2,6 +2,7 @@
 
 mod keys;
 mod operations;
+mod own_token;
 mod requests;
 mod status;
 mod tokens;

@@ -35,10 +35,16 @@ pub(super) enum Rule {
     ReadersOfAnything,
     /// Callers that may publish in the namespace.
     Publishers,
+    /// Administrators of the namespace.
+    OwnerAdmins,
+    /// Administrators of any namespace. What they do not administer appears not to exist.
+    AnyAdmins,
     /// Administrators.
     Admins,
     /// Any caller, but not with invalid credentials.
     Known,
+    /// Any caller with a valid token.
+    Holders,
 }
 
 /// Returns the rule of a route, derived from the table of endpoints; `None` for a method that the route does
@@ -59,7 +65,10 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Searchers, _) => Rule::ReadersOfAnything,
         (RequiredAccess::Readers, _) if is_list => Rule::ReadersOfLists,
         (RequiredAccess::Readers, _) => Rule::Readers,
+        (RequiredAccess::Holders, _) => Rule::Holders,
         (RequiredAccess::Publishers, _) => Rule::Publishers,
+        (RequiredAccess::OwnerAdmins, _) => Rule::OwnerAdmins,
+        (RequiredAccess::AnyAdmins, _) => Rule::AnyAdmins,
         (RequiredAccess::Admins, _) => Rule::Admins,
     })
 }
@@ -124,6 +133,7 @@ pub(super) fn paths() -> Vec<String> {
         format!("{module}/1.0.0/download"),
         format!("{module}/download"),
         "/api/v1/search?q=vpc".to_owned(),
+        "/api/v1/token".to_owned(),
         "/api/v1/namespaces".to_owned(),
         "/api/v1/namespaces/acme".to_owned(),
         format!("/api/v1/namespaces/{MIRRORED}"),
@@ -187,6 +197,11 @@ pub(super) fn paths() -> Vec<String> {
         format!("{admin}/tokens"),
         format!("{admin}/tokens/0123456789abcdef"),
         format!("{admin}/tokens/0123456789abcdef/rotation"),
+        format!("{admin}/webhooks"),
+        format!("{admin}/webhooks/0123456789abcdef"),
+        format!("{admin}/webhooks/0123456789abcdef/test"),
+        format!("{admin}/rules"),
+        format!("{admin}/rules/0123456789abcdef"),
     ]
     .to_vec()
 }
@@ -199,13 +214,24 @@ struct Caller {
     reads: bool,
     publishes: bool,
     is_admin: bool,
+    /// The scopes by which the caller administers owners.
+    administers: Administers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Administers {
+    Nothing,
+    Elsewhere,
+    Here,
+    Everything,
 }
 
 fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
     let token = |scopes: &[&str]| create(registry, scopes, None).1;
-    let here =
-        ["acme", MIRRORED].map(|owner| [format!("read:{owner}"), format!("publish:{owner}")]);
-    let [reading, publishing] = [0, 1].map(|n| [here[0][n].as_str(), here[1][n].as_str()]);
+    let here = ["acme", MIRRORED]
+        .map(|owner| ["read", "publish", "admin"].map(|kind| format!("{kind}:{owner}")));
+    let [reading, publishing, administering] =
+        [0, 1, 2].map(|n| [here[0][n].as_str(), here[1][n].as_str()]);
     let expired = create(registry, &["admin"], Some(60)).1;
     memory.advance(61);
     let (id, revoked) = create(registry, &["admin"], None);
@@ -217,6 +243,10 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
         reads,
         publishes,
         is_admin,
+        administers: match is_admin {
+            true => Administers::Everything,
+            false => Administers::Nothing,
+        },
     };
     let read = token(&["read"]);
     let typo = read.replace(TOKEN_PREFIX, "terrace_x");
@@ -239,6 +269,22 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
             &token(&["publish:globex"]),
             [true, false, false, false],
         ),
+        Caller {
+            administers: Administers::Here,
+            ..caller(
+                "admin here",
+                &token(&administering),
+                [true, true, true, false],
+            )
+        },
+        Caller {
+            administers: Administers::Elsewhere,
+            ..caller(
+                "admin elsewhere",
+                &token(&["admin:globex", "admin:b.example"]),
+                [true, false, false, false],
+            )
+        },
         caller("admin", &token(&["admin"]), [true; 4]),
         caller("root", TOKEN, [true; 4]),
     ]
@@ -309,9 +355,11 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
             true if shows_nothing && seen.is_closed && seen.is_private => 401,
             _ => open,
         },
-        Rule::Publishers | Rule::Admins => {
+        Rule::Publishers | Rule::OwnerAdmins | Rule::AnyAdmins | Rule::Admins => {
             let is_allowed = match rule {
                 Rule::Admins => caller.is_admin,
+                Rule::OwnerAdmins => caller.administers >= Administers::Here,
+                Rule::AnyAdmins => caller.administers > Administers::Nothing,
                 _ => caller.publishes,
             };
             match is_allowed {
@@ -320,6 +368,8 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
                 false => 403,
             }
         }
+        Rule::Holders if shows_nothing || !caller.is_known => 401,
+        Rule::Holders => open,
         Rule::Known if !caller.is_known => 401,
         Rule::Known if shows_nothing && seen.is_closed => 401,
         Rule::Known => open,
@@ -356,6 +406,10 @@ fn every_route_admits_the_callers_that_its_rule_names() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
         for method in route.endpoint().methods() {
             let rule = rule(&route, method).unwrap();
+            // Each caller would revoke its own token.
+            if (rule, method) == (Rule::Holders, Method::Delete) {
+                continue;
+            }
             // Nothing that the next caller reads may be deleted.
             let path = match method {
                 Method::Delete => path.replace("latest", "absent"),
@@ -392,6 +446,13 @@ fn every_route_admits_the_callers_that_its_rule_names() {
                         }
                         // A reader who may read nothing more stays at its page.
                         303 if path == "/sign-out" && seen.is_private && seen.is_closed => 200,
+                        // Only an administrator of everything revokes a token that is not stored.
+                        200 if method == Method::Delete
+                            && rule == Rule::AnyAdmins
+                            && !caller.is_admin =>
+                        {
+                            404
+                        }
                         wanted => wanted,
                     };
                     let status = registry.send(&sent).status;

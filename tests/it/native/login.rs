@@ -7,6 +7,7 @@ mod cookie;
 mod github;
 mod openid;
 mod redeem;
+mod roles;
 
 use serde_json::Value;
 

@@ -17,3 +17,4 @@ mod pull;
 mod rings;
 mod storage;
 mod trusted;
+mod webhooks;

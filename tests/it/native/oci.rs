@@ -1,7 +1,9 @@
 //! OCI repositories, with a view of their storage: faults, repairs, and leftover objects.
 
 mod artifacts;
+mod erasure;
 mod faults;
+mod garbage;
 mod indices;
 mod mounts;
 mod providers;

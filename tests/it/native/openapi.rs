@@ -158,7 +158,11 @@ fn an_operation_requires_a_token_if_its_route_does() {
             let schemes = security.as_array().unwrap();
             let is_open = schemes.is_empty() || schemes.contains(&Value::Object(Map::new()));
             let needs_token = match rule(&route, method).unwrap() {
-                Rule::Publishers | Rule::Admins => true,
+                Rule::Publishers
+                | Rule::OwnerAdmins
+                | Rule::AnyAdmins
+                | Rule::Admins
+                | Rule::Holders => true,
                 Rule::Everybody
                 | Rule::Signed
                 | Rule::Readers

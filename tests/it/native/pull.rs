@@ -1,5 +1,6 @@
 //! Pull-through of providers: when they are fetched from another registry, and when they are not.
 
+mod block;
 mod blocked;
 mod erased;
 mod keys;

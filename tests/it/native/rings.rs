@@ -283,7 +283,12 @@ const LAYERS: [&[&str]; 23] = [
         "services::origins",
         "services::releases",
     ],
-    &["services::auth", "services::audit", "services::issuer"],
+    &[
+        "services::auth",
+        "services::audit",
+        "services::issuer",
+        "services::rules",
+    ],
     &[
         "services::garbage",
         "services::stored_archives",
@@ -302,7 +307,9 @@ const LAYERS: [&[&str]; 23] = [
         "services::documenter",
         "services::index_backfill",
         "services::tokens",
+        "services::rule_changes",
         "services::publisher",
+        "services::webhooks",
     ],
     &["services::pull"],
     &[

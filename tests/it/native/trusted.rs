@@ -2,8 +2,11 @@
 
 mod forgeries;
 pub mod provenance;
+mod stored;
 
 use serde_json::{Value, json};
+
+use terrace_app::host::LogLevel;
 
 use crate::support::issuer::{
     AUDIENCE, ED25519, GITHUB, Issuers, NOW, OTHER_P256, P256, by, genuine, github, gitlab, rules,
@@ -151,6 +154,7 @@ fn a_grant_is_logged_with_its_owner_and_without_its_token() {
             "access: token {id} issued to \"repo:acme/x\\n\\u{{1b}}[2J\\u{{202e}}\" of {GITHUB:?} for publish:acme"
         )]
     );
+    assert_eq!(memory.log_at(LogLevel::Info), memory.log());
     // The job's name can be shown, too.
     assert_eq!(publish(&registry, &token, "acme"), 201);
 }

@@ -75,6 +75,7 @@ pub fn put(memory: &Memory, key: &IndexKey, text: String) {
     let metadata = IndexMetadata {
         etag: short_etag(&text),
         revoked: None,
+        is_blocked: false,
         content: None,
         pull: None,
     };

@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::pushed::{INDEX, MANIFEST, Pushed, PushedProvider, digest};
 use super::registry::Registry;
 use super::statuses::{set_status, status_of};
-use super::tokens::{create, revoke};
+use super::tokens::{add_rule, create, revoke};
 use super::{MirrorFixture, ModuleFixture, ProviderFixture};
 
 /// Reads that find their index in a filled registry, each with the name of its route.
@@ -131,6 +131,12 @@ pub fn fill(registry: &Registry) {
     create(registry, &["read"], None);
     let (id, _) = create(registry, &["publish:acme"], Some(3_600));
     revoke(registry, &id).expect(200);
+    let rule = json!({ "scopes": ["publish:acme"], "claims": { "groups": "plätform" } });
+    add_rule(registry, "role", &rule).expect(201);
+    let rule = json!({ "scopes": ["read"], "claims": { "sub": "*" } });
+    let removed = add_rule(registry, "role", &rule).expect(201);
+    let path = removed.header("location").unwrap();
+    registry.admin("DELETE", path, None).expect(200);
     if let Registry::Memory { .. } = registry {
         registry.merge_catalog();
     }

@@ -20,6 +20,12 @@ pub fn post(registry: &Registry, path: &str, body: &Value) -> Response {
     registry.admin("POST", path, Some(body.to_string().as_bytes()))
 }
 
+/// Adds a rule of this kind.
+pub fn add_rule(registry: &Registry, kind: &str, rule: &Value) -> Response {
+    let body = json!({ "kind": kind, "rule": rule });
+    post(registry, "/admin/v1/rules", &body)
+}
+
 impl Registry {
     /// Sends a GET request with a token.
     pub fn get_as(&self, token: &str, target: &str) -> Response {

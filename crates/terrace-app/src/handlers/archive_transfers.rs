@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::Handled;
 use crate::host::{Archives as _, Clock as _, Host, Payload, Request, Stored};
+use crate::services::garbage;
 
 /// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
@@ -96,6 +97,8 @@ where
         )
         .into());
     };
+    // Before the bytes are stored: a URL may have been signed before the erasure.
+    garbage::ensure_kept(ctx, path.object).await?;
     let archives = ctx.host.archives();
     match archives.store(path.object, Payload::Stream(stream)).await? {
         Stored::Yes => Ok(Reply::new(201, CachePolicy::NoStore).into()),

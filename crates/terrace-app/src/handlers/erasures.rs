@@ -1,12 +1,14 @@
-//! Erases versions and archives.
+//! Erases versions, archives and pushed content.
 
-use terrace_core::api::admin::{ErasureAnswer, ErasureBody};
+use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
+use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::Reason;
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::ArchiveKey;
+use terrace_core::oci::empty_config_digest;
+use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
 use crate::context::Context;
 use crate::handlers::body::{check_count, package};
@@ -14,25 +16,37 @@ use crate::handlers::garbage::archive;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::erasure;
+use crate::services::erasure::PushedContent;
+use crate::services::{erasure, format};
 
 /// A request for an erasure.
 struct Requested {
     release: Option<(Package, Version)>,
     archives: Vec<ArchiveKey>,
+    contents: Vec<PushedContent>,
     reason: Reason,
 }
 
-/// `POST /admin/v1/erasures`: the client has examined what refers to the archives.
+/// `POST /admin/v1/erasures`: the client has examined everything that refers to the archives and
+/// to the content.
 pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let Requested {
         release,
         archives,
+        contents,
         mut reason,
     } = requested(json::parse(&call.body)?)?;
+    format::prepare_for_tombstones(ctx).await?;
     let now = ctx.host.clock().now();
+    let blobs = contents
+        .iter()
+        .map(|(digest, _)| BytesKey::Blob(*digest).to_string());
     let mut answer = ErasureAnswer {
-        erased: archives.iter().map(ToString::to_string).collect(),
+        erased: archives
+            .iter()
+            .map(ToString::to_string)
+            .chain(blobs)
+            .collect(),
         ..ErasureAnswer::default()
     };
     let mut tombstone = None;
@@ -47,12 +61,18 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
         tombstone = Some(buried);
     }
     let newest = erasure::erase_archives(ctx, &archives, (now, &reason)).await?;
+    let of_contents = erasure::erase_contents(ctx, &contents, (now, &reason)).await?;
+    let newest = newest.max(of_contents);
     answer.uploads_end = newest.map(erasure::uploads_end);
     if let Some(tombstone) = tombstone {
         erasure::refresh(ctx, tombstone).await?;
     }
-    let names = answer.release.iter().chain(&answer.erased);
-    let entry = AuditDetails::Erases(names.cloned().collect());
+    let pushed = contents.iter().flat_map(|(digest, repositories)| {
+        let repositories = repositories.iter();
+        repositories.map(move |repository| format!("{repository}@{digest}"))
+    });
+    let names = answer.release.iter().chain(&answer.erased).cloned();
+    let entry = AuditDetails::Erases(names.chain(pushed).collect());
     Ok(Outcome::new(json::reply(200, &answer)?, entry))
 }
 
@@ -62,6 +82,7 @@ fn requested(body: ErasureBody) -> Result<Requested, Problem> {
         version,
         reason,
         archives,
+        contents,
     } = body;
     let invalid = |message: String| Problem::Invalid(vec![message]);
     let reason = reason.parse::<Reason>();
@@ -84,15 +105,54 @@ fn requested(body: ErasureBody) -> Result<Requested, Problem> {
             return Err(invalid(message.to_owned()));
         }
     };
-    if release.is_none() && archives.is_empty() {
-        let message = "there is nothing to erase: give package and version, archives, or both";
+    if release.is_none() && archives.is_empty() && contents.is_empty() {
+        let message = "there is nothing to erase: give package and version, archives or contents";
         return Err(invalid(message.to_owned()));
     }
     check_count(archives.len(), limits::ERASED_AT_ONCE)?;
-    let archives = archives.iter().map(|text| archive(text));
+    let archives = archives.iter().map(|text| {
+        let archive = archive(text)?;
+        check_shared(Digest::Sha256(archive.digest)).map(|()| archive)
+    });
+    let places: usize = contents.iter().map(|it| it.repositories.len().max(1)).sum();
+    check_count(places, limits::CONTENTS_ERASED_AT_ONCE)?;
+    let contents = contents.into_iter().map(content);
     Ok(Requested {
         release,
         archives: archives.collect::<Result<_, _>>()?,
+        contents: contents.collect::<Result<_, _>>()?,
         reason,
     })
+}
+
+fn content(content: ErasedContent) -> Result<PushedContent, Problem> {
+    let ErasedContent {
+        digest: text,
+        repositories,
+    } = content;
+    let digest = Digest::parse(&text).map_err(|_| {
+        Problem::BadRequest(format!(
+            "{text:?} is not a digest: it must be sha256:<digits> or sha512:<digits>"
+        ))
+    })?;
+    check_shared(digest)?;
+    let repository = |name: String| {
+        RepositoryName::parse(&name).map_err(|_| {
+            Problem::BadRequest(format!(
+                "{name:?} is not a repository that clients push to: it must be a name such as team/app"
+            ))
+        })
+    };
+    let repositories = repositories.into_iter().map(repository);
+    Ok((digest, repositories.collect::<Result<_, _>>()?))
+}
+
+/// Checks that content is not shared by all manifests.
+fn check_shared(digest: Digest) -> Result<(), Problem> {
+    if digest != Digest::Sha256(empty_config_digest()) {
+        return Ok(());
+    }
+    Err(Problem::Invalid(vec![format!(
+        "{digest} is the digest of {{}}, the empty configuration that manifests share: it cannot be erased"
+    )]))
 }

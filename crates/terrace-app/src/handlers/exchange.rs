@@ -1,7 +1,7 @@
 //! Trusted publishing: a CI job exchanges the OpenID token from its CI for a token of this registry.
 
 use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
-use terrace_core::auth::oidc::{Grant, GrantError};
+use terrace_core::auth::oidc::{Grant, GrantError, TrustedPublishers};
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};
@@ -9,9 +9,9 @@ use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::Handled;
-use crate::host::{Clock as _, Host, Request};
+use crate::host::{Clock as _, Host, LogLevel, Request};
 use crate::services::issuer::KeysAt;
-use crate::services::{auth, issuer};
+use crate::services::{auth, issuer, rules};
 
 /// The reason why a job's token grants nothing.
 enum JobTokenError {
@@ -54,9 +54,8 @@ async fn exchanged<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &mut R,
 ) -> Result<Reply<P::Stream>, ExchangeError> {
-    let keys = ctx.config.access.keys();
-    let keys = keys.filter(|_| !ctx.config.trusted_publishers.is_empty());
-    let keys = keys.ok_or(ExchangeError::Off)?;
+    let keys = ctx.config.access.keys().ok_or(ExchangeError::Off)?;
+    let publishers = publishers(ctx).await?;
     let request_form = exchange_request(request).await?;
     let unverified = UnverifiedToken::parse(request_form.subject_token());
     let issuer = Quoted::text(match &unverified {
@@ -64,7 +63,7 @@ async fn exchanged<P: Host, R: Request>(
         Err(_) => "",
     });
     let granted = match unverified {
-        Ok(token) => granted(ctx, &token, request.origin()).await,
+        Ok(token) => granted(ctx, &publishers, &token, request.origin()).await,
         Err(refusal) => Err(refusal.into()),
     };
     let Grant { claims, scopes } = match granted {
@@ -84,8 +83,22 @@ async fn exchanged<P: Host, R: Request>(
     };
     let (id, scopes) = (token.id, &token.scopes);
     let line = format!("access: token {id} issued to {job} of {issuer} for {scopes}");
-    ctx.host.log(&line);
+    ctx.host.log_at(LogLevel::Info, &line);
     Ok(answer(&token, &keys.write(&token), now))
+}
+
+/// Returns the rules of the configuration and those that are stored in the registry.
+async fn publishers<P: Host>(ctx: &Context<'_, P>) -> Result<TrustedPublishers, ExchangeError> {
+    let stored = rules::current(ctx).await.map_err(|failure| {
+        ctx.report(failure);
+        ExchangeError::Unavailable
+    })?;
+    let publishers = &ctx.config.trusted_publishers;
+    let publishers = publishers.and(&stored.trusted_publishers);
+    match publishers.is_empty() {
+        true => Err(ExchangeError::Off),
+        false => Ok(publishers),
+    }
 }
 
 async fn exchange_request<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
@@ -102,10 +115,10 @@ async fn exchange_request<R: Request>(request: &mut R) -> Result<ExchangeRequest
 /// They are fetched again only for an unknown key, and not often.
 async fn granted<P: Host>(
     ctx: &Context<'_, P>,
+    publishers: &TrustedPublishers,
     token: &UnverifiedToken<'_>,
     origin: &str,
 ) -> Result<Grant, JobTokenError> {
-    let publishers = &ctx.config.trusted_publishers;
     let issuer = publishers.issuer_of(token)?;
     let verify = |keys: &IssuerKeys| {
         let now = ctx.host.clock().now();

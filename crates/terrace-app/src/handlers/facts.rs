@@ -145,9 +145,14 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     // A request that listed the releases before these commits checks the marker after its write, and lists
     // again.
     for key in changed.into_values() {
-        // Restored revocations take effect at once.
-        if matches!(key, FactKey::RevocationChange) {
-            ctx.defer(Task::BackfillIndex(IndexKey::Revocations));
+        // Restored revocations, and rules, take effect at once.
+        let index = match key {
+            FactKey::RevocationChange => Some(IndexKey::Revocations),
+            FactKey::RuleChange => Some(IndexKey::Rules),
+            _ => None,
+        };
+        if let Some(index) = index {
+            ctx.defer(Task::BackfillIndex(index));
         }
         index_writer::rewrite_change_marker(ctx, &key).await?;
     }

@@ -1,4 +1,4 @@
-//! Garbage collection: marks, keeps and removes archives.
+//! Garbage collection: marks, keeps and removes archives and blobs.
 
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::http::problem::Problem;
@@ -12,13 +12,13 @@ use crate::host::Host;
 use crate::json;
 use crate::services::garbage;
 
-/// `POST /admin/v1/garbage`: the client has examined every release.
+/// `POST /admin/v1/garbage`: the client has examined everything that refers to bytes.
 pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let GarbageBody { mark, keep, remove } = json::parse(&call.body)?;
     let count = mark.len() + keep.len() + remove.len();
     check_count(count, limits::GARBAGE_AT_ONCE)?;
     // All keys are parsed first, so that a rejected request changes nothing.
-    let read = |text: String| Ok((archive(&text)?, text));
+    let read = |text: String| Ok((bytes(&text)?, text));
     let mark = mark
         .into_iter()
         .map(read)
@@ -27,32 +27,39 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         .into_iter()
         .map(read)
         .collect::<Result<Vec<_>, Problem>>()?;
-    let read = |MarkedBody { key, marked_at }| Ok((archive(&key)?, key, marked_at));
+    let read = |MarkedBody { key, marked_at }| Ok((bytes(&key)?, key, marked_at));
     let remove = remove.into_iter().map(read);
     let remove = remove.collect::<Result<Vec<_>, Problem>>()?;
     let mut answer = GarbageAnswer::default();
-    for (archive, text) in mark {
-        let list = match garbage::mark(ctx, archive).await? {
+    for (bytes, text) in mark {
+        let list = match garbage::mark(ctx, bytes).await? {
             true => &mut answer.marked,
             false => &mut answer.spared,
         };
         list.push(text);
     }
-    for (archive, text) in keep {
-        let list = match garbage::unmark(ctx, archive).await? {
+    for (bytes, text) in keep {
+        let list = match garbage::unmark(ctx, bytes).await? {
             true => &mut answer.kept,
             false => &mut answer.spared,
         };
         list.push(text);
     }
-    for (archive, text, marked_at) in remove {
-        let list = match garbage::remove_marked(ctx, archive, marked_at).await? {
+    for (bytes, text, marked_at) in remove {
+        let list = match garbage::remove_marked(ctx, bytes, marked_at).await? {
             true => &mut answer.removed,
             false => &mut answer.spared,
         };
         list.push(text);
     }
     Ok(json::reply(200, &answer)?.into())
+}
+
+fn bytes(text: &str) -> Result<BytesKey, Problem> {
+    match BytesKey::parse_key(text) {
+        Some(blob @ BytesKey::Blob(_)) => Ok(blob),
+        _ => archive(text).map(BytesKey::from),
+    }
 }
 
 pub(crate) fn archive(text: &str) -> Result<ArchiveKey, Problem> {

@@ -53,6 +53,8 @@ pub(crate) enum AuditDetails {
     None,
     /// The path of a created resource.
     Makes(String),
+    /// The path of the token that revoked itself.
+    Revokes(String),
     /// The digest of a pushed manifest, and the tags that refer to it.
     Content(Digest, Vec<Tag>),
     /// The names of the version and the archives that were erased.

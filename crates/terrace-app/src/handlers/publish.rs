@@ -24,7 +24,7 @@ use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::publisher::PublishOutcome;
 use crate::services::staging::staged_key;
-use crate::services::{origins, publisher, releases, staging, stored_archives};
+use crate::services::{origins, publisher, releases, staging, status, stored_archives};
 
 pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
@@ -120,11 +120,8 @@ async fn publish<P: Host>(
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
-            if let Publication::Mirror(it) = publication
-                && ctx.config.pull.blocks(&it.address, &it.version)
-            {
-                let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
-                warnings.push(message.to_owned());
+            if let Publication::Mirror(it) = publication {
+                warnings.extend(mirror_warnings(ctx, it).await?);
             }
             let published = PublishedBody {
                 address: publication.address(),
@@ -144,6 +141,30 @@ async fn publish<P: Host>(
             Ok(Outcome::new(reply, AuditDetails::None))
         }
     }
+}
+
+/// Returns the reasons why no client can install a version that was mirrored.
+async fn mirror_warnings<P: Host>(
+    ctx: &Context<'_, P>,
+    mirrored: &MirrorPublication,
+) -> Result<Vec<String>, Failure> {
+    let MirrorPublication {
+        address, version, ..
+    } = mirrored;
+    let mut warnings = Vec::new();
+    if ctx.config.pull.blocks(address, version) {
+        let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
+        warnings.push(message.to_owned());
+    }
+    let statuses = status::document(ctx, &Package::Mirrored(address.clone())).await?;
+    warnings.extend(statuses.refusal(version).map(|refusal| {
+        let reason = refusal.reason;
+        match refusal.is_blocked {
+            true => format!("the version is blocked, so no client can install it: {reason}"),
+            false => format!("the version is revoked, so no client can install it: {reason}"),
+        }
+    }));
+    Ok(warnings)
 }
 
 fn ask_for<P: Host>(

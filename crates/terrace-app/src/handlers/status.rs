@@ -9,6 +9,7 @@ use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
 
 use crate::context::Context;
+use crate::handlers::blocks;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
@@ -17,6 +18,12 @@ use crate::services::{index_refresh, index_writer, releases, status};
 
 /// The state that restores a version, a package or a key.
 pub(crate) const ACTIVE: &str = "active";
+
+/// The state that blocks a mirrored provider, or a version of one.
+const BLOCKED: &str = "blocked";
+
+/// The state that lifts a block.
+const UNBLOCKED: &str = "unblocked";
 
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
@@ -36,6 +43,10 @@ pub(crate) async fn change<P: Host>(
     let StatusBody { state, reason } = json::parse(&call.body)?;
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
+    if let block @ (BLOCKED | UNBLOCKED) = state.as_str() {
+        let requested = (package, version, (block == BLOCKED).then_some(reason));
+        return blocks::change(ctx, call, requested).await;
+    }
     let state: Option<ReleaseState> = match state.as_str() {
         ACTIVE => None,
         state => Some(state.parse().map_err(|error| invalid(&error))?),

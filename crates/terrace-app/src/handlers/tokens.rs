@@ -1,9 +1,16 @@
 //! Creates, lists, revokes and rotates API tokens.
 
+use std::borrow::Cow;
+
 use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage};
-use terrace_core::auth::access::{KeyMark, Scopes, TokenDocument, TokenKeys, TokenName};
+use terrace_core::api::admin::{
+    PresentedToken, RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage,
+};
+use terrace_core::auth::access::{
+    Caller, CredentialsError, KeyMark, RevocationDocument, Scopes, TokenDocument, TokenKeys,
+    TokenName,
+};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
@@ -15,6 +22,7 @@ use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::json;
 use crate::services::tokens::{self, Succession};
+use crate::services::{auth, documents};
 
 pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let TokenBody {
@@ -27,6 +35,7 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
     let scopes = scopes.and_then(Scopes::new);
     let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
+    auth::ensure_may_grant(&call.caller, scopes.iter())?;
     let now = ctx.host.clock().now();
     let expires = match expires_in {
         None => None,
@@ -55,24 +64,50 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     reply(id, &issue(ctx, id, &document).await?)
 }
 
-/// Lists the tokens created in this registry, by id.
+/// Lists the tokens created in this registry that the caller may manage, by id.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let after = call.after();
+    let mut after = call.after().map(Cow::into_owned);
+    for _ in 0..limits::TOKEN_PAGES {
+        let (page, is_complete) = page(ctx, &call.caller, after.as_deref()).await?;
+        // A page without a token that the caller may see would end at the ID of another one.
+        if is_complete || !page.tokens.is_empty() {
+            return Ok(json::reply(200, &page)?.into());
+        }
+        after = page.next;
+    }
+    let page = TokenPage {
+        tokens: Vec::new(),
+        next: after,
+    };
+    Ok(json::reply(200, &page)?.into())
+}
+
+/// Returns a page of tokens, and whether it is the last one. The next page continues after the last token that the caller
+/// may see, so that a page names no other.
+async fn page<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    after: Option<&str>,
+) -> Result<(TokenPage, bool), Failure> {
     let facts = ctx.host.facts();
-    let page = facts
-        .list(TOKENS, after.as_deref(), limits::TOKENS_AT_ONCE)
-        .await?;
+    let page = facts.list(TOKENS, after, limits::TOKENS_AT_ONCE).await?;
     let ids = page.facts.iter().filter_map(|fact| fact.name.parse().ok());
     let read = ids.map(async |id| Ok::<_, Failure>((id, tokens::document(ctx, id).await?)));
     let mut tokens = Vec::new();
     for read in join_all(read).await {
         let (id, document) = read?;
+        let document = document.filter(|it| caller.lacks(it.scopes.iter()).is_none());
         let keys = ctx.config.access.keys();
         tokens.extend(document.map(|document| TokenAnswer::new(id, &document, keys)));
     }
     let last = page.facts.into_iter().next_back().map(|fact| fact.name);
-    let next = last.filter(|_| page.is_truncated);
-    Ok(json::reply(200, &TokenPage { tokens, next })?.into())
+    let shown = tokens.last().map(|token| token.id.clone());
+    let next = match caller.is_admin() {
+        true => last,
+        false => shown.or(last),
+    };
+    let next = next.filter(|_| page.is_truncated);
+    Ok((TokenPage { tokens, next }, !page.is_truncated))
 }
 
 /// Creates a token with the same name, scopes and lifetime, and revokes the old one after the overlap. Within the
@@ -87,6 +122,9 @@ pub(crate) async fn rotate<P: Host>(
         let max = limits::TOKEN_OVERLAP_SECONDS;
         let message = format!("overlap is {overlap}: it must be at most {max} seconds");
         return Err(Problem::Invalid(vec![message]).into());
+    }
+    if !may_manage(ctx, &call.caller, id).await? {
+        return Err(unknown(id).into());
     }
     let now = ctx.host.clock().now();
     let Succession {
@@ -123,10 +161,64 @@ pub(crate) async fn rotate<P: Host>(
     reply(successor, &TokenAnswer { replaced, ..made })
 }
 
-/// Revokes a token, including one that was not created in this registry.
-pub(crate) async fn revoke<P: Host>(ctx: &Context<'_, P>, id: TokenId) -> Handled<P::Stream> {
+/// Revokes a token, including one that was not created in this registry if the caller administers the whole registry.
+pub(crate) async fn revoke<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    id: TokenId,
+) -> Handled<P::Stream> {
+    if !may_manage(ctx, &call.caller, id).await? {
+        // Unlike other deletions of something missing, it is no retry of a change that might lack its audit entry.
+        return Ok(Outcome::new(unknown(id).reply(), AuditDetails::None));
+    }
     let known = tokens::revoke_known(ctx, id).await?;
     Ok(json::reply(200, &RevokedToken { known })?.into())
+}
+
+/// Describes the token of the request. Nothing is read for it.
+pub(crate) fn describe_presented<S>(call: &Call) -> Handled<S> {
+    let presented = PresentedToken::of(&call.caller).ok_or_else(Problem::no_token)?;
+    Ok(json::reply(200, &presented)?.into())
+}
+
+/// Revokes the token of the request. A repeated request succeeds for a while.
+pub(crate) async fn revoke_presented<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+) -> Handled<P::Stream> {
+    let Caller::Bearer(token) = &call.caller else {
+        let message = "the admin token cannot revoke itself: the operator replaces it, in TERRACE_ADMIN_TOKEN";
+        return Err(Problem::Forbidden(message.to_owned()).into());
+    };
+    let now = ctx.host.clock().now();
+    let revocation: Option<RevocationDocument> =
+        documents::read(ctx, &FactKey::Revocation(token.id)).await?;
+    if revocation.is_some_and(|it| now.since(it.from) > limits::TOKEN_FAREWELL_SECONDS) {
+        return Err(Problem::from(CredentialsError::Revoked).into());
+    }
+    tokens::revoke(ctx, token.id, token.expires, now).await?;
+    let entry = AuditDetails::Revokes(tokens::path(token.id));
+    Ok(Outcome {
+        entry,
+        ..describe_presented(&call)?
+    })
+}
+
+/// Returns whether the caller may manage a token. If not, the token appears not to exist.
+async fn may_manage<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    id: TokenId,
+) -> Result<bool, Failure> {
+    if caller.is_admin() {
+        return Ok(true);
+    }
+    let document = tokens::document(ctx, id).await?;
+    Ok(document.is_some_and(|it| caller.lacks(it.scopes.iter()).is_none()))
+}
+
+fn unknown(id: TokenId) -> Problem {
+    Problem::NotFound(format!("there is no token {id}"))
 }
 
 async fn issue<P: Host>(

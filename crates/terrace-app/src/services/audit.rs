@@ -3,7 +3,7 @@
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
 use terrace_core::limits;
-use terrace_core::maintenance::audit::{AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES};
+use terrace_core::maintenance::audit::{AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REVOKES};
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
 use terrace_core::storage::key::{AUDIT, FactKey};
@@ -57,6 +57,13 @@ impl AuditedChange {
     /// Returns the change, as the creation of a resource with this path.
     pub(crate) fn making(mut self, path: &str) -> Self {
         self.what.push_str(" makes ");
+        self.what.push_str(path);
+        self
+    }
+
+    /// Returns the change, as the revocation of the token with this path by itself.
+    pub(crate) fn revoking(mut self, path: &str) -> Self {
+        self.what.push_str(REVOKES);
         self.what.push_str(path);
         self
     }

@@ -1,9 +1,11 @@
 //! Authenticates and authorises callers.
 
+use serde::de::DeserializeOwned;
 use terrace_core::api::endpoint::Action;
 use terrace_core::auth::access::{
-    Caller, CredentialsError, Owner, RevocationDocument, Revocations, Visibility, network,
+    Caller, CredentialsError, Owner, RevocationDocument, Revocations, Scope, Visibility, network,
 };
+use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
@@ -22,6 +24,10 @@ use crate::services::documents;
 pub(crate) enum Permission {
     /// To use the whole admin API.
     Admin,
+    /// To administer an owner.
+    Administer(Owner),
+    /// To administer any owner.
+    AdministerAny,
     /// To publish for an owner.
     Publish(Owner),
 }
@@ -38,6 +44,8 @@ pub(crate) async fn authorize<P: Host, R: Request>(
     let caller = authenticate(ctx, request).await?;
     let is_allowed = match need {
         Permission::Admin => caller.is_admin(),
+        Permission::Administer(owner) => caller.may_administer(owner),
+        Permission::AdministerAny => caller.may_administer_any(),
         Permission::Publish(owner) => caller.may_publish(owner),
     };
     match (is_allowed, &caller) {
@@ -66,6 +74,33 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
         },
     };
     Err(Problem::from(refuse(ctx, request, bad).await).into())
+}
+
+/// Returns the caller of a request about the presented token. A token that revokes itself may be revoked already, because the
+/// request may be a retry: the handler decides.
+///
+/// # Errors
+/// If there is no token, or it is invalid.
+pub(crate) async fn holder<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    action: &Action,
+) -> Result<Caller, Failure> {
+    let caller = match action.method {
+        Method::Delete => {
+            let header = request.header("authorization");
+            let now = || ctx.host.clock().now();
+            match ctx.config.access.caller(header.as_deref(), now) {
+                Ok(caller) => caller,
+                Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
+            }
+        }
+        _ => authenticate(ctx, request).await?,
+    };
+    match caller {
+        Caller::Anonymous => Err(Problem::no_token().into()),
+        caller => Ok(caller),
+    }
 }
 
 /// Returns the caller of a request that everyone may make. Invalid credentials, and a token that cannot be checked, count
@@ -198,20 +233,7 @@ pub(crate) async fn read_revocations<P: Host>(
 ) -> Result<Revocations, Failure> {
     let began = ctx.host.clock().now();
     let key = IndexKey::Revocations;
-    let seconds = limits::LIST_CACHE_SECONDS;
-    let found = ctx.host.indices().get(&key, IndexForm::Text, seconds);
-    let read = match found.await {
-        Ok(Some(found)) => match found.body {
-            Body::Text(text) => serde_json::from_slice(text.as_bytes()).ok(),
-            Body::Empty | Body::Stream(_) => None,
-        },
-        Ok(None) => None,
-        Err(error) => {
-            ctx.host.log(&format!("storage: {error}"));
-            None
-        }
-    };
-    let revocations = match read {
+    let revocations = match stored_index::<_, Revocations>(ctx, &key).await {
         Some(revocations) => revocations,
         None => {
             ctx.defer(Task::BackfillIndex(key));
@@ -221,6 +243,26 @@ pub(crate) async fn read_revocations<P: Host>(
     let cache = ctx.host.cache();
     cache.store_revocations(Revocations::clone(&revocations), began);
     Ok(revocations)
+}
+
+/// Returns an index that decides about admission; `None` if it is missing or cannot be read.
+pub(crate) async fn stored_index<P: Host, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Option<T> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get(key, IndexForm::Text, seconds);
+    match found.await {
+        Ok(Some(found)) => match found.body {
+            Body::Text(text) => serde_json::from_slice(text.as_bytes()).ok(),
+            Body::Empty | Body::Stream(_) => None,
+        },
+        Ok(None) => None,
+        Err(error) => {
+            ctx.host.log(&format!("storage: {error}"));
+            None
+        }
+    }
 }
 
 /// Returns the revoked tokens, according to the facts.
@@ -240,11 +282,34 @@ pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocat
 fn lacking(caller: &Caller, need: &Permission) -> String {
     let takes = match need {
         Permission::Admin => "admin".to_owned(),
+        Permission::Administer(owner) => format!("admin:{owner} or admin"),
+        Permission::AdministerAny => "admin:<namespace> or admin".to_owned(),
         Permission::Publish(owner) => format!("publish:{owner} or admin"),
     };
-    let has = match caller {
+    let has = scopes_of(caller);
+    format!("this request requires the scope {takes}; the token has {has}")
+}
+
+/// Ensures that a caller grants only what it has.
+///
+/// # Errors
+/// If a scope is not covered by the caller's own.
+pub(crate) fn ensure_may_grant<'s>(
+    caller: &Caller,
+    scopes: impl Iterator<Item = &'s Scope>,
+) -> Result<(), Problem> {
+    let Some(lacking) = caller.lacks(scopes) else {
+        return Ok(());
+    };
+    let has = scopes_of(caller);
+    Err(Problem::Forbidden(format!(
+        "a token can grant only what it has: this request grants {lacking}; the token has {has}"
+    )))
+}
+
+fn scopes_of(caller: &Caller) -> String {
+    match caller {
         Caller::Bearer(token) => token.scopes.to_string(),
         Caller::Anonymous | Caller::Root | Caller::Browser(_) => String::new(),
-    };
-    format!("this request requires the scope {takes}; the token has {has}")
+    }
 }

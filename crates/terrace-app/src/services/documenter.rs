@@ -157,7 +157,7 @@ async fn is_available<P: Host>(
 ) -> Result<bool, Failure> {
     let archive = &publication.archive;
     let staged = staged_key(publication);
-    garbage::ensure_not_erased(ctx, staged.archive, fence).await?;
+    garbage::ensure_not_erased(ctx, staged.archive.into(), fence).await?;
     if requires_possession && !staging::promote_archive(ctx, staged).await? {
         return Ok(false);
     }

@@ -1,4 +1,4 @@
-//! Erases versions and archives: first the tombstones, then the bytes. Each step may be repeated, so the same request completes
+//! Erases versions, archives and pushed content: first the tombstones, then the bytes. Each step may be repeated, so the same request completes
 //! an interrupted erasure.
 
 use terrace_base::time::UnixTime;
@@ -6,6 +6,7 @@ use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::GarbageDocument;
+use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
 use terrace_core::model::version::Version;
@@ -18,7 +19,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Condition, Host};
 use crate::services::catalog::shards;
-use crate::services::oci::pushed_index_refresh;
+use crate::services::oci::{blobs, manifests, pushed_index_refresh};
 use crate::services::{
     documentation, documenter, documents, garbage, index_refresh, index_writer, releases, status,
 };
@@ -78,11 +79,41 @@ pub(crate) async fn erase_archives<P: Host>(
     let mut newest = None;
     for archive in archives {
         let tombstone = GarbageDocument::erased(reason.clone(), now);
-        let since = garbage::erase(ctx, *archive, tombstone).await?;
+        let since = garbage::erase(ctx, (*archive).into(), tombstone).await?;
         newest = newest.max(Some(since));
     }
     if newest.is_some() {
         discard_staged(ctx, archives).await?;
+    }
+    Ok(newest)
+}
+
+/// Pushed content to erase: its digest, and the repositories that have it.
+pub(crate) type PushedContent = (Digest, Vec<RepositoryName>);
+
+/// Erases blobs and manifests: the repositories lose their links, manifests, tags and referrers with these digests, and nothing
+/// stores content with them any more. Returns the time of the newest tombstone; `None` without content.
+pub(crate) async fn erase_contents<P: Host>(
+    ctx: &Context<'_, P>,
+    contents: &[PushedContent],
+    (now, reason): (UnixTime, &Reason),
+) -> Result<Option<UnixTime>, Failure> {
+    let mut newest = None;
+    for (digest, _) in contents {
+        let tombstone = GarbageDocument::erased(reason.clone(), now);
+        let since = garbage::bury(ctx, BytesKey::Blob(*digest), tombstone).await?;
+        newest = newest.max(Some(since));
+    }
+    for (digest, repositories) in contents {
+        for repository in repositories {
+            manifests::discard(ctx, repository, *digest).await?;
+            blobs::unlink(ctx, repository, *digest).await?;
+        }
+    }
+    // From here on no index leads to the blobs.
+    for (digest, _) in contents {
+        let blob = BytesKey::Blob(*digest);
+        ctx.host.archives().discard(blob).await?;
     }
     Ok(newest)
 }

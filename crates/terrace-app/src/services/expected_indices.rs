@@ -59,12 +59,12 @@ impl PackageStatus {
         status::apply_erasure(release, statuses);
     }
 
-    /// Returns whether a version is revoked.
+    /// Returns whether a version is revoked or blocked.
     pub(crate) fn is_revoked(&self, version: &Version) -> bool {
-        self.statuses.revocation_reason(version).is_some()
+        self.statuses.refusal(version).is_some()
     }
 
-    /// Returns the revoked versions.
+    /// Returns the revoked and the blocked versions.
     pub(crate) fn revoked_versions(&self) -> Vec<Version> {
         let listed = self.listed.iter().map(|it| &it.version);
         listed.filter(|it| self.is_revoked(it)).cloned().collect()
@@ -97,7 +97,7 @@ pub(crate) struct PackageIndices {
     /// The version lists: one for each protocol that lists versions, and then the overview; none if there is nothing to
     /// list. The first one changes whenever a version is added, revoked or restored.
     pub(crate) lists: Indexed,
-    /// The indices of revoked versions, which tell clients about the revocation.
+    /// The indices of revoked and of blocked versions, which tell clients about the revocation or the block.
     pub(crate) revoked: Indexed,
     /// The overview, without versions if there is nothing to list.
     pub(crate) overview: Overview,
@@ -208,15 +208,28 @@ async fn mirrored_indices<P: Host>(
     stored: Vec<ListedRelease>,
 ) -> Result<PackageIndices, Failure> {
     let policy = &ctx.config.pull;
+    let package = Package::Mirrored(address.clone());
+    let mut statuses = StatusDocument::default();
+    if policy.pulls(address) || !stored.is_empty() {
+        statuses = status::document(ctx, &package).await?;
+    }
+    if let Some(block) = &statuses.blocked {
+        return Ok(PackageIndices {
+            lists: index::blocked_lists(address, block),
+            revoked: index::revoked_versions(&package, &stored, &statuses),
+            ..PackageIndices::default()
+        });
+    }
     let seen = if policy.pulls(address) {
         origins::document(ctx, address).await?
     } else {
         None
     };
     let seen = seen.as_ref().map(|(document, _)| document);
-    let listed = policy.listed(address, stored, seen);
+    let mut listed = policy.listed(address, stored, seen);
+    // A stored version that is blocked stays, because its indices tell clients about the block.
+    listed.retain(|it| it.published.is_some() || statuses.block(&it.version).is_none());
     let metadata = policy.metadata(seen, listed.is_empty());
-    let package = Package::Mirrored(address.clone());
     let mut indices = if listed.is_empty() {
         let mut lists = match &metadata {
             Some(_) => index::empty_versions(address),
@@ -233,7 +246,6 @@ async fn mirrored_indices<P: Host>(
             failure: None,
         }
     } else {
-        let mut statuses = status::document(ctx, &package).await?;
         status::apply_erasures(ctx, &package, &listed, &mut statuses).await?;
         let documented = documented(ctx, &package).await;
         PackageIndices::of(&package, listed, &statuses, documented)
@@ -282,7 +294,7 @@ pub(crate) async fn protocol_indices_with<P: Host>(
     let mut statuses = status.statuses.clone();
     status.apply_revocation(release, &mut statuses);
     let mut others = Vec::new();
-    if statuses.revocation_reason(release.version()).is_some() {
+    if statuses.refusal(release.version()).is_some() {
         others = sharing(ctx, status, release).await?;
         for other in &others {
             status.apply_revocation(other, &mut statuses);
@@ -345,7 +357,7 @@ pub(crate) async fn content<P: Host>(
     Ok(pick(&key, protocol_indices(ctx, &release).await?))
 }
 
-/// Returns the index of the first of these digests that occur only in revoked versions of a package.
+/// Returns the index of the first of these digests that occur only in revoked or blocked versions of a package.
 pub(crate) async fn revoked_content<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -424,7 +436,7 @@ async fn status_of_package<P: Host>(
     let mut statuses = status::document(ctx, package).await?;
     let key_statuses = status::key_statuses(ctx, package).await?;
     let mut listed = Rc::default();
-    if lists || statuses.revokes_any() || !key_statuses.is_empty() {
+    if lists || statuses.refuses_any() || !key_statuses.is_empty() {
         listed = listed_releases(ctx, package).await?;
         status::apply_key_statuses(ctx, &key_statuses, package, &listed, &mut statuses).await?;
         status::apply_erasures(ctx, package, &listed, &mut statuses).await?;

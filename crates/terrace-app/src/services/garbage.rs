@@ -1,11 +1,12 @@
-//! Garbage collection: marks archives that nothing refers to, and removes them an hour later.
-//! [`terrace_core::maintenance::garbage`] explains why no archive is removed that a release refers to.
+//! Garbage collection: marks archives and blobs that nothing refers to, and removes them an hour later.
+//! [`terrace_core::maintenance::garbage`] explains why nothing is removed that a release or a repository refers to.
 
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
-use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, GARBAGE};
+use terrace_core::model::oci::Digest;
+use terrace_core::storage::key::{BytesKey, FactKey, GARBAGE};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -16,35 +17,42 @@ use crate::services::documents;
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
 pub(crate) struct GcFence {
-    marks: Vec<ArchiveKey>,
+    marks: Vec<BytesKey>,
     at: UnixTime,
 }
 
 impl GcFence {
-    /// Returns whether an archive had a mark.
-    pub(crate) fn has_mark(&self, archive: ArchiveKey) -> bool {
-        self.marks.contains(&archive)
+    /// Returns whether bytes had a mark, or any bytes with the same digest, whose tombstone covers these as well.
+    pub(crate) fn has_mark(&self, bytes: BytesKey) -> bool {
+        let digest = bytes.digest();
+        self.marks.iter().any(|mark| mark.digest() == digest)
     }
 }
 
 /// Returns the error for an archive that cannot be stored at the moment.
-pub(crate) fn being_removed(key: ArchiveKey) -> Problem {
+pub(crate) fn being_removed(key: BytesKey) -> Problem {
     Problem::Unavailable(format!(
         "{key} is being removed as garbage: send the same request again in a moment; if this continues for more \
          than an hour, complete the removal with `terrace admin gc --yes`"
     ))
 }
 
-/// Returns the error for an archive that was erased.
-fn erased(key: ArchiveKey, tombstone: &GarbageDocument) -> Problem {
-    let reason = tombstone
-        .reason
-        .as_ref()
-        .map(|reason| format!(": {reason}"));
-    let reason = reason.unwrap_or_default();
+/// Returns the error for bytes that were erased.
+fn erased(bytes: BytesKey, tombstone: &GarbageDocument) -> Problem {
+    let name = match bytes {
+        BytesKey::Blob(digest) => digest.to_string(),
+        bytes => bytes.to_string(),
+    };
     Problem::Gone(format!(
-        "{key} was erased, and never returns{reason}; publish an archive with other contents"
+        "{name} was erased, and never returns{}; publish or push other contents",
+        because(tombstone)
     ))
+}
+
+/// Returns the reason of an erasure, after a colon.
+fn because(tombstone: &GarbageDocument) -> String {
+    let reason = tombstone.reason.as_ref();
+    reason.map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
 /// Takes a snapshot of the marks. There are hardly ever any, so this is one listing.
@@ -67,37 +75,78 @@ pub(crate) fn ensure_fresh<P: Host>(ctx: &Context<'_, P>, fence: &GcFence) -> Re
     )))
 }
 
-/// Returns whether an archive was erased.
+/// Returns whether bytes were erased, wherever they were stored: the tombstone of a digest covers all bytes with it.
 pub(crate) async fn is_erased<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let mark = mark_of(ctx, archive).await?;
+    Ok(tombstone_of(ctx, bytes.digest()).await?.is_some())
+}
+
+/// Returns the tombstone of a digest, if it was erased.
+async fn tombstone_of<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<Option<GarbageDocument>, Failure> {
+    let mark = mark_of(ctx, BytesKey::Blob(digest)).await?;
+    let tombstone = mark.map(|(document, _)| document);
+    Ok(tombstone.filter(|document| document.state == GarbageState::Erased))
+}
+
+/// Returns whether bytes have a tombstone under their own key.
+pub(crate) async fn has_tombstone<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<bool, Failure> {
+    let mark = mark_of(ctx, bytes).await?;
     Ok(mark.is_some_and(|(document, _)| document.state == GarbageState::Erased))
 }
 
-/// Rejects an archive that was erased before the snapshot, before its bytes are stored again.
+/// Describes the erasure of a digest to a reader; `None` if it was not erased.
+pub(crate) async fn erasure_of<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<Option<String>, Failure> {
+    let tombstone = tombstone_of(ctx, digest).await?;
+    Ok(tombstone.map(|it| format!("{digest} was erased{}", because(&it))))
+}
+
+/// Rejects bytes that were erased before the snapshot, before they are stored again.
 pub(crate) async fn ensure_not_erased<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     fence: &GcFence,
 ) -> Result<(), Failure> {
-    match fence.has_mark(archive) {
-        true => ensure_kept(ctx, archive).await,
+    match fence.has_mark(bytes) {
+        true => ensure_kept(ctx, bytes).await,
         false => Ok(()),
     }
 }
 
-/// Rejects an archive that was erased, for a caller without a snapshot.
+/// Rejects bytes that were erased, for a caller without a snapshot.
 pub(crate) async fn ensure_kept<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<(), Failure> {
-    match mark_of(ctx, archive).await? {
-        Some((document, _)) if document.state == GarbageState::Erased => {
-            Err(erased(archive, &document).into())
-        }
-        _ => Ok(()),
+    match tombstone_of(ctx, bytes.digest()).await? {
+        Some(tombstone) => Err(erased(bytes, &tombstone).into()),
+        None => Ok(()),
+    }
+}
+
+/// Ensures that a blob, if it is stored, is not removed from now on. Reads the mark of this blob alone. It may have been removed
+/// before: the caller looks for it next.
+///
+/// # Errors
+/// If the blob was erased, or is being removed.
+pub(crate) async fn claim_blob<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<(), Failure> {
+    let bytes = BytesKey::Blob(digest);
+    match claim_marked(ctx, bytes).await? {
+        true => Ok(()),
+        false => Err(being_removed(bytes).into()),
     }
 }
 
@@ -108,14 +157,23 @@ pub(crate) async fn ensure_kept<P: Host>(
 /// Also [`Problem::Gone`], for an archive that was erased: no caller can overlook that.
 pub(crate) async fn claim<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     fence: &GcFence,
 ) -> Result<bool, Failure> {
-    if !fence.has_mark(archive) {
+    if !fence.has_mark(bytes) {
         return Ok(true);
     }
+    let digest = BytesKey::Blob(bytes.digest());
+    if digest != bytes && fence.marks.contains(&digest) {
+        ensure_kept(ctx, bytes).await?;
+    }
+    claim_marked(ctx, bytes).await
+}
+
+/// Claims bytes that may have a mark.
+async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<bool, Failure> {
     loop {
-        let Some((document, etag)) = mark_of(ctx, archive).await? else {
+        let Some((document, etag)) = mark_of(ctx, bytes).await? else {
             // Another request kept it, or it has been removed. The caller checks that next.
             return Ok(true);
         };
@@ -125,31 +183,28 @@ pub(crate) async fn claim<P: Host>(
             GarbageState::Marked => {
                 let kept = GarbageDocument::becomes(GarbageState::Kept, now);
                 let unchanged = Condition::Unchanged(etag);
-                if put_mark(ctx, archive, kept, unchanged).await? {
+                if put_mark(ctx, bytes, kept, unchanged).await? {
                     return Ok(true);
                 }
             }
             // The request that began the removal has ended.
             GarbageState::Removing if document.is_settled(now) => {
                 // Only one request removes the archive: a late second removal would delete a new upload.
-                if let Some(begun) = begin_removal(ctx, archive, etag).await? {
-                    finish_removal(ctx, archive, begun).await?;
+                if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
+                    finish_removal(ctx, bytes, begun).await?;
                     return Ok(true);
                 }
             }
             GarbageState::Removing => return Ok(false),
-            GarbageState::Erased => return Err(erased(archive, &document).into()),
+            GarbageState::Erased => return Err(erased(bytes, &document).into()),
         }
     }
 }
 
 /// Marks an archive. One that was kept, and that still nothing refers to, is marked again, and its hour
 /// starts again.
-pub(crate) async fn mark<P: Host>(
-    ctx: &Context<'_, P>,
-    archive: ArchiveKey,
-) -> Result<bool, Failure> {
-    let condition = match mark_of(ctx, archive).await? {
+pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<bool, Failure> {
+    let condition = match mark_of(ctx, bytes).await? {
         None => Condition::Absent,
         Some((document, etag)) => match document.state {
             GarbageState::Marked => return Ok(true),
@@ -158,15 +213,15 @@ pub(crate) async fn mark<P: Host>(
         },
     };
     let marked = GarbageDocument::marked(ctx.host.clock().now());
-    put_mark(ctx, archive, marked, condition).await
+    put_mark(ctx, bytes, marked, condition).await
 }
 
 /// Removes a mark. An archive that is being removed stays so: nothing can refer to it. So does one that was erased.
 pub(crate) async fn unmark<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let Some((document, etag)) = mark_of(ctx, archive).await? else {
+    let Some((document, etag)) = mark_of(ctx, bytes).await? else {
         return Ok(true);
     };
     match document.state {
@@ -175,46 +230,65 @@ pub(crate) async fn unmark<P: Host>(
     }
     let now = ctx.host.clock().now();
     let kept = GarbageDocument::becomes(GarbageState::Kept, now);
-    if !put_mark(ctx, archive, kept, Condition::Unchanged(etag)).await? {
+    if !put_mark(ctx, bytes, kept, Condition::Unchanged(etag)).await? {
         return Ok(false);
     }
-    remove_mark(ctx, archive, now).await?;
+    remove_mark(ctx, bytes, now).await?;
     Ok(true)
 }
 
-/// Makes the tombstone of an archive, so that nothing stores it or refers to it any more, and then removes the archive.
-/// Returns the time of the tombstone, which may have existed before.
+/// Makes the tombstones of bytes, so that nothing stores them or refers to them any more, and then removes them, as a blob
+/// with the same digest as well. Returns the time of the tombstone, which may have existed before.
 pub(crate) async fn erase<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     tombstone: GarbageDocument,
 ) -> Result<UnixTime, Failure> {
-    let since = bury(ctx, archive, tombstone).await?;
-    ctx.host.archives().discard(archive.into()).await?;
+    let since = bury(ctx, bytes, tombstone).await?;
+    let blob = BytesKey::Blob(bytes.digest());
+    if blob != bytes {
+        ctx.host.archives().discard(blob).await?;
+    }
+    ctx.host.archives().discard(bytes).await?;
     Ok(since)
 }
 
-/// Removes an archive that was erased and is stored again, by an upload whose URL was signed before. Returns whether it was.
+/// Removes bytes that were erased and are stored again, by an upload whose URL was signed before. Returns whether they were.
 pub(crate) async fn remove_again<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<bool, Failure> {
     let archives = ctx.host.archives();
-    if !is_erased(ctx, archive).await? || archives.head(archive.into()).await?.is_none() {
+    if !is_erased(ctx, bytes).await? || archives.head(bytes).await?.is_none() {
         return Ok(false);
     }
-    archives.discard(archive.into()).await?;
+    archives.discard(bytes).await?;
     Ok(true)
 }
 
-/// Replaces the mark of an archive, if it has one, by a tombstone. Returns the time of the tombstone that is stored then.
+/// Makes the tombstone of a digest, which covers all bytes with it, and that of the bytes themselves. Returns the time of the
+/// tombstone that is stored then.
 pub(crate) async fn bury<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
+    tombstone: GarbageDocument,
+) -> Result<UnixTime, Failure> {
+    let digest = BytesKey::Blob(bytes.digest());
+    let since = replace_mark(ctx, digest, tombstone.clone()).await?;
+    if digest == bytes {
+        return Ok(since);
+    }
+    replace_mark(ctx, bytes, tombstone).await
+}
+
+/// Replaces a mark, if there is one, by a tombstone. Returns the time of the tombstone that is stored then.
+async fn replace_mark<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
     tombstone: GarbageDocument,
 ) -> Result<UnixTime, Failure> {
     loop {
-        let condition = match mark_of(ctx, archive).await? {
+        let condition = match mark_of(ctx, bytes).await? {
             None => Condition::Absent,
             Some((document, _)) if document.state == GarbageState::Erased => {
                 return Ok(document.since);
@@ -222,14 +296,14 @@ pub(crate) async fn bury<P: Host>(
             Some((document, _)) if document.is_being_removed(ctx.host.clock().now()) => {
                 let seconds = limits::MARK_REMOVAL_SECONDS;
                 let message = format!(
-                    "the garbage mark of {archive} is being changed by another request: send the same request again in {seconds} s"
+                    "the garbage mark of {bytes} is being changed by another request: send the same request again in {seconds} s"
                 );
                 return Err(Problem::NotYet(message, seconds).into());
             }
             Some((_, etag)) => Condition::Unchanged(etag),
         };
         let since = tombstone.since;
-        if put_mark(ctx, archive, tombstone.clone(), condition).await? {
+        if put_mark(ctx, bytes, tombstone.clone(), condition).await? {
             return Ok(since);
         }
     }
@@ -239,62 +313,61 @@ pub(crate) async fn bury<P: Host>(
 /// was erased, and stored again, is removed at once.
 pub(crate) async fn remove_marked<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     marked_at: UnixTime,
 ) -> Result<bool, Failure> {
-    let Some((document, etag)) = mark_of(ctx, archive).await? else {
-        return Ok(false);
-    };
-    if document.state == GarbageState::Erased {
-        ctx.host.archives().discard(archive.into()).await?;
+    if is_erased(ctx, bytes).await? {
+        ctx.host.archives().discard(bytes).await?;
         return Ok(true);
     }
+    let Some((document, etag)) = mark_of(ctx, bytes).await? else {
+        return Ok(false);
+    };
     let now = ctx.host.clock().now();
     if document.since != marked_at || !document.is_settled(now) {
         return Ok(false);
     }
-    if document.state == GarbageState::Kept {
+    if matches!(document.state, GarbageState::Kept | GarbageState::Erased) {
         return Ok(false);
     }
     // A removal that was interrupted is resumed, too: by one request at a time.
-    let Some(begun) = begin_removal(ctx, archive, etag).await? else {
+    let Some(begun) = begin_removal(ctx, bytes, etag).await? else {
         return Ok(false);
     };
-    finish_removal(ctx, archive, begun).await?;
+    finish_removal(ctx, bytes, begun).await?;
     Ok(true)
 }
 
 /// Sets the mark to `Removing`. Returns the time, or `None` if another request has changed the mark.
 async fn begin_removal<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     etag: String,
 ) -> Result<Option<UnixTime>, Failure> {
     let now = ctx.host.clock().now();
     let removing = GarbageDocument::becomes(GarbageState::Removing, now);
-    let written = put_mark(ctx, archive, removing, Condition::Unchanged(etag)).await?;
+    let written = put_mark(ctx, bytes, removing, Condition::Unchanged(etag)).await?;
     Ok(written.then_some(now))
 }
 
 /// Deletes the archive first, and then its mark: as long as the mark exists, nothing refers to the archive.
 async fn finish_removal<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     begun: UnixTime,
 ) -> Result<(), Failure> {
-    let key = BytesKey::Archive(archive);
-    ctx.host.archives().discard(key).await?;
-    remove_mark(ctx, archive, begun).await
+    ctx.host.archives().discard(bytes).await?;
+    remove_mark(ctx, bytes, begun).await
 }
 
 /// Removes a mark that this request has written, at this time. Storage has no conditional removal, so nobody replaces the
 /// mark for a while.
 async fn remove_mark<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     written: UnixTime,
 ) -> Result<(), Failure> {
-    let key = FactKey::Garbage(archive);
+    let key = FactKey::Garbage(bytes);
     let remove = async || {
         let waited = ctx.host.clock().now().since(written);
         if waited > limits::MARK_REMOVAL_SECONDS / 2 {
@@ -310,9 +383,9 @@ async fn remove_mark<P: Host>(
 
 async fn mark_of<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<Option<(GarbageDocument, String)>, Failure> {
-    let key = FactKey::Garbage(archive);
+    let key = FactKey::Garbage(bytes);
     let Some(fact) = ctx.host.facts().get(&key).await? else {
         return Ok(None);
     };
@@ -323,12 +396,12 @@ async fn mark_of<P: Host>(
 
 async fn put_mark<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     document: GarbageDocument,
     condition: Condition,
 ) -> Result<bool, Failure> {
     let text = json::text(&document)?;
-    let key = FactKey::Garbage(archive);
+    let key = FactKey::Garbage(bytes);
     let written = documents::put(ctx, &key, &text, &[], condition).await?;
     Ok(written.is_some())
 }

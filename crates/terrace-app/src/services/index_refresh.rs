@@ -7,6 +7,7 @@ use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
+use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 use terrace_openpgp::KeyId;
@@ -18,7 +19,7 @@ use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::services::catalog::{cards, shards};
 use crate::services::expected_indices::Indexed;
 use crate::services::index_writer::Coalesced;
-use crate::services::{auth, expected_indices, index_writer, releases};
+use crate::services::{auth, expected_indices, index_writer, releases, rules};
 
 /// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
 /// response writes it, or else the repair does.
@@ -352,14 +353,46 @@ pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let revocations = auth::revocations(ctx).await?;
-            let index = revocations.index();
-            let key = IndexKey::Revocations;
-            Ok(ctx.host.indices().put(&key, &index).await?)
+            put(ctx, &IndexKey::Revocations, &revocations.index()).await
         })
     };
-    match index_writer::until_current(ctx, &FactKey::RevocationChange, &write).await? {
+    until_current(
+        ctx,
+        IndexKey::Revocations,
+        FactKey::RevocationChange,
+        &write,
+    )
+    .await
+}
+
+/// Writes the list of active rules, and again until it is current.
+pub(crate) async fn refresh_rules<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let write = || -> Boxed<'_> {
+        Box::pin(async {
+            let rules = rules::index(ctx).await?;
+            put(ctx, &IndexKey::Rules, &rules.document()).await
+        })
+    };
+    until_current(ctx, IndexKey::Rules, FactKey::RuleChange, &write).await
+}
+
+async fn put<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+    index: &IndexDocument,
+) -> Result<(), Failure> {
+    Ok(ctx.host.indices().put(key, index).await?)
+}
+
+async fn until_current<'w, P: Host>(
+    ctx: &Context<'_, P>,
+    key: IndexKey,
+    marker: FactKey,
+    write: &dyn Fn() -> Boxed<'w>,
+) -> Result<(), Failure> {
+    match index_writer::until_current(ctx, &marker, write).await? {
         true => Ok(()),
-        false => Err(StoreError::Busy(IndexKey::Revocations.to_string()).into()),
+        false => Err(StoreError::Busy(key.to_string()).into()),
     }
 }
 

@@ -178,8 +178,8 @@ async fn execute_step<P: Host>(
     let facts = ctx.host.facts();
     match step {
         PublishStep::StoreArchive(key, bytes) => {
-            if !garbage::claim(ctx, *key, fence).await? {
-                return Err(being_removed(*key).into());
+            if !garbage::claim(ctx, (*key).into(), fence).await? {
+                return Err(being_removed((*key).into()).into());
             }
             let archives = ctx.host.archives();
             let payload = Payload::Bytes(bytes.clone());

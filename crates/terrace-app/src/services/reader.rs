@@ -186,6 +186,11 @@ async fn read_facts<P: Host>(
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
     let Some(found) = indices_of_facts(ctx, lookup, miss).await? else {
+        if let Some(missed) = lookup.missed_content()
+            && let Some(message) = pushed_contents::erasure(ctx, missed).await?
+        {
+            return Ok(lookup.erased(message));
+        }
         return Ok(lookup.not_found());
     };
     match finish(ctx, lookup, found, origin) {
@@ -290,8 +295,8 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         IndexKey::Symbols(owner) => shards::index(ctx, owner, Shard::Symbols).await?,
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
-        // No route leads to this index.
-        IndexKey::Revocations => None,
+        // No route leads to these indices.
+        IndexKey::Revocations | IndexKey::Rules => None,
     };
     Ok(MadeIndex {
         document,

@@ -8,7 +8,8 @@ use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::maintenance::restore::{
     Restored, StoredReference, check_referrer, with_revocations,
 };
-use terrace_core::storage::key::{ArchiveKey, FactKey, PushedFact};
+use terrace_core::model::oci::Digest;
+use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
 use terrace_core::storage::release::ErasedRelease;
 
 use crate::context::Context;
@@ -58,10 +59,13 @@ pub(crate) async fn document<P: Host>(
         let change = change.map(|it| (it.to_string(), it));
         changed.extend(change);
     };
-    if let FactKey::Garbage(archive) = key {
-        return tombstone(ctx, archive, document).await;
+    if let FactKey::Garbage(bytes) = key {
+        return tombstone(ctx, bytes, document).await;
     }
     if let Some(reason) = erased(ctx, &key, document).await? {
+        return Ok(RestoreOutcome::Erased(reason));
+    }
+    if let Some(reason) = erased_content(ctx, &key, fact.as_ref(), fence).await? {
         return Ok(RestoreOutcome::Erased(reason));
     }
     if let Some(there) = compare(ctx, &key, document).await? {
@@ -88,27 +92,74 @@ pub(crate) async fn document<P: Host>(
     }
 }
 
-/// Restores the tombstone of an archive, unless the archive is stored here: then the operator decides.
+/// Restores the tombstone of bytes, unless bytes with this digest are stored here: then the operator decides.
 async fn tombstone<P: Host>(
     ctx: &Context<'_, P>,
-    archive: ArchiveKey,
+    bytes: BytesKey,
     document: &str,
 ) -> Result<RestoreOutcome, Failure> {
     let Ok(tombstone) = serde_json::from_slice::<GarbageDocument>(document.as_bytes()) else {
         return Ok(RestoreOutcome::Conflict);
     };
-    if garbage::is_erased(ctx, archive).await? {
-        return Ok(RestoreOutcome::Unchanged);
-    }
-    if ctx.host.archives().head(archive.into()).await?.is_some() {
+    if let Some(stored) = stored_with(ctx, bytes.digest()).await? {
+        let command = match stored {
+            BytesKey::Blob(digest) => format!("--blob {digest}"),
+            stored => format!("--archive {}", stored.digest().hex()),
+        };
         return Ok(RestoreOutcome::Refused(format!(
-            "the copy's registry has erased {archive}, which is stored here: to erase it here as well, run `terrace admin erase \
-             --archive {}`",
-            archive.digest
+            "the copy's registry has erased {stored}, which is stored here: to erase it here as well, run `terrace admin erase \
+             {command}`"
         )));
     }
-    garbage::bury(ctx, archive, tombstone).await?;
+    if garbage::has_tombstone(ctx, bytes).await? {
+        return Ok(RestoreOutcome::Unchanged);
+    }
+    garbage::bury(ctx, bytes, tombstone).await?;
     Ok(RestoreOutcome::Created)
+}
+
+/// Returns the key of stored bytes with this digest, which was not erased here.
+async fn stored_with<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<Option<BytesKey>, Failure> {
+    let blob = BytesKey::Blob(digest);
+    if garbage::is_erased(ctx, blob).await? {
+        return Ok(None);
+    }
+    let archives = ctx.host.archives();
+    if archives.head(blob).await?.is_some() {
+        return Ok(Some(blob));
+    }
+    let Digest::Sha256(sha256) = digest else {
+        return Ok(None);
+    };
+    let prefix = format!("{ARCHIVES}{sha256}.");
+    let page = archives.list_bytes(&prefix, None, 1).await?;
+    let mut stored = page.objects.iter();
+    Ok(stored.find_map(|it| BytesKey::parse_key(&format!("{prefix}{}", it.name))))
+}
+
+/// Returns the reason why pushed content stays out: its digest was erased, or that of the manifest that it names.
+async fn erased_content<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    needed: Option<&FactKey>,
+    fence: &GcFence,
+) -> Result<Option<String>, Failure> {
+    let named = [Some(key), needed].into_iter().flatten();
+    for fact in named {
+        let FactKey::Pushed(PushedFact::Link(_, digest) | PushedFact::Manifest(_, digest)) = fact
+        else {
+            continue;
+        };
+        if fence.has_mark(BytesKey::Blob(*digest))
+            && let Some(reason) = garbage::erasure_of(ctx, *digest).await?
+        {
+            return Ok(Some(reason));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the reason why a release, or documentation, of an erased version stays out; `None` if the version was not erased,

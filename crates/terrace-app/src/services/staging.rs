@@ -30,7 +30,7 @@ pub(crate) async fn promote<P: Host>(
     let expected = publication.archives();
     let mut states = Vec::new();
     for archive in &expected {
-        garbage::ensure_not_erased(ctx, archive.key, fence).await?;
+        garbage::ensure_not_erased(ctx, archive.key.into(), fence).await?;
         let head = archives
             .head(staged_key(publication, archive).into())
             .await?;

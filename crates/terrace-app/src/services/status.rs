@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use terrace_core::auth::access::Caller;
+use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
 use terrace_core::limits;
+use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{
     KeyState, KeyStatus, ReleaseState, ReleaseStatus, StatusDocument,
@@ -13,6 +14,7 @@ use terrace_core::model::status::{
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
+use terrace_core::upstream::pull::blocked_because;
 use terrace_openpgp::KeyId;
 
 use crate::context::Context;
@@ -38,9 +40,12 @@ pub(crate) async fn set_status<P: Host>(
         let before = replace(&mut statuses, version, status.clone())?;
         let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
         let of_security = before.iter().any(is_revoked) || status.iter().any(is_revoked);
-        if of_security && !caller.is_admin() {
-            let message = "revoking a version or restoring it requires the scope admin";
-            return Err(Problem::Forbidden(message.to_owned()).into());
+        let owner = Owner::of(package);
+        if of_security && !caller.may_administer(&owner) {
+            let message = format!(
+                "revoking a version or restoring it requires the scope admin:{owner} or admin"
+            );
+            return Err(Problem::Forbidden(message).into());
         }
         let state_and_reason = |it: &ReleaseStatus| (it.state, it.reason.clone());
         let is_same =
@@ -55,6 +60,80 @@ pub(crate) async fn set_status<P: Host>(
         if written.is_some() {
             return Ok(statuses);
         }
+    }
+}
+
+/// Sets the block of a mirrored provider, or of one of its versions, or lifts it.
+pub(crate) async fn set_block<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    (version, block): (Option<&Version>, Option<ReleaseStatus>),
+) -> Result<StatusDocument, Failure> {
+    let key = FactKey::Status(package.clone());
+    loop {
+        let (stored, unchanged) =
+            documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
+        let is_stored = stored.is_some();
+        let mut statuses = stored.unwrap_or_default();
+        let block = block.clone();
+        let reason = block.as_ref().map(|it| it.reason.clone());
+        let before = match version {
+            None => std::mem::replace(&mut statuses.blocked, block),
+            Some(version) => {
+                let version = version.to_string();
+                match block {
+                    Some(block) => statuses.blocked_versions.insert(version, block),
+                    None => statuses.blocked_versions.remove(&version),
+                }
+            }
+        };
+        if let Some(block) = &before
+            && reason.as_ref() == Some(&block.reason)
+        {
+            // A repeated request does not change the time of the block.
+            return document(ctx, package).await;
+        }
+        // A document of which the audit log records a change must exist, or its absence looks like a loss.
+        if before.is_none() && reason.is_none() && is_stored {
+            return Ok(statuses);
+        }
+        if statuses.blocked_versions.len() > limits::VERSION_STATUSES {
+            let limit = limits::VERSION_STATUSES;
+            let message = format!(
+                "{limit} versions are blocked already, the maximum: block the provider instead"
+            );
+            return Err(Problem::Invalid(vec![message]).into());
+        }
+        let text = json::text(&statuses)?;
+        let written = documents::put(ctx, &key, &text, &[], unchanged).await?;
+        if written.is_some() {
+            return Ok(statuses);
+        }
+    }
+}
+
+/// Returns whether the operator blocks a whole mirrored provider.
+pub(crate) async fn blocks_provider<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<bool, Failure> {
+    let package = Package::Mirrored(address.clone());
+    Ok(document(ctx, &package).await?.blocked.is_some())
+}
+
+/// Rejects a mirrored version that the operator blocks.
+pub(crate) async fn check_not_blocked<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+) -> Result<(), Failure> {
+    let package = Package::Mirrored(address.clone());
+    match document(ctx, &package).await?.block(version) {
+        Some(block) => {
+            let what = format!("{address} {version}");
+            Err(blocked_because(&what, &block.reason).into())
+        }
+        None => Ok(()),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn state<P: Host>(
     expected: &ExpectedArchive,
     fence: &GcFence,
 ) -> Result<ArchiveState, Failure> {
-    if !garbage::claim(ctx, expected.key, fence).await? {
+    if !garbage::claim(ctx, expected.key.into(), fence).await? {
         return Ok(ArchiveState::Missing);
     }
     let Some(size) = stored_size(ctx, expected.key.into()).await? else {
@@ -123,9 +123,7 @@ pub(crate) async fn is_stored<P: Host>(
     size: Option<u64>,
     fence: &GcFence,
 ) -> Result<bool, Failure> {
-    if let BytesKey::Archive(archive) = key
-        && !garbage::claim(ctx, archive, fence).await?
-    {
+    if !garbage::claim(ctx, key, fence).await? {
         return Ok(false);
     }
     let stored = stored_size(ctx, key).await?;

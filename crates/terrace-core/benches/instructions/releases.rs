@@ -54,6 +54,7 @@ pub(crate) fn provider() -> Release {
         packages: packages(),
         source: None,
         provenance: None,
+        manifest_missing: false,
     };
     let address = "acme/widget".parse().unwrap();
     let release = ProviderRelease::new(address, version("1.2.3"), contents, signing_key(), NOW);

@@ -4,12 +4,14 @@
 
 mod documentation;
 mod operations;
+mod rules;
+mod webhooks;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::access::{IssuedUnder, TokenDocument, TokenKeys};
+use crate::auth::access::{Caller, IssuedUnder, TokenDocument, TokenKeys};
 use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
@@ -19,6 +21,8 @@ use terrace_openpgp::KeyId;
 
 pub use documentation::*;
 pub use operations::*;
+pub use rules::*;
+pub use webhooks::*;
 
 /// The body of `PUT /admin/v1/providers/{namespace}/{type}/{version}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +42,10 @@ pub struct ProviderBody {
     /// The commit in that repository that the release was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Whether SHA256SUMS lists a manifest that the publisher does not have, because the registry that the release
+    /// comes from does not serve it. The release records this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manifest_missing: bool,
 }
 
 /// One platform's zip within [`ProviderBody`].
@@ -304,6 +312,45 @@ pub struct RevokedToken {
     /// Whether a stored token has this ID. Short-lived tokens from an exchange are not stored, so their IDs
     /// are unknown.
     pub known: bool,
+}
+
+/// The response of `GET /api/v1/token` and of `DELETE /api/v1/token`: the token of the request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PresentedToken {
+    /// The ID; `None` for the admin token.
+    pub id: Option<String>,
+    /// The display name; `root` for the admin token.
+    pub name: String,
+    /// The scopes.
+    pub scopes: Vec<String>,
+    /// The time of expiry, if it expires (RFC 3339).
+    pub expires: Option<String>,
+    /// The job that it was issued to, if it was issued to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+}
+
+impl PresentedToken {
+    /// Describes the token of a caller; `None` if the caller has none.
+    pub fn of(caller: &Caller) -> Option<Self> {
+        match caller {
+            Caller::Anonymous | Caller::Browser(_) => None,
+            Caller::Root => Some(Self {
+                id: None,
+                name: caller.name(),
+                scopes: vec!["admin".to_owned()],
+                expires: None,
+                provenance: None,
+            }),
+            Caller::Bearer(token) => Some(Self {
+                id: Some(token.id.to_string()),
+                name: token.name.to_string(),
+                scopes: token.scopes.iter().map(ToString::to_string).collect(),
+                expires: token.expires.map(|time| time.to_string()),
+                provenance: caller.provenance(),
+            }),
+        }
+    }
 }
 
 /// The response of `GET /admin/v1/tokens`.

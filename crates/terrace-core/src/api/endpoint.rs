@@ -58,6 +58,8 @@ pub enum RequiredAccess {
     Anyone,
     /// Callers with valid credentials or none: the handler decides what to show them.
     Known,
+    /// Callers with a valid token, whatever its scopes.
+    Holders,
     /// Callers who may read the named package. If nothing is private, credentials are ignored.
     Readers,
     /// Like `Readers`, for searches and lists of the whole registry, which are limited without a token. A valid token is
@@ -65,7 +67,11 @@ pub enum RequiredAccess {
     Searchers,
     /// Callers who may publish for the owner in the route.
     Publishers,
-    /// Administrators only.
+    /// Administrators of the owner in the route.
+    OwnerAdmins,
+    /// Administrators of any owner. The handler shows them, and lets them change, only what all of their scopes cover.
+    AnyAdmins,
+    /// Administrators of the whole registry only.
     Admins,
 }
 
@@ -94,7 +100,9 @@ pub enum ErrorFormat {
     Html,
 }
 
-use RequiredAccess::{Admins, Anyone, Known, Publishers, Readers, Searchers};
+use RequiredAccess::{
+    Admins, AnyAdmins, Anyone, Holders, Known, OwnerAdmins, Publishers, Readers, Searchers,
+};
 
 /// Defines the endpoints as constants, and the list of all endpoints.
 macro_rules! endpoints {
@@ -163,6 +171,7 @@ endpoints! {
     EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
 
     API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [search(Method::Get), search(Method::Head)]
+    API_TOKEN          Json  "api_token"          ["/api/v1/token"]                                                                   [get(Holders), head(Holders), deletion(Holders)]
     API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [search(Method::Get), search(Method::Head)]
     API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [view(Method::Get), view(Method::Head)]
     API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [view(Method::Get), view(Method::Head)]
@@ -197,17 +206,22 @@ endpoints! {
     VERSION_STATUS     Json  "standing"           ["/admin/v1/providers/{namespace}/{type}/{version}/standing", "/admin/v1/modules/{namespace}/{name}/{system}/{version}/standing", "/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}/standing"] [change(Method::Put, Publishers)]
     DOCUMENTATION      Json  "documentation"      ["/admin/v1/providers/{namespace}/{type}/{version}/documentation", "/admin/v1/modules/{namespace}/{name}/{system}/{version}/documentation", "/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}/documentation"] [get(Publishers), change(Method::Put, Publishers), deletion(Publishers)]
     DOCUMENTED         Json  "documented"         ["/admin/v1/documentation"]                                         [get(Admins)]
-    SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, Admins)]
-    SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(Admins), change(Method::Put, Admins)]
+    SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, OwnerAdmins)]
+    SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(OwnerAdmins), change(Method::Put, OwnerAdmins)]
     AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Admins)]
-    TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(Admins), change(Method::Post, Admins)]
-    TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion(Admins)]
-    TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, Admins)]
+    TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(AnyAdmins), change(Method::Post, AnyAdmins)]
+    TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion(AnyAdmins)]
+    TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, AnyAdmins)]
+    RULES              Json  "rules"              ["/admin/v1/rules"]                                                 [get(AnyAdmins), change(Method::Post, AnyAdmins)]
+    RULE               Json  "rule"               ["/admin/v1/rules/{id}"]                                            [deletion(AnyAdmins)]
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
     VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
     FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Admins), copy()]
     // The POST only returns upload URLs; it uploads nothing.
     STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Admins), question()]
+    WEBHOOKS           Json  "webhooks"           ["/admin/v1/webhooks"]                                              [get(Admins), change(Method::Post, Admins)]
+    WEBHOOK            Json  "webhook"            ["/admin/v1/webhooks/{id}"]                                         [get(Admins), deletion(Admins)]
+    WEBHOOK_TEST       Json  "webhook_test"       ["/admin/v1/webhooks/{id}/test"]                                    [change(Method::Post, Admins)]
     ERASURES           Json  "erasures"           ["/admin/v1/erasures"]                                              [change(Method::Post, Admins)]
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
 }
@@ -442,6 +456,7 @@ fn list(route: &ListRoute) -> &'static Endpoint {
 fn api(route: &ApiRoute) -> &'static Endpoint {
     match route {
         ApiRoute::Search => &API_SEARCH,
+        ApiRoute::Token => &API_TOKEN,
         ApiRoute::Namespaces => &API_NAMESPACES,
         ApiRoute::Namespace(_) => &API_NAMESPACE,
         ApiRoute::Package(_) => &API_PACKAGE,
@@ -488,12 +503,17 @@ fn admin(route: &AdminRoute) -> &'static Endpoint {
         AdminRoute::Tokens => &TOKENS,
         AdminRoute::Token(_) => &TOKEN,
         AdminRoute::TokenRotation(_) => &TOKEN_ROTATION,
+        AdminRoute::Rules => &RULES,
+        AdminRoute::Rule(_) => &RULE,
         AdminRoute::Reindex => &REINDEX,
         AdminRoute::Verify => &VERIFY,
         AdminRoute::Facts => &FACTS,
         AdminRoute::StoredArchives => &STORED_ARCHIVES,
         AdminRoute::Garbage => &GARBAGE,
         AdminRoute::Erasures => &ERASURES,
+        AdminRoute::Webhooks => &WEBHOOKS,
+        AdminRoute::Webhook(_) => &WEBHOOK,
+        AdminRoute::WebhookTest(_) => &WEBHOOK_TEST,
     }
 }
 

@@ -11,6 +11,7 @@ mod seal;
 mod session;
 mod throttle;
 mod token;
+mod webhook;
 
 pub use crate::model::owner::{Owner, OwnerError, OwnerPattern};
 pub use document::TokenDocument;
@@ -23,6 +24,7 @@ pub use token::{
     AccessTokenError, IssuedUnder, KeyMark, TOKEN_PREFIX, Token, TokenKeys, TokenName,
     TokenNameError,
 };
+pub use webhook::WebhookKeys;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -163,6 +165,12 @@ impl Access {
         Some(SessionKeys::new(&roots.newest, roots.previous.as_ref()))
     }
 
+    /// Returns the keys that the secrets of webhooks are derived from; `None` without an admin token.
+    pub fn webhook_keys(&self) -> Option<WebhookKeys> {
+        let roots = self.roots.as_ref()?;
+        Some(WebhookKeys::new(&roots.newest, roots.previous.as_ref()))
+    }
+
     /// Identifies the caller from the `Authorization` header. Without an admin token, the header is ignored.
     ///
     /// # Errors
@@ -251,6 +259,33 @@ impl Caller {
         }
     }
 
+    /// Returns whether the caller may administer an owner.
+    pub fn may_administer(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Anonymous | Self::Browser(_) => false,
+            Self::Root => true,
+            Self::Bearer(token) => token.scopes.allow_administering(owner),
+        }
+    }
+
+    /// Returns whether the caller may administer anything.
+    pub fn may_administer_any(&self) -> bool {
+        match self {
+            Self::Anonymous | Self::Browser(_) => false,
+            Self::Root => true,
+            Self::Bearer(token) => token.scopes.allow_administering_any(),
+        }
+    }
+
+    /// Returns the first scope that the caller does not have itself, and so may not grant.
+    pub fn lacks<'s>(&self, mut scopes: impl Iterator<Item = &'s Scope>) -> Option<&'s Scope> {
+        match self {
+            Self::Anonymous | Self::Browser(_) => scopes.next(),
+            Self::Root => None,
+            Self::Bearer(token) => scopes.find(|scope| !token.scopes.cover(scope)),
+        }
+    }
+
     /// Returns the ID of the caller's token, so that its revocation can be checked.
     pub fn token(&self) -> Option<TokenId> {
         match self {
@@ -272,6 +307,16 @@ impl Caller {
         match self {
             Self::Bearer(token) => token.provenance.as_ref()?.parse(),
             Self::Anonymous | Self::Root | Self::Browser(_) => None,
+        }
+    }
+
+    /// Returns the name of the token, person or job alone; `None` for an anonymous caller.
+    pub fn short_name(&self) -> Option<String> {
+        match self {
+            Self::Anonymous => None,
+            Self::Root => Some("root".to_owned()),
+            Self::Bearer(token) => Some(token.name.to_string()),
+            Self::Browser(session) => Some(session.name().to_string()),
         }
     }
 

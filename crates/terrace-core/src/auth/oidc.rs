@@ -17,6 +17,7 @@ mod pattern;
 mod provenance;
 mod rule;
 mod rule_error;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod trusted;
@@ -25,8 +26,11 @@ pub use error::GrantError;
 pub use login::LoginRules;
 pub use pattern::{ClaimPattern, PatternError};
 pub use provenance::provenance;
-pub use rule::Grant;
+pub use rule::{Grant, RuleName};
 pub use rule_error::{RuleError, RulesError};
+pub use stored::{
+    RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRuleError, StoredRules,
+};
 pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};
 
 use terrace_jose::IssuerUrl;

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::auth::access::Access;
 use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
+use crate::auth::oidc::LoginRules;
 use crate::limits;
 use terrace_base::secret::Secret;
 use terrace_jose::IssuerUrl;
@@ -50,7 +51,11 @@ fn configured(
         seal_keys: access.seal_keys().ok_or_else(needs)?,
         session_keys: access.session_keys().ok_or_else(needs)?,
         provider: provider(var)?,
-        rules: parsed(LOGIN_RULES, &wanted(var, LOGIN_RULES)?)?,
+        // Rules may also be stored in the registry.
+        rules: match var(LOGIN_RULES) {
+            Some(rules) => parsed(LOGIN_RULES, &rules)?,
+            None => LoginRules::default(),
+        },
         lifetime: lifetime(var(LOGIN_LIFETIME))?,
     })
 }
@@ -111,7 +116,7 @@ fn wanted(var: Variables<'_>, name: &'static str) -> Result<String, ConfigError>
     let missing = || {
         let rule = format!(
             "is not set, but other TERRACE_LOGIN_… variables are: set {LOGIN_ISSUER} and \
-             {LOGIN_CLIENT_ID}, or {LOGIN_ACCESS_TEAM} and {LOGIN_ACCESS_AUDIENCE}, with {LOGIN_RULES}"
+             {LOGIN_CLIENT_ID}, or {LOGIN_ACCESS_TEAM} and {LOGIN_ACCESS_AUDIENCE}"
         );
         error(name, rule)
     };
@@ -197,7 +202,6 @@ mod tests {
             (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),
             (vec![TOKEN, RULES, CLIENT], LOGIN_ISSUER, "is not set"),
             (vec![TOKEN, RULES, ISSUER], LOGIN_CLIENT_ID, "is not set"),
-            (vec![TOKEN, ISSUER, CLIENT], LOGIN_RULES, "is not set"),
             (vec![TOKEN, SECRET], LOGIN_ISSUER, "is not set"),
             (
                 vec![TOKEN, RULES, TEAM],
@@ -248,6 +252,12 @@ mod tests {
             let error = read(&vars).unwrap_err().to_string();
             assert!(error.starts_with(name) && error.contains(rule), "{error}");
         }
+    }
+
+    #[test]
+    fn rules_for_sign_in_may_all_be_in_the_registry() {
+        let login = read(&[TOKEN, ISSUER, CLIENT]).unwrap().login.unwrap();
+        assert_eq!(login.rules, LoginRules::default());
     }
 
     #[test]

@@ -57,6 +57,9 @@ settings! {
     variable SEARCHES_A_MINUTE = "TERRACE_SEARCHES_A_MINUTE";
     /// The requests that are logged: `all` (the default), `failures` or `none`.
     variable LOG_REQUESTS = "TERRACE_LOG_REQUESTS";
+    /// The optional fields of the log line of a request: any of `package`, `version`, `token` and `caller`, separated by
+    /// commas or spaces; none by default.
+    variable LOG_FIELDS = "TERRACE_LOG_FIELDS";
     /// The CI jobs that may publish with the token of their CI: rules in the form of
     /// [`TrustedPublishers`](crate::auth::oidc::TrustedPublishers), as JSON text or as a JSON value.
     variable TRUSTED_PUBLISHERS = "TERRACE_TRUSTED_PUBLISHERS";

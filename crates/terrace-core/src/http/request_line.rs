@@ -1,7 +1,10 @@
 //! One log line per request: its route, outcome and resource usage.
 //!
 //! The line contains no path, no query and no header except the product of the client, so it leaks nothing
-//! usable: a path may contain the signature of a URL.
+//! usable: a path may contain the signature of a URL. A deployment may add [fields](super::log_fields) that name the
+//! package and the caller.
+
+use std::borrow::Cow;
 
 use crate::http::method::Method;
 use crate::limits;
@@ -75,6 +78,8 @@ pub struct RequestLine<'r> {
     pub index: Option<IndexState>,
     /// The client that sent the request.
     pub client: &'r ClientProduct,
+    /// The members of optional fields; see [`LogFields::members`](super::log_fields::LogFields::members).
+    pub members: Cow<'r, str>,
 }
 
 impl IndexState {
@@ -164,7 +169,8 @@ impl RequestLine<'_> {
     /// (<https://developers.cloudflare.com/workers/observability/logs/workers-logs/>).
     ///
     /// The JSON is assembled by hand. A serialiser writes it quote by quote, each with a call that copies a
-    /// byte, which takes a third of the wasm time of a read decision. No value needs escaping.
+    /// byte, which takes a third of the wasm time of a read decision. No value needs escaping, except in the optional
+    /// members, which are escaped already.
     pub fn to_json(&self) -> String {
         let Usage { kv, r2, origin } = self.usage;
         let mut line = String::with_capacity(256);
@@ -190,7 +196,8 @@ impl RequestLine<'_> {
         text(",\"origin_ms\":", digits.format(origin.millis));
         text(",\"client\":\"", &self.client.product);
         text("\",\"client_version\":\"", &self.client.version);
-        text("\"}", "");
+        text("\"", &self.members);
+        line.push('}');
         line
     }
 
@@ -227,6 +234,7 @@ mod tests {
             },
             index: Some(IndexState::Hit),
             client,
+            members: Cow::Borrowed(""),
         }
     }
 

@@ -111,7 +111,7 @@ impl Card {
             }
             Some((version, Contents::Provider(provider))) => {
                 line.description = provider_description(provider);
-                if line.state != Some(ReleaseState::Revoked) {
+                if line.state < Some(ReleaseState::Revoked) {
                     symbols = symbols_of(package, version, provider);
                 }
             }

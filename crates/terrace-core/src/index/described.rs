@@ -100,7 +100,9 @@ mod tests {
 
     #[test]
     fn the_index_of_a_revoked_version_has_no_digests() {
-        let tombstone = IndexDocument::tombstone(&"it deletes".parse().unwrap());
+        let tombstone = IndexDocument::tombstone(crate::model::status::Refusal::revoked(
+            &"it deletes".parse().unwrap(),
+        ));
         let described = DescribedVersion::parse(&tombstone.metadata, &tombstone.text).unwrap();
         assert!(described.is_of_unknown_bytes());
         let known = parse(&format!(r#"{{"sha256":"{DIGEST}"}}"#)).unwrap();

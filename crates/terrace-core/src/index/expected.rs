@@ -51,6 +51,7 @@ impl ExpectedIndices {
             IndexKey::Content(_, digest) => self.contents.contains(&beginning(*digest)),
             IndexKey::Pushed(_)
             | IndexKey::Revocations
+            | IndexKey::Rules
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
             | IndexKey::MergedCatalog(_) => true,

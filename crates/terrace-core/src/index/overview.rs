@@ -54,7 +54,7 @@ impl Overview {
     ) -> Self {
         let version = |listed: &ListedRelease| OverviewVersion {
             published_at: listed.published.map(PublicationTime::time),
-            status: statuses.versions.get(&listed.version.to_string()).cloned(),
+            status: statuses.shown(&listed.version).cloned(),
             source: listed.source.clone(),
             is_documented: !listed.is_erased && documented.contains(&listed.version),
             version: listed.version.clone(),
@@ -78,7 +78,7 @@ impl Overview {
     pub fn newest(&self) -> Option<&OverviewVersion> {
         let state = |it: &OverviewVersion| it.status.as_ref().map(|status| status.state);
         let versions = self.versions.iter();
-        let installable = versions.filter(|it| state(it) != Some(ReleaseState::Revoked));
+        let installable = versions.filter(|it| state(it) < Some(ReleaseState::Revoked));
         // The first one of the least rank is the newest.
         installable.min_by_key(|it| {
             let is_withdrawn = state(it) == Some(ReleaseState::Withdrawn);
@@ -118,8 +118,8 @@ mod tests {
             by: "root".to_owned(),
         };
         StatusDocument {
-            package: None,
             versions: [(version.to_owned(), status)].into(),
+            ..StatusDocument::default()
         }
     }
 

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::route::{AdminRoute, Route};
+use crate::api::route::{AdminRoute, ApiRoute, Route};
 use crate::model::package::Package;
 use crate::model::provenance::Provenance;
+use crate::model::token_id::TokenId;
 use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -61,10 +62,13 @@ impl AuditEntry {
     }
 
     /// Returns the key of another document that this change wrote and that the registry never removes: the
-    /// statuses of a package, the keys of a namespace, or the revocation of a token.
+    /// statuses of a package, the keys of a namespace, the revocation of a token, or a removed rule.
     pub fn wrote(&self) -> Option<FactKey> {
         if self.status != 200 {
             return None;
+        }
+        if let Some(id) = self.revoked() {
+            return Some(FactKey::Revocation(id));
         }
         let (method, path) = self.what.split_once(' ')?;
         match (method, Route::parse(path).ok()?) {
@@ -75,7 +79,22 @@ impl AuditEntry {
                     AdminRoute::SigningKeys(namespace) | AdminRoute::SigningKey(namespace, _),
                 ),
             ) => Some(FactKey::SigningKeys(namespace)),
-            ("DELETE", Route::Admin(AdminRoute::Token(id))) => Some(FactKey::Revocation(id)),
+            ("DELETE", Route::Admin(AdminRoute::Rule(id))) => Some(FactKey::Rule(id)),
+            _ => None,
+        }
+    }
+
+    /// Returns the ID of the token that this change revoked, if it was one of these changes: by an administrator, whose
+    /// request names the token, or by the token itself.
+    pub fn revoked(&self) -> Option<TokenId> {
+        let what = self.what.strip_prefix("DELETE ")?;
+        let (own, path) = match what.split_once(REVOKES) {
+            Some((own, path)) => (Some(own), path),
+            None => (None, what),
+        };
+        let is_own = |own| Route::parse(own) == Ok(Route::Api(ApiRoute::Token));
+        match Route::parse(path).ok()? {
+            Route::Admin(AdminRoute::Token(id)) if own.is_none_or(is_own) => Some(id),
             _ => None,
         }
     }
@@ -98,6 +117,8 @@ impl AuditEntry {
     }
 }
 
+/// Begins the path of the token that an entry of its own revocation adds to the path.
+pub const REVOKES: &str = " revokes ";
 /// Begins the names that an entry of an erasure adds to the path.
 pub const ERASES: &str = " erases ";
 /// Separates these names.
@@ -198,6 +219,33 @@ mod tests {
             chain.follow(text)?;
         }
         Ok(chain.length())
+    }
+
+    #[test]
+    fn a_revoked_token_is_known_from_both_ways_to_revoke_it() {
+        let revoked = |what: &str| {
+            let entry = AuditEntry {
+                what: what.to_owned(),
+                status: 200,
+                ..serde_json::from_str(&chain(1)[0]).unwrap()
+            };
+            assert_eq!(entry.wrote(), entry.revoked().map(FactKey::Revocation));
+            entry.revoked().map(|id| id.to_string())
+        };
+        for what in [
+            "DELETE /admin/v1/tokens/0123456789abcdef",
+            "DELETE /api/v1/token revokes /admin/v1/tokens/0123456789abcdef",
+        ] {
+            assert_eq!(revoked(what).as_deref(), Some("0123456789abcdef"), "{what}");
+        }
+        for what in [
+            "DELETE /api/v1/token",
+            "GET /api/v1/token revokes /admin/v1/tokens/0123456789abcdef",
+            "DELETE /admin/v1/tokens revokes /admin/v1/tokens/0123456789abcdef",
+            "DELETE /api/v1/token revokes /admin/v1/tokens",
+        ] {
+            assert_eq!(revoked(what), None, "{what}");
+        }
     }
 
     #[test]

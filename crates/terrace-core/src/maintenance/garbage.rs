@@ -1,4 +1,4 @@
-//! Garbage collection: the marks of archives that may be removed.
+//! Garbage collection: the marks of archives and blobs that may be removed.
 //!
 //! # Why no archive is removed that a release refers to
 //! An archive without a release is either left over from an interrupted publish, or about to be referred to by
@@ -27,9 +27,13 @@
 //! An interrupted removal is resumed after an hour: as long as the mark exists, nothing commits to the archive,
 //! so a copy that was stored again in the meantime can be removed, too.
 //!
+//! # Blobs
+//! Pushed blobs are marked and removed in the same way. Their references are the links of repositories, and manifests. The commit
+//! of a push or a mount is the link, and it reads the mark of its blob right before that.
+//!
 //! # Erased archives
 //! An operator can erase an archive: its mark becomes *erased*, by compare-and-swap, whatever its state was, and stays for
-//! ever. Then the archive is removed, and again whenever it was stored again. Storage has no conditional removal of a mark. So
+//! ever. So does the mark of its digest, which covers archives, blobs and manifests. Then the archive is removed, and again whenever it was stored again. Storage has no conditional removal of a mark. So
 //! whoever removes a mark first writes it, by compare-and-swap, and then has half a minute
 //! ([`limits::MARK_REMOVAL_SECONDS`]) to remove it. An erasure waits until a mark that may be removed is older than a minute.
 //!

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
-use crate::storage::key::{CARDS, DOCUMENTATION, GARBAGE, ORIGINS, RELEASES, STAGED};
+use crate::storage::key::{CARDS, DOCUMENTATION, GARBAGE, ORIGINS, RELEASES, RULES, STAGED};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -36,6 +36,8 @@ pub enum Section {
     ErasedArchives,
     /// The documentation of every version: whether the version was published.
     Documentation,
+    /// The list of active rules.
+    Rules,
     /// Every index: whether there is a fact that it follows from.
     Indices,
 }
@@ -114,7 +116,7 @@ const INCOMPLETE: &str = " incomplete";
 const SEPARATOR: char = ' ';
 
 impl Section {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Releases,
         Self::Origins,
         Self::Catalogs,
@@ -126,6 +128,7 @@ impl Section {
         Self::StagedUploads,
         Self::ErasedArchives,
         Self::Documentation,
+        Self::Rules,
         Self::Indices,
     ];
 
@@ -143,6 +146,7 @@ impl Section {
             Self::StagedUploads => STAGED,
             Self::ErasedArchives => GARBAGE,
             Self::Documentation => DOCUMENTATION,
+            Self::Rules => RULES,
             Self::Indices => "indices ",
         }
     }

@@ -12,9 +12,11 @@ use serde::de::DeserializeOwned;
 
 use crate::api::admin::SigningKeysDocument;
 use crate::auth::access::{RevocationDocument, TokenDocument};
+use crate::auth::oidc::RuleDocument;
 use crate::index::digests;
 use crate::maintenance::garbage::{GarbageDocument, GarbageState};
 use crate::model::oci::Digest;
+use crate::model::package::Package;
 use crate::model::status::{
     KeyState, KeyStatus, Reason, ReleaseState, ReleaseStatus, StatusDocument,
 };
@@ -164,7 +166,7 @@ impl Restored {
             }
             FactKey::Status(package) => {
                 let statuses: StatusDocument = read(document)?;
-                check_statuses(&statuses)?;
+                check_statuses(package, &statuses)?;
                 Ok(Self {
                     change: Some(FactKey::Change(package.clone())),
                     ..Self::default()
@@ -180,6 +182,15 @@ impl Restored {
                 Ok(Self {
                     metadata: revocation.to_metadata(),
                     change: Some(FactKey::RevocationChange),
+                    ..Self::default()
+                })
+            }
+            FactKey::Rule(_) => {
+                let rule: RuleDocument = read(document)?;
+                rule.parse().map_err(text_of)?;
+                Ok(Self {
+                    metadata: rule.to_metadata(),
+                    change: Some(FactKey::RuleChange),
                     ..Self::default()
                 })
             }
@@ -245,7 +256,7 @@ impl Restored {
 }
 
 /// Merges the revocations of a copy into a stored document that differs: a version or key that is revoked in
-/// either is revoked, because otherwise an import could make content installable again that was found to be
+/// either is revoked, and what is blocked in either is blocked, because otherwise an import could make content installable again that was found to be
 /// dangerous. `None` if there is nothing to add.
 pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
     match key {
@@ -260,6 +271,10 @@ pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<Strin
                     statuses.versions.insert(version, status);
                 }
             }
+            for (version, block) in copied.blocked_versions {
+                statuses.blocked_versions.entry(version).or_insert(block);
+            }
+            statuses.blocked = statuses.blocked.or(copied.blocked);
             let text = json::to_string(&statuses);
             (statuses != before).then_some(text)
         }
@@ -276,6 +291,16 @@ pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<Strin
             }
             let text = json::to_string(&keys);
             is_changed.then_some(text)
+        }
+        FactKey::Rule(_) => {
+            let rule: RuleDocument = serde_json::from_slice(there).ok()?;
+            let copied: RuleDocument = read(copy).ok()?;
+            let removed = rule.is_active().then_some(copied.removed).flatten()?;
+            let removed = RuleDocument {
+                removed: Some(removed),
+                ..rule
+            };
+            Some(json::to_string(&removed))
         }
         _ => None,
     }
@@ -305,12 +330,28 @@ pub fn check_referrer(
     Ok(referrer_metadata(&parsed))
 }
 
-fn check_statuses(statuses: &StatusDocument) -> Result<(), String> {
+fn check_statuses(package: &Package, statuses: &StatusDocument) -> Result<(), String> {
+    let blocks = || {
+        statuses
+            .blocked
+            .iter()
+            .chain(statuses.blocked_versions.values())
+    };
+    if !matches!(package, Package::Mirrored(_)) && blocks().next().is_some() {
+        return Err("only mirrored providers can be blocked".to_owned());
+    }
+    let is_blocked = |it: &ReleaseStatus| it.state == ReleaseState::Blocked;
+    if !blocks().all(is_blocked) || statuses.versions.values().any(is_blocked) {
+        return Err("a block must have the state blocked, and no other status may".to_owned());
+    }
     let of_package = statuses.package.as_ref().map(|it| it.state);
     if of_package.is_some_and(|state| state != ReleaseState::Deprecated) {
         return Err("a package can only be deprecated".to_owned());
     }
-    let mut versions = statuses.versions.keys();
+    let mut versions = statuses
+        .versions
+        .keys()
+        .chain(statuses.blocked_versions.keys());
     match versions.find(|version| !is_spelled::<Version>(version)) {
         Some(version) => Err(format!("{version:?} is not a version")),
         None => Ok(()),

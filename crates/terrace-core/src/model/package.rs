@@ -109,3 +109,9 @@ pub fn package_filename(
     let provider_type = &address.provider_type;
     format!("terraform-provider-{provider_type}_{version}_{platform}.zip")
 }
+
+/// Returns the name of the manifest of a version in SHA256SUMS, as GoReleaser writes it.
+pub fn manifest_filename(address: &ProviderAddress, version: &Version) -> String {
+    let provider_type = &address.provider_type;
+    format!("terraform-provider-{provider_type}_{version}_manifest.json")
+}

@@ -5,6 +5,10 @@
 //! 2.1.2), which both clients print on every init. So a deprecated or withdrawn version stays in the lists,
 //! because lock files that name it would break otherwise; a revoked one leaves the lists and is answered with
 //! 410.
+//!
+//! Beside these statuses, the operator can block a mirrored provider or some of its versions, whether they are
+//! stored or not. A block leaves the status as it is, so that lifting the block restores it. A blocked version is
+//! answered like a missing one, with 404.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +32,8 @@ pub enum ReleaseState {
     Withdrawn,
     /// The version must not be installed any more.
     Revoked,
+    /// The operator blocks the mirrored version. It is never the status of a version itself.
+    Blocked,
 }
 
 /// The reason for a status: one line that is printed in a terminal.
@@ -56,6 +62,37 @@ pub struct StatusDocument {
     /// The status of versions, by their text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, ReleaseStatus>,
+    /// The block of a whole mirrored provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<ReleaseStatus>,
+    /// The blocks of its versions, stored or not, by their text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blocked_versions: BTreeMap<String, ReleaseStatus>,
+}
+
+/// The reason why a version must not be installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal<'s> {
+    /// The reason, for users.
+    pub reason: &'s Reason,
+    /// Whether the operator blocks the version. Otherwise it is revoked.
+    pub is_blocked: bool,
+}
+
+impl<'s> Refusal<'s> {
+    /// Returns the refusal of a revoked version.
+    pub fn revoked(reason: &'s Reason) -> Self {
+        let is_blocked = false;
+        Self { reason, is_blocked }
+    }
+
+    /// Returns the refusal of a version that the operator blocks.
+    pub fn blocked(block: &'s ReleaseStatus) -> Self {
+        Self {
+            reason: &block.reason,
+            is_blocked: true,
+        }
+    }
 }
 
 /// The status of a signing key.
@@ -83,7 +120,7 @@ pub struct KeyStatus {
 /// The error for a text that is not a status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a valid state: a release can be deprecated, withdrawn, revoked or active, and a signing key retired, revoked or active"
+    "{0:?} is not a valid state: a release can be deprecated, withdrawn, revoked or active, a mirrored provider also blocked or unblocked, and a signing key retired, revoked or active"
 )]
 pub struct StateError(String);
 
@@ -137,10 +174,30 @@ impl StatusDocument {
         status.map(|it| &it.reason)
     }
 
-    /// Returns whether any version is revoked.
-    pub fn revokes_any(&self) -> bool {
+    /// Returns the operator's block of a version, or of all versions.
+    pub fn block(&self, version: &Version) -> Option<&ReleaseStatus> {
+        let of_version = self.blocked_versions.get(&version.to_string());
+        of_version.or(self.blocked.as_ref())
+    }
+
+    /// Returns the reason why a version must not be installed, if it is blocked or revoked.
+    pub fn refusal(&self, version: &Version) -> Option<Refusal<'_>> {
+        let block = self.block(version).map(Refusal::blocked);
+        block.or_else(|| self.revocation_reason(version).map(Refusal::revoked))
+    }
+
+    /// Returns whether any version is blocked or revoked.
+    pub fn refuses_any(&self) -> bool {
         let mut statuses = self.versions.values();
-        statuses.any(|it| it.state == ReleaseState::Revoked)
+        self.blocked.is_some()
+            || !self.blocked_versions.is_empty()
+            || statuses.any(|it| it.state == ReleaseState::Revoked)
+    }
+
+    /// Returns the status to show of a version: its block, or else its own status.
+    pub fn shown(&self, version: &Version) -> Option<&ReleaseStatus> {
+        let status = || self.versions.get(&version.to_string());
+        self.block(version).or_else(status)
     }
 
     /// Returns the warnings for users of `address`, one line each: for the package, then for every revoked
@@ -206,6 +263,7 @@ impl FromStr for ReleaseState {
             "deprecated" => Ok(Self::Deprecated),
             "withdrawn" => Ok(Self::Withdrawn),
             "revoked" => Ok(Self::Revoked),
+            "blocked" => Ok(Self::Blocked),
             _ => Err(StateError(text.chars().take(limits::NAME_BYTES).collect())),
         }
     }
@@ -240,6 +298,7 @@ impl fmt::Display for ReleaseState {
             Self::Deprecated => "deprecated",
             Self::Withdrawn => "withdrawn",
             Self::Revoked => "revoked",
+            Self::Blocked => "blocked",
         })
     }
 }
@@ -289,6 +348,7 @@ mod tests {
                 status(ReleaseState::Revoked, "it deletes"),
             )]
             .into(),
+            ..StatusDocument::default()
         };
         let text = r#"{"package":{"state":"deprecated","reason":"use acme/gadget","at":1,"by":"root"},"versions":{"1.0.0":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}}"#;
         assert_pinned(&serde_json::to_string(&statuses).unwrap(), text);
@@ -336,6 +396,7 @@ mod tests {
                     )
                 })
                 .into(),
+            ..StatusDocument::default()
         };
         assert_eq!(
             statuses.warnings("acme/widget"),
@@ -357,8 +418,8 @@ mod tests {
             status(ReleaseState::Revoked, "it deletes"),
         );
         let statuses = StatusDocument {
-            package: None,
             versions,
+            ..StatusDocument::default()
         };
         let warnings = statuses.warnings("acme/widget");
         assert_eq!(warnings[0], "acme/widget 1.0.0 is revoked: it deletes");
@@ -370,8 +431,8 @@ mod tests {
             .map(|n| (format!("1.{n}.0"), status(ReleaseState::Deprecated, "old")))
             .collect();
         let statuses = StatusDocument {
-            package: None,
             versions,
+            ..StatusDocument::default()
         };
         let warnings = statuses.warnings("acme/widget");
         assert_eq!(warnings.len(), limits::WARNINGS + 1);
@@ -384,7 +445,6 @@ mod tests {
     #[test]
     fn a_version_that_is_not_revoked_may_be_installed() {
         let statuses = StatusDocument {
-            package: None,
             versions: [
                 (
                     "1.0.0".to_owned(),
@@ -393,6 +453,7 @@ mod tests {
                 ("1.1.0".to_owned(), status(ReleaseState::Withdrawn, "x")),
             ]
             .into(),
+            ..StatusDocument::default()
         };
         let revoked = |version: &str| {
             statuses

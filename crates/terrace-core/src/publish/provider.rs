@@ -10,7 +10,7 @@ use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
 use crate::model::commit::CommitId;
-use crate::model::package::package_filename;
+use crate::model::package::{manifest_filename, package_filename};
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
@@ -42,6 +42,7 @@ pub struct ProviderPublication {
     packages: Vec<PackageDocument>,
     source: Option<SourceDocument>,
     provenance: Option<Provenance>,
+    manifest_missing: bool,
 }
 
 impl ProviderPublication {
@@ -75,6 +76,9 @@ impl ProviderPublication {
         if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
             reasons.extend(disagreements(shasums, packages));
         }
+        if let Some(shasums) = shasums.as_ref().filter(|_| body.manifest_missing) {
+            reasons.extend(unlisted_manifest(shasums, &address, &version));
+        }
         match (protocols, shasums, signature, packages, source) {
             (Some(protocols), Some(shasums), Some(signature), Some(packages), Some(source))
                 if reasons.is_empty() =>
@@ -88,6 +92,7 @@ impl ProviderPublication {
                     packages,
                     source,
                     provenance: None,
+                    manifest_missing: body.manifest_missing,
                 })
             }
             _ => Err(reasons),
@@ -115,6 +120,7 @@ impl ProviderPublication {
             packages: self.packages.clone(),
             source: self.source.clone(),
             provenance: self.provenance.clone(),
+            manifest_missing: self.manifest_missing,
         }
     }
 
@@ -435,6 +441,18 @@ fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String>
         }
     }
     reasons
+}
+
+/// Returns the reason that no manifest can be missing, if SHA256SUMS lists none.
+fn unlisted_manifest(
+    shasums: &Shasums,
+    address: &ProviderAddress,
+    version: &Version,
+) -> Option<String> {
+    let name = manifest_filename(address, version);
+    shasums.digest_of(&name).is_none().then(|| {
+        format!("manifest_missing is true, but SHA256SUMS does not list {name}: leave it out")
+    })
 }
 
 /// Returns the contradictions between these packages and SHA256SUMS, which may list other files too.

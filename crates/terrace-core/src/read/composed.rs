@@ -93,7 +93,7 @@ impl Lookup {
                 public_module(address, version, parse(first)?, &optional(other(0))?)
             }
             Composed::PublicProvider(address, version) => match &first.metadata.revoked {
-                Some(reason) => Err(FinishError::Problem(self.revoked_problem(reason))),
+                Some(reason) => Err(FinishError::Problem(self.refusal_problem(reason, false))),
                 None => public_provider(address, version, first, [other(0), other(1)]),
             },
         }

@@ -141,6 +141,20 @@ impl Lookup {
         }
     }
 
+    /// Returns the provider of another registry that was asked for and is not served, with its version if the request names
+    /// one: it is not mirrored, or the rules of the deployment refuse it.
+    pub fn refused(&self, status: u16) -> Option<(&Package, Option<&Version>)> {
+        let found = match self.requested_key.as_ref().unwrap_or(&self.key) {
+            _ if status != 404 => return None,
+            IndexKey::MirrorVersions(package) | IndexKey::Tags(package) => (package, None),
+            IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
+                (package, Some(version))
+            }
+            _ => return None,
+        };
+        matches!(found.0, Package::Mirrored(_)).then_some(found)
+    }
+
     /// Sets the header `Range` of the request.
     pub fn set_range(&mut self, range: Option<String>) {
         self.range = range;
@@ -204,11 +218,13 @@ impl Lookup {
             return Err(FinishError::Problem(self.missing()));
         }
         if let Projection::Composed(composed) = &self.projection {
+            self.check_provider(&found)?;
             return self.finish_composed(composed, &found);
         }
         let found = found.first;
         if let Some(reason) = &found.metadata.revoked {
-            return Err(FinishError::Problem(self.revoked_problem(reason)));
+            let problem = self.refusal_problem(reason, found.metadata.is_blocked);
+            return Err(FinishError::Problem(problem));
         }
         let reply = match &self.projection {
             Projection::Versions => self.versions(found),

@@ -139,6 +139,7 @@ impl PageRead {
     /// # Errors
     /// If an index is not the output of an index function.
     pub fn view<S>(&self, found: &StoredIndices<S>) -> Result<PageView, FinishError> {
+        self.lookup.check_provider(found)?;
         let StoredIndices { first, others } = found;
         let other = |at: usize| others.get(at).unwrap_or(&None);
         Ok(match &self.subject {

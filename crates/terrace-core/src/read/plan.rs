@@ -151,7 +151,10 @@ fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
         ApiRoute::Document(package, version, document) => {
             ApiRoute::Document(hosted(package), version, document)
         }
-        route @ (ApiRoute::Search | ApiRoute::Namespaces | ApiRoute::Namespace(_)) => route,
+        route @ (ApiRoute::Search
+        | ApiRoute::Token
+        | ApiRoute::Namespaces
+        | ApiRoute::Namespace(_)) => route,
     }
 }
 
@@ -193,6 +196,7 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
             Composed::Navigation(package, version),
         ),
         route @ (ApiRoute::Search
+        | ApiRoute::Token
         | ApiRoute::Namespaces
         | ApiRoute::Namespace(_)
         | ApiRoute::Document(..)) => ReadPlan::Handle(HandledRoute::Api(route)),

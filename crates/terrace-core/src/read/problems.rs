@@ -1,28 +1,54 @@
 //! Errors of reads, in the forms of their clients.
 
 use super::{Lookup, Projection, for_method};
+use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::model::oci::Digest;
 use crate::model::package::Package;
 use crate::storage::key::{IndexKey, PushedIndex};
+use crate::upstream::pull::blocked_because;
 
 impl Lookup {
-    /// Returns the error for a revoked version.
+    /// Returns the error for a version that is revoked, or for what the operator blocks.
     #[inline(never)]
-    pub(super) fn revoked_problem(&self, reason: &str) -> Problem {
-        Problem::Gone(match &self.key {
+    pub(super) fn refusal_problem(&self, reason: &str, is_blocked: bool) -> Problem {
+        let subject = match &self.key {
             IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
-                format!("{} {version} is revoked: {reason}", package.address())
+                format!("{} {version}", package.address())
             }
-            _ => format!("this version is revoked: {reason}"),
-        })
+            IndexKey::Content(..) | IndexKey::Pushed(_) => "this version".to_owned(),
+            key => key.package().map(Package::address).unwrap_or_default(),
+        };
+        match is_blocked {
+            true => blocked_because(&subject, reason),
+            false => Problem::Gone(format!("{subject} is revoked: {reason}")),
+        }
     }
 
     /// Returns the answer if nothing of this name exists.
     pub fn not_found<S>(&self) -> Reply<S> {
         self.problem(&self.missing())
+    }
+
+    /// Returns the pushed content that does not exist, if the client reads a reason: not of `HEAD`. Content that is hidden from it
+    /// is treated as if its repository did not exist.
+    pub fn missed_content(&self) -> Option<&PushedIndex> {
+        match &self.key {
+            IndexKey::Pushed(index) if self.method == Method::Get => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Returns the answer if pushed content was erased. It is a 404, as for other missing content, because clients look for a
+    /// blob before they push it.
+    pub fn erased<S>(&self, message: String) -> Reply<S> {
+        let code = match self.projection {
+            Projection::Blob => OciCode::BlobUnknown,
+            _ => OciCode::ManifestUnknown,
+        };
+        self.problem(&Problem::Oci(OciError::new(code, message)))
     }
 
     /// Returns the error if nothing of this name exists.
@@ -54,7 +80,7 @@ impl Lookup {
             IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
                 format!("this registry has no packages of {owner}")
             }
-            IndexKey::Revocations | IndexKey::MergedCatalog(_) => {
+            IndexKey::Revocations | IndexKey::Rules | IndexKey::MergedCatalog(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }
             IndexKey::Pushed(index) => {

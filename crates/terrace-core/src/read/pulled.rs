@@ -1,6 +1,6 @@
 //! Reads of providers that other registries publish: blocked versions, and lists that may be outdated.
 
-use super::Lookup;
+use super::{FinishError, Lookup, StoredIndices};
 use crate::http::reply::Reply;
 use crate::limits;
 use crate::model::address::MirroredAddress;
@@ -8,7 +8,7 @@ use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
-use crate::upstream::pull::{PullPolicy, blocked};
+use crate::upstream::pull::{PullPolicy, blocked, blocked_because};
 use terrace_base::time::UnixTime;
 
 /// The freshness of a list, which decides whether it may be served.
@@ -43,6 +43,24 @@ impl Lookup {
         is_blocked.then(|| self.problem(&blocked(address, version)))
     }
 
+    /// Checks that the operator does not block the whole provider that people look at. Of one blocked version they see
+    /// that it is blocked, like a revoked one.
+    pub(super) fn check_provider<S>(&self, found: &StoredIndices<S>) -> Result<(), FinishError> {
+        let others = found.others.iter().map(Option::as_ref);
+        let found = std::iter::once(Some(&found.first)).chain(others);
+        for (key, found) in self.keys().zip(found) {
+            if let IndexKey::Overview(package) = key
+                && let Some(metadata) = found.map(|it| &it.metadata)
+                && metadata.is_blocked
+            {
+                let reason = metadata.revoked.as_deref().unwrap_or_default();
+                let problem = blocked_because(&package.address(), reason);
+                return Err(FinishError::Problem(problem));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns whether the list that was found may be served. A list that depends on releases alone always
     /// may.
     pub(super) fn freshness(
@@ -57,6 +75,10 @@ impl Lookup {
         else {
             return Freshness::Fresh;
         };
+        if metadata.is_blocked {
+            // It depends neither on rules nor on the origin.
+            return Freshness::Fresh;
+        }
         let made_by = metadata.pull.as_ref();
         if !policy.has_made(made_by) {
             return Freshness::Unfit;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::oci::Digest;
-use crate::model::status::Reason;
+use crate::model::status::Refusal;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -26,6 +26,13 @@ pub struct IndexMetadata {
     /// than the field's.
     #[serde(default, rename = "gone", skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
+    /// Whether the operator blocks the content: it is answered like a missing one, with the reason in `revoked`.
+    #[serde(
+        default,
+        rename = "blocked",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub is_blocked: bool,
     /// The description of the content, for a manifest or a zip of an OCI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentMetadata>,
@@ -86,6 +93,7 @@ impl IndexDocument {
             metadata: IndexMetadata {
                 etag: format!("\"{}\"", content.digest),
                 revoked: None,
+                is_blocked: false,
                 content: Some(content),
                 pull: None,
             },
@@ -94,10 +102,16 @@ impl IndexDocument {
     }
 
     /// Creates the tombstone of content that must not be served any more. KV requires a value.
-    pub fn tombstone(reason: &Reason) -> Self {
-        let mut document = Self::new("gone".to_owned());
-        document.metadata.revoked = Some(reason.to_string());
-        document
+    pub fn tombstone(refusal: Refusal<'_>) -> Self {
+        Self::new("gone".to_owned()).refused(refusal)
+    }
+
+    /// Returns the index of content that must not be served any more.
+    #[must_use]
+    pub(crate) fn refused(mut self, refusal: Refusal<'_>) -> Self {
+        self.metadata.revoked = Some(refusal.reason.to_string());
+        self.metadata.is_blocked = refusal.is_blocked;
+        self
     }
 
     pub(crate) fn new(text: String) -> Self {
@@ -105,6 +119,7 @@ impl IndexDocument {
             metadata: IndexMetadata {
                 etag: short_etag(&text),
                 revoked: None,
+                is_blocked: false,
                 content: None,
                 pull: None,
             },

@@ -26,6 +26,8 @@
 //! ├── tokens/{id}                                               the description of an API token, never the token
 //! ├── revocations/{id}                                          a revoked token; metadata: the time from which it is revoked
 //! ├── changes/revocations
+//! ├── rules/{id}                                               a rule for CI jobs or for sign-in, or its tombstone, by compare-and-swap; metadata: the rule
+//! ├── changes/rules
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
 //! ├── repair/cursor                                             the position of the periodic repair, by compare-and-swap
 //! ├── docs/providers/hosted/{namespace}/{type}/{version}        the documentation of a version, by compare-and-swap; metadata: its archive
@@ -34,7 +36,10 @@
 //! ├── cards/{owner}/{package}                                   a package's line in the catalogue, a function of other facts; metadata: the line
 //! ├── changes/catalog/{owner}                                   rewritten after each change to a card of the owner
 //! ├── changes/merged-catalog                                    rewritten after each change to any card
-//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, by compare-and-swap
+//! ├── webhooks/list                                            all webhooks, by compare-and-swap; their URLs may be secrets
+//! ├── webhooks/{id}                                             the progress of a webhook's deliveries, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, or says that it was erased, by compare-and-swap
+//! ├── garbage/{digits}.blob                                     the same for a blob; erased for every digest that was, whatever had it
 //! └── oci/                                                      pushed content; a repository's name cannot contain `:`
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
 //!     ├── links/{repository}:{digest}                           links a blob to a repository, with the blob's length
@@ -67,6 +72,7 @@
 //! ├── catalog/{owner}                                           the packages of an owner
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
+//! ├── rules                                                     the active rules of rules/
 //! └── revocations                                               all revoked tokens
 //! ```
 //!
@@ -84,8 +90,10 @@ use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::owner::Owner;
 use crate::model::package::Package;
 use crate::model::package::PulledPackage;
+use crate::model::rule_id::RuleId;
 use crate::model::token_id::TokenId;
 use crate::model::version::Version;
+use crate::model::webhook_id::WebhookId;
 use terrace_base::digest::Sha256;
 
 pub use bytes::{ArchiveKey, ArchiveKind, ArchiveNameError, BytesKey, ChunkKey, StagedKey};
@@ -119,12 +127,20 @@ pub enum FactKey {
     Revocation(TokenId),
     /// The change marker of revocations.
     RevocationChange,
+    /// A rule for CI jobs or for sign-in.
+    Rule(RuleId),
+    /// The change marker of rules.
+    RuleChange,
     /// The oldest version of Terrace that may write.
     Format,
     /// The position of the periodic repair.
     RepairCursor,
-    /// The mark of an unreferenced archive that may be removed.
-    Garbage(ArchiveKey),
+    /// All webhooks.
+    Webhooks,
+    /// The progress of a webhook's deliveries.
+    WebhookState(WebhookId),
+    /// The mark of an unreferenced archive or blob that may be removed, or its tombstone. Staged uploads have none.
+    Garbage(BytesKey),
     /// The documentation of a version. It may be stored before the release, and changes.
     Documentation(Package, Version),
     /// The entry of a package in the catalogue: a function of its releases, its status and its documentation.
@@ -187,6 +203,8 @@ pub enum IndexKey {
     Pushed(PushedIndex),
     /// The list of all revoked tokens.
     Revocations,
+    /// The list of all active rules.
+    Rules,
     /// The versions of a package, with their dates and statuses.
     Overview(Package),
     /// Everything about one version, with its documentation.
@@ -225,6 +243,7 @@ impl IndexKey {
             Self::Content(package, digest) => Self::Content(package.hidden(), digest),
             Self::Pushed(index) => Self::Pushed(index.hidden()),
             Self::Revocations => Self::Revocations,
+            Self::Rules => Self::Rules,
             Self::Overview(package) => Self::Overview(package.hidden()),
             Self::About(package, version) => Self::About(package.hidden(), version),
             Self::Catalog(_) => Self::Catalog(Owner::hidden()),
@@ -296,6 +315,9 @@ impl FactKey {
     }
 }
 
+/// Prefix of the keys of all documents about webhooks, and of no other key.
+pub const WEBHOOKS: &str = "webhooks/";
+
 /// Prefix of the keys of all staged uploads, and of no other key. Its text is the older name of staged uploads.
 pub const STAGED: &str = "incoming/";
 
@@ -307,6 +329,9 @@ pub const TOKENS: &str = "tokens/";
 
 /// Prefix of the keys of all revocations, and of no other key.
 pub const REVOCATIONS: &str = "revocations/";
+
+/// Prefix of the keys of all rules, and of no other key.
+pub const RULES: &str = "rules/";
 
 /// Prefix of the keys of all published archives, and of no other key.
 pub const ARCHIVES: &str = "archives/";
@@ -329,7 +354,7 @@ pub const CARDS: &str = "cards/";
 /// Prefix of the keys of all documents about pulled providers, and of no other key.
 pub const ORIGINS: &str = "origins/";
 
-/// Prefix of the keys of all marks of unreferenced archives, and of no other key.
+/// Prefix of the keys of all marks of unreferenced archives and blobs, and of no other key.
 pub const GARBAGE: &str = "garbage/";
 
 /// Prefix of the keys of all uploads, and of no other key. An upload's id begins with its time, so the oldest
@@ -390,9 +415,13 @@ impl fmt::Display for FactKey {
             Self::Token(id) => write!(f, "{TOKENS}{id}"),
             Self::Revocation(id) => write!(f, "{REVOCATIONS}{id}"),
             Self::RevocationChange => f.write_str("changes/revocations"),
+            Self::Rule(id) => write!(f, "{RULES}{id}"),
+            Self::RuleChange => f.write_str("changes/rules"),
             Self::Format => f.write_str(FORMAT),
             Self::RepairCursor => f.write_str("repair/cursor"),
-            Self::Garbage(archive) => write!(f, "{GARBAGE}{}", archive.file_name()),
+            Self::Webhooks => write!(f, "{WEBHOOKS}list"),
+            Self::WebhookState(id) => write!(f, "{WEBHOOKS}{id}"),
+            Self::Garbage(bytes) => write!(f, "{GARBAGE}{}", bytes.file_name()),
             Self::Documentation(package, version) => {
                 write!(f, "{}{version}", Self::documentation_of(package))
             }
@@ -444,6 +473,7 @@ impl fmt::Display for IndexKey {
             Self::Tag(package, version) => write!(f, "{package}/tag/{version}"),
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
             Self::Revocations => f.write_str("revocations"),
+            Self::Rules => f.write_str("rules"),
             Self::Pushed(index) => index.fmt(f),
             Self::Overview(package) => write!(f, "{package}/overview"),
             Self::About(package, version) => write!(f, "{package}/about/{version}"),

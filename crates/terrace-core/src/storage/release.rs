@@ -87,6 +87,10 @@ pub struct ProviderRelease {
     /// The job that published it, if it was a job with a verified identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// Whether SHA256SUMS lists a manifest that the publisher did not have; absent if not. The protocols are then those
+    /// that another registry stated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manifest_missing: bool,
 }
 
 /// The public key that signed a release.
@@ -165,6 +169,8 @@ pub struct ProviderContents {
     pub source: Option<SourceDocument>,
     /// The job that publishes it. It is not compared either.
     pub provenance: Option<Provenance>,
+    /// Whether the publisher lacks the manifest that SHA256SUMS lists. It is not compared either.
+    pub manifest_missing: bool,
 }
 
 /// Reasons why a stored document is not a release of this schema.
@@ -196,6 +202,7 @@ impl ProviderRelease {
             packages,
             source,
             provenance,
+            manifest_missing,
         } = contents;
         Self {
             schema: SCHEMA,
@@ -209,6 +216,7 @@ impl ProviderRelease {
             packages,
             source,
             provenance,
+            manifest_missing,
         }
     }
 
@@ -475,6 +483,12 @@ mod tests {
         format!(r#"{fields},"provenance":{}}}"#, provenance.as_str())
     }
 
+    /// Adds the field of a release without its manifest.
+    fn without_manifest(document: &str) -> String {
+        let fields = document.strip_suffix('}').unwrap();
+        format!(r#"{fields},"manifest_missing":true}}"#)
+    }
+
     /// Adds a verified source with a commit.
     fn with_verified_source(document: &str) -> String {
         let claimed = r#""claimed":true"#;
@@ -489,6 +503,7 @@ mod tests {
             pinned_provider(),
             with_source(&pinned_provider()),
             with_provenance(&with_verified_source(&pinned_provider())),
+            without_manifest(&pinned_provider()),
             pinned_mirrored(),
             with_provenance(&pinned_mirrored()),
             pinned_module(),

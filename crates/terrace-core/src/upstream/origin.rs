@@ -20,6 +20,7 @@ mod error;
 mod offer;
 mod package;
 mod pin;
+mod published;
 #[cfg(test)]
 mod testing;
 mod versions;
@@ -34,6 +35,7 @@ pub use discovery::Service;
 pub use error::OriginError;
 pub use package::{InquiryStep, OriginPackage, PackageInquiry, SignedDocuments};
 pub use pin::check_pin;
+pub use published::PublishedVersion;
 pub use versions::{OriginVersion, OriginVersions};
 
 /// One GET request for the driver to make.

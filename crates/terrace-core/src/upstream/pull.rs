@@ -99,6 +99,12 @@ impl PullPolicy {
         age >= self.rules.minimum_age && self.pulls(address) && !self.blocks(address, &seen.version)
     }
 
+    /// Returns the time since which a version must have been published to be shown now; `None` if its age does not matter.
+    pub fn newest_shown(&self, now: UnixTime) -> Option<UnixTime> {
+        let age = self.rules.minimum_age;
+        (age > 0).then(|| UnixTime(now.since(UnixTime(age))))
+    }
+
     /// Returns the URL of the registry of a hostname: `https://host[:port]`.
     pub fn origin_of(&self, hostname: &Hostname) -> String {
         self.named_origin(hostname)
@@ -177,6 +183,13 @@ impl PullPolicy {
 pub fn blocked(address: &MirroredAddress, version: &Version) -> Problem {
     Problem::NotFound(format!(
         "{address} {version} is blocked by the operator of this registry"
+    ))
+}
+
+/// Returns the error for a provider, or a version of one, that the operator has blocked for a reason.
+pub fn blocked_because(what: &str, reason: impl fmt::Display) -> Problem {
+    Problem::NotFound(format!(
+        "{what} is blocked by the operator of this registry: {reason}"
     ))
 }
 

@@ -80,6 +80,7 @@ fn of_status(what: &'static str, status: &StatusView, instead: &Markup) -> Marku
         ReleaseState::Deprecated => ("warn", "is deprecated."),
         ReleaseState::Withdrawn => ("bad", "is withdrawn: do not adopt it."),
         ReleaseState::Revoked => ("bad", "is revoked and cannot be installed."),
+        ReleaseState::Blocked => ("bad", "is blocked by the operator of this registry."),
     };
     notice(
         class,

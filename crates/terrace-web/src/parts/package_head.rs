@@ -78,7 +78,7 @@ impl Release<'_> {
     /// Returns whether the version can be installed.
     pub(crate) fn is_installable(&self) -> bool {
         let status = self.details.version.status.as_ref();
-        status.is_none_or(|status| status.state != ReleaseState::Revoked)
+        status.is_none_or(|status| status.state < ReleaseState::Revoked)
     }
 
     /// Returns the head. `section` is the part that the page belongs to, and `documents` the path of the first document.

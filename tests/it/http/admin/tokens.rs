@@ -7,7 +7,7 @@ use crate::support::tokens::{create, post, revoke};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 /// Returns all tokens with this id.
-fn listed(registry: &Registry, id: &str) -> Vec<Value> {
+pub(super) fn listed(registry: &Registry, id: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut path = "/admin/v1/tokens".to_owned();
     loop {

@@ -171,6 +171,42 @@ fn an_archive_of_documentation_in_shasums_is_accepted_2_3_1() {
     publish_with_listed("docs.zip");
 }
 
+#[test]
+fn only_a_manifest_that_shasums_lists_can_be_missing() {
+    let registry = Registry::start();
+    let fixture = ProviderFixture::new("1.0.0");
+    fixture.add_key(&registry);
+    let put = |fixture: &ProviderFixture| {
+        let mut description = fixture.description();
+        description["manifest_missing"] = json!(true);
+        let body = description.to_string();
+        registry.admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
+    };
+    let errors = put(&fixture).expect(422).errors();
+    let name = "terraform-provider-widget_1.0.0_manifest.json";
+    assert!(
+        errors.contains(&format!("does not list {name}")),
+        "{errors}"
+    );
+
+    let line = format!("{}  {name}\n", sha256(b"{}"));
+    let listed = format!("{}{line}", fixture.shasums);
+    let listed = fixture.clone().with_shasums(listed);
+    put(&listed).expect(202);
+    listed.upload(&registry);
+    put(&listed).expect(201);
+    let key = format!(
+        "releases/providers/hosted/{}/widget/1.0.0",
+        listed.namespace
+    );
+    let facts = registry.admin("GET", &format!("/admin/v1/facts?prefix={key}"), None);
+    let facts = facts.expect(200).json();
+    let document = facts["facts"][0]["document"].as_str().unwrap();
+    assert!(document.contains("\"manifest_missing\":true"), "{document}");
+    // The release is the same with the manifest at hand.
+    listed.put(&registry).expect(200);
+}
+
 /// Publishes a provider whose SHA256SUMS also lists a file that is no package.
 #[track_caller]
 fn publish_with_listed(end: &str) {

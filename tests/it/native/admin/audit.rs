@@ -283,7 +283,7 @@ fn a_sign_in_that_fails_after_storing_a_token_has_an_entry() {
     // The token is stored, and storage reports a failure.
     let fault = people
         .memory
-        .fail(Operations::Writes, 1, When::After, Failure::Error);
+        .fail(Operations::Writes, 0, When::After, Failure::Error);
     people.exchange(&exchanged(&code)).expect(503);
     assert!(fault.lift());
     let entries = walk(&texts(&people.registry)).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::faults::Break;
 use crate::support::memory::Memory;
-use crate::support::registry::{Response, Sent};
+use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, tokens};
 
 const TERRAFORM: &str = "Terraform/1.11.4 (+https://www.terraform.io)";
@@ -88,6 +88,130 @@ fn a_log_can_be_limited_to_failures_or_switched_off() {
         registry.get("/.well-known/terraform.json").expect(200);
         registry.get("/nothing").expect(404);
         assert_eq!(memory.request_lines().len(), written, "{setting}");
+    }
+}
+
+const ALL_FIELDS: (&str, &str) = ("TERRACE_LOG_FIELDS", "package, version token,caller");
+
+/// Returns the optional fields of the last request: package, version, token and caller.
+fn fields(memory: &Memory) -> [String; 4] {
+    let line = lines(memory, 1).remove(0);
+    let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    ["package", "version", "token", "caller"].map(field)
+}
+
+#[test]
+fn a_request_is_logged_with_its_package_version_and_caller_where_these_are_chosen() {
+    for vars in [
+        &[ALL_FIELDS][..],
+        &[ALL_FIELDS, ("TERRACE_ACCESS", "private")],
+    ] {
+        let (memory, registry) = start(vars);
+        let provider = ProviderFixture::of("acme", "widget", "2.0.0");
+        provider.publish(&registry);
+        assert_eq!(fields(&memory), ["acme/widget", "2.0.0", "", "root"]);
+        let (id, token) = tokens::create(&registry, &["read"], None);
+        let download = format!("{}/2.0.0/download/linux/amd64", provider.path());
+        for (path, package, version) in [
+            (format!("{}/versions", provider.path()), "acme/widget", ""),
+            (download, "acme/widget", "2.0.0"),
+            (
+                "/mirror/a.example/acme/x/index.json".to_owned(),
+                "a.example/acme/x",
+                "",
+            ),
+            ("/v2/team/tools/manifests/v1".to_owned(), "team/tools", "v1"),
+            (
+                "/api/v1/providers/acme/widget/2.0.0".to_owned(),
+                "acme/widget",
+                "2.0.0",
+            ),
+            ("/providers/acme/widget".to_owned(), "acme/widget", ""),
+            ("/healthz".to_owned(), "", ""),
+        ] {
+            registry.get_as(&token, &path);
+            let expected = [package, version, id.as_str(), "a test"];
+            assert_eq!(fields(&memory), expected, "{path}");
+        }
+        registry.get("/.well-known/terraform.json").expect(200);
+        assert_eq!(fields(&memory), ["", "", "", ""]);
+        registry.get_as("terrace_no.token", "/mirror/");
+        assert_eq!(fields(&memory), ["", "", "", ""]);
+    }
+}
+
+#[test]
+fn an_optional_field_costs_no_operation_and_is_absent_unless_chosen() {
+    let operations = |vars: &[(&str, &str)]| {
+        let (memory, registry) = start(vars);
+        let module = ModuleFixture::of("acme", "1.0.0");
+        module.publish(&registry);
+        let (_, token) = tokens::create(&registry, &["read"], None);
+        memory.forget_operations();
+        registry
+            .get_as(&token, &format!("{}/1.0.0/download", module.path()))
+            .expect(200);
+        (memory.operations(), fields(&memory).concat())
+    };
+    let (before, absent) = operations(&[]);
+    let (after, _) = operations(&[ALL_FIELDS]);
+    assert_eq!(before, after);
+    assert_eq!(absent, "");
+    let (_, only) = operations(&[("TERRACE_LOG_FIELDS", "version")]);
+    assert_eq!(only, "1.0.0");
+}
+
+#[test]
+fn a_provider_that_the_mirror_refuses_is_always_logged_by_its_address() {
+    let (memory, registry) = start(&[
+        ("TERRACE_PULL_THROUGH", "registry.example.com/acme/*"),
+        (
+            "TERRACE_PULL_BLOCK",
+            "registry.example.com/acme/widget@1.0.0",
+        ),
+    ]);
+    for (path, package, version) in [
+        (
+            "registry.example.com/globex/gadget/index.json",
+            "registry.example.com/globex/gadget",
+            "",
+        ),
+        (
+            "registry.example.com/globex/gadget/1.0.0.json",
+            "registry.example.com/globex/gadget",
+            "1.0.0",
+        ),
+        (
+            "registry.example.com/acme/widget/1.0.0.json",
+            "registry.example.com/acme/widget",
+            "1.0.0",
+        ),
+    ] {
+        registry.get(&format!("/mirror/{path}")).expect(404);
+        assert_eq!(fields(&memory), [package, version, "", ""], "{path}");
+    }
+    registry
+        .get("/v1/providers/acme/widget/versions")
+        .expect(404);
+    assert_eq!(fields(&memory), ["", "", "", ""]);
+}
+
+#[test]
+fn a_refused_provider_is_logged_beside_the_chosen_fields() {
+    for chosen in ["caller", "version", "package,caller"] {
+        let (memory, registry) = start(&[
+            ("TERRACE_PULL_THROUGH", "registry.example.com/acme/*"),
+            ("TERRACE_LOG_FIELDS", chosen),
+        ]);
+        let path = "/mirror/registry.example.com/globex/gadget/1.0.0.json";
+        registry.get_as(TOKEN, path).expect(404);
+        let caller = if chosen.contains("caller") {
+            "root"
+        } else {
+            ""
+        };
+        let expected = ["registry.example.com/globex/gadget", "1.0.0", "", caller];
+        assert_eq!(fields(&memory), expected, "{chosen}");
     }
 }
 

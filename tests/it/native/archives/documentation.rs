@@ -69,7 +69,7 @@ fn a_change_is_audited_with_the_digest_of_the_archive() {
 }
 
 #[test]
-fn documentation_before_its_release_takes_ten_operations_and_writes_no_index() {
+fn documentation_before_its_release_takes_eleven_operations_and_writes_no_index() {
     let (memory, registry, documentation) = uploaded();
     // The first change of a registry also stores the format, and the first entry of the log has no previous one.
     post(&registry, "/admin/v1/garbage", &json!({})).expect(200);
@@ -90,6 +90,7 @@ fn documentation_before_its_release_takes_ten_operations_and_writes_no_index() {
             "R2 get audit/000000000001",
             "R2 put audit/000000000002",
             "R2 put audit-head",
+            "R2 get webhooks/list",
         ]
     );
 }

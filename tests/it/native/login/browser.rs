@@ -66,7 +66,10 @@ fn a_browser_signs_in_and_returns_to_the_page_asked_for() {
             .contains("; Max-Age=43200;")
     );
     // Nothing is stored for it.
-    assert!(people.memory.objects() == stored);
+    let mut after = people.memory.objects();
+    // The first writer of an index stores it.
+    after.remove("format");
+    assert!(after == stored);
     with_cookie(&people.registry, "GET", READ, &cookie).expect(200);
     logged(
         &people,

@@ -190,7 +190,7 @@ fn a_storage_failure_issues_no_token_and_is_reported() {
         let code = people.allow();
         people
             .memory
-            .fail(Operations::Writes, 1, when, Failure::Error);
+            .fail(Operations::Writes, 0, when, Failure::Error);
         let response = people.exchange(&exchanged(&code)).expect(503);
         assert_eq!(response.json()["error"], "temporarily_unavailable");
         // A token is not issued if its code may have been used.

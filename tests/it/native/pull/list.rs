@@ -194,7 +194,14 @@ fn a_new_version_is_hidden_until_it_has_the_minimum_age() {
     let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", &day.to_string())]);
     let first = ProviderFixture::new("1.0.0");
     let fixture = pulling.publish(&first);
-    // Versions in the first list have no minimum age.
+    // Versions in the first list have no minimum age, if their origin gives no dates.
+    let dated = format!("{}/{}/1.", first.namespace, first.provider_type);
+    pulling.tamper(Rc::new(move |url: &str, mut response| {
+        if url.contains(&dated) && !url.contains("/download/") {
+            response.status = 404;
+        }
+        response
+    }));
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     let second = pulling.publish(&another(&first, "1.1.0"));
     pulling.advance(PULL_CHECK_SECONDS);
@@ -206,6 +213,45 @@ fn a_new_version_is_hidden_until_it_has_the_minimum_age() {
     pulling.advance(day);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
     pulling.registry.get(&second.packages()).expect(200);
+}
+
+#[test]
+fn a_version_of_the_first_list_is_as_old_as_its_origin_says() {
+    let day = 86_400;
+    let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", &day.to_string())]);
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    pulling.publish(&another(&first, "1.1.0"));
+    pulling.advance(day);
+    let new = pulling.publish(&another(&first, "1.2.0"));
+    pulling.publish(&another(&first, "1.3.0"));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    pulling.registry.get(&new.packages()).expect(404);
+    // The dates of two new versions and of the newest old one were requested.
+    let dates = ["1.3.0", "1.2.0", "1.1.0", "1.0.0"].map(|version| {
+        let path = format!("{}/{}/{version}", first.namespace, first.provider_type);
+        pulling.asked(&path)
+    });
+    assert_eq!(dates, [1, 1, 1, 0]);
+    pulling.advance(day);
+    pulling.versions(&fixture);
+    assert_eq!(
+        pulling.versions(&fixture),
+        ["1.0.0", "1.1.0", "1.2.0", "1.3.0"]
+    );
+}
+
+#[test]
+fn at_most_five_dates_are_requested() {
+    let pulling = Pulling::with(&[("TERRACE_PULL_MINIMUM_AGE", "100")]);
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    for minor in 1..8 {
+        pulling.publish(&another(&first, &format!("1.{minor}.0")));
+    }
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
+    let dated = format!("{}/{}/1.", first.namespace, first.provider_type);
+    assert_eq!(pulling.asked(&dated), 5);
 }
 
 #[test]

@@ -153,7 +153,7 @@ impl Whole {
         let is = |operation| self.operations[at].starts_with(operation);
         match how {
             Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
-            _ if is("R2 delete incoming/") => {
+            _ if is("R2 delete incoming/") || is("R2 get webhooks/") => {
                 assert_eq!(
                     status,
                     Some(self.status),
@@ -185,6 +185,9 @@ impl Whole {
             }
             Break::Busy if is("R2 delete garbage/") || is("R2 delete docs/") => {
                 assert_eq!(status, Some(self.status), "{what}: this is retried");
+            }
+            Break::Busy if is("R2 delete cards/") => {
+                assert_eq!(status, Some(self.status), "{what}: it is completed later");
             }
             Break::Busy if is("R2 delete") || is("R2 put archives/") => {
                 assert_eq!(status, Some(503), "{what}: this is not retried");
@@ -301,6 +304,18 @@ fn package_deprecated() -> Scene {
     scene
 }
 
+/// A whole provider, whose versions follow later.
+fn provider_blocked() -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a provider is blocked");
+    let released = Released::mirrored("1.0.0");
+    released.prepare(&registry);
+    assert_eq!(released.publish(&registry).now_or_never(), Some(201));
+    let body = json!({ "state": "blocked", "reason": "a test" });
+    scene.sent = as_root("PUT", &released.status_path(None), Some(&body));
+    scene.reads(released.lists());
+    scene
+}
+
 /// A pushed provider; its status also applies in the repository that it was pushed to.
 fn pushed_status_changed(from: &str, to: &str) -> Scene {
     let (mut scene, registry) = Scene::new(&[], &format!("pushed: {from} → {to}"));
@@ -396,6 +411,23 @@ fn token_revoked() -> Scene {
     scene
 }
 
+fn token_revokes_itself() -> Scene {
+    let (mut scene, id, registry) = read_with_token("a token revokes itself");
+    let body = json!({ "overlap": 3_600 });
+    let rotation = format!("/admin/v1/tokens/{id}/rotation");
+    let made = registry.send(&as_root("POST", &rotation, Some(&body)));
+    let token = made.expect(201).json()["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    for read in scene.reads.clone() {
+        let read = Sent::new("GET", &read.target).bearing(&token);
+        scene.reads.push(read);
+    }
+    scene.sent = Sent::new("DELETE", "/api/v1/token").bearing(&token);
+    scene
+}
+
 fn token_created() -> Scene {
     let (mut scene, _, _) = read_with_token("a token is created");
     let body = json!({ "name": "a test", "scopes": ["read"] });
@@ -412,6 +444,34 @@ fn token_rotated(overlap: u64) -> Scene {
     // A revoked token cannot be rotated again.
     scene.again = 409;
     scene.is_new = true;
+    scene
+}
+
+/// A job is granted something by a rule that is added, or removed.
+fn rule_changed(removes: bool) -> Scene {
+    let verb = if removes { "removed" } else { "added" };
+    let (mut scene, registry) = Scene::new(&[], &format!("a rule is {verb}"));
+    let body = json!({ "kind": "trust", "rule": {
+        "scopes": ["publish:acme"],
+        "issuer": "https://gitlab.com",
+        "claims": { "project_path": "acme/widget" },
+    } });
+    // Without any rule, the exchange is disabled.
+    let form = "grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=x&\
+                subject_token_type=urn:ietf:params:oauth:token-type:jwt";
+    let exchange = Sent::new("POST", "/oauth/exchange").body(form);
+    let form_type = "application/x-www-form-urlencoded";
+    scene.reads = vec![exchange.header("content-type", form_type)];
+    scene.sent = as_root("POST", "/admin/v1/rules", Some(&body));
+    // A repeated request finds the rule.
+    scene.again = 200;
+    scene.is_new = true;
+    if removes {
+        let made = registry.send(&scene.sent).expect(201);
+        scene.sent = as_root("DELETE", made.header("location").unwrap(), None);
+        scene.reads.push(as_root("GET", "/admin/v1/rules", None));
+        scene.is_new = false;
+    }
     scene
 }
 
@@ -637,6 +697,18 @@ fn a_provider_status_broken_at_each_operation_is_completed_by_a_retry_and_audite
 }
 
 #[test]
+fn a_block_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
+    break_all(&[
+        status_changed(Released::mirrored, "active", "blocked"),
+        status_changed(Released::mirrored, "blocked", "unblocked"),
+        status_changed(Released::mirrored, "revoked", "blocked"),
+        pushed_status_changed("active", "blocked"),
+        pushed_status_changed("blocked", "unblocked"),
+        provider_blocked(),
+    ]);
+}
+
+#[test]
 fn a_module_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
     break_all(&STATES.map(|(from, to)| status_changed(Released::module, from, to)));
 }
@@ -657,9 +729,15 @@ fn a_token_change_broken_at_each_operation_is_completed_by_a_retry_and_audited()
     break_all(&[
         token_created(),
         token_revoked(),
+        token_revokes_itself(),
         token_rotated(0),
         token_rotated(60),
     ]);
+}
+
+#[test]
+fn a_change_of_a_rule_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
+    break_all(&[rule_changed(false), rule_changed(true)]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use terrace_core::limits::FORMAT_SECONDS;
 use crate::native::access::paths;
 use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
+use crate::support::tokens::post;
 use crate::support::{ModuleFixture, Registry};
 
 /// A document that allows changes only to newer versions than this one.
@@ -112,7 +113,10 @@ fn an_older_version_repairs_nothing() {
     let before = memory.objects();
     memory.forget_operations();
     registry.run_repair_step();
-    assert_eq!(memory.operations(), ["R2 get format"]);
+    assert_eq!(
+        memory.operations(),
+        ["R2 get webhooks/list", "R2 get format"]
+    );
     assert!(memory.objects() == before);
 }
 
@@ -163,4 +167,31 @@ fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
     assert_eq!(memory.object_bytes("format"), raised.as_bytes());
     memory.advance(FORMAT_SECONDS);
     module.publish(&registry);
+}
+
+#[test]
+fn an_erasure_reads_the_format_even_if_the_isolate_remembers_it() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.publish(&registry);
+    let erasure =
+        json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "a leaked key" });
+    let erase = || post(&registry, "/admin/v1/erasures", &erasure);
+    let release = || memory.object_bytes("releases/modules/acme/vpc/aws/1.0.0");
+    let before = release();
+    // Another isolate has raised it since.
+    memory.put_object("format", NEWER.as_bytes());
+    let refused = erase().expect(409);
+    assert!(refused.errors().contains(MESSAGE), "{}", refused.text());
+    let raised = format!(
+        r#"{{"oldest_writer":"0.1.0","raised_at":{}}}"#,
+        1_800_000_000
+    );
+    memory.put_object("format", raised.as_bytes());
+    erase().expect(503);
+    assert_eq!(release(), before);
+    memory.advance(FORMAT_SECONDS);
+    erase().expect(200);
+    assert_ne!(release(), before);
 }

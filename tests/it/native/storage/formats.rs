@@ -14,7 +14,7 @@ use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
 use crate::support::statuses::{set_status, status_of};
-use crate::support::tokens::{create, post, revoke};
+use crate::support::tokens::{add_rule, create, post, revoke};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// The ID of the key in `ed25519.asc`.
@@ -88,6 +88,12 @@ fn registry() -> Memory {
         "archives": [archive],
     });
     post(&registry, "/admin/v1/erasures", &body).expect(200);
+    let rule = json!({ "scopes": ["publish:acme"], "claims": { "groups": "platform" } });
+    add_rule(&registry, "role", &rule).expect(201);
+    let removed = json!({ "scopes": ["read"], "claims": { "sub": "*" } });
+    let removed = add_rule(&registry, "role", &removed).expect(201);
+    let path = removed.header("location").unwrap();
+    registry.admin("DELETE", path, None).expect(200);
     registry.merge_catalog();
     memory
 }

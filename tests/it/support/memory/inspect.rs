@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use terrace_app::host::LogLevel;
 use terrace_core::storage::index_document::IndexDocument;
 
 use super::Memory;
@@ -36,7 +37,15 @@ impl Memory {
     }
 
     pub fn log(&self) -> Vec<String> {
-        self.world.journal.log.borrow().clone()
+        let log = self.world.journal.log.borrow();
+        log.iter().map(|(_, line)| line.clone()).collect()
+    }
+
+    /// Returns the lines of the log that were written at this level.
+    pub fn log_at(&self, level: LogLevel) -> Vec<String> {
+        let log = self.world.journal.log.borrow();
+        let lines = log.iter().filter(|(at, _)| *at == level);
+        lines.map(|(_, line)| line.clone()).collect()
     }
 
     /// Returns the contents of the bucket.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use terrace_app::cache::Cache;
-use terrace_app::host::{DownloadEvent, Host};
+use terrace_app::host::{DownloadEvent, Host, LogLevel};
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
 use super::Memory;
@@ -14,7 +14,7 @@ use crate::support::faults::Operation;
 pub struct Journal {
     /// The operations of storage and the requests to other hosts.
     pub operations: RefCell<Vec<String>>,
-    pub log: RefCell<Vec<String>>,
+    pub log: RefCell<Vec<(LogLevel, String)>>,
     pub request_lines: RefCell<Vec<String>>,
     pub downloads: RefCell<Vec<String>>,
     meter: UsageMeter,
@@ -84,9 +84,9 @@ impl Host for Memory {
         &self.world.journal.meter
     }
 
-    fn log(&self, line: &str) {
+    fn log_at(&self, level: LogLevel, line: &str) {
         let log = &self.world.journal.log;
-        log.borrow_mut().push(line.to_owned());
+        log.borrow_mut().push((level, line.to_owned()));
     }
 
     fn log_request(&self, line: &str) {

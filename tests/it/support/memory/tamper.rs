@@ -71,6 +71,7 @@ impl Memory {
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
             revoked: None,
+            is_blocked: false,
             etag: "\"x\"".to_owned(),
             content: None,
             pull: None,

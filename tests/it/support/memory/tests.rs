@@ -23,6 +23,7 @@ async fn put_index(memory: &Memory, text: &str) -> Result<(), StoreError> {
         text: text.to_owned(),
         metadata: IndexMetadata {
             revoked: None,
+            is_blocked: false,
             etag: "\"x\"".to_owned(),
             content: None,
             pull: None,

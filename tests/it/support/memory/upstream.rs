@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use terrace_app::host::{Download, IdentityProviderRequest, Upstream, UpstreamError};
+use terrace_app::host::{
+    Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
+};
 use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::upstream::origin::{Fetch, Fetched};
 use url::Url;
@@ -17,12 +19,17 @@ type Answers = Rc<dyn Fn(&str) -> Option<Response>>;
 
 /// The hosts that can be reached, if any.
 #[derive(Default)]
-pub struct Internet(RefCell<Option<Answers>>);
+pub struct Internet(RefCell<Option<Answers>>, RefCell<Vec<WebhookRequest>>);
 
 impl Memory {
     /// Connects the registry to `internet`, which answers for all other hosts.
     pub fn connect(&self, internet: impl Fn(&str) -> Option<Response> + 'static) {
         *self.world.internet.0.borrow_mut() = Some(Rc::new(internet));
+    }
+
+    /// Returns the deliveries to webhooks that were attempted.
+    pub fn deliveries(&self) -> Vec<WebhookRequest> {
+        self.world.internet.1.borrow().clone()
     }
 
     /// Makes all other hosts unreachable.
@@ -92,6 +99,25 @@ impl Upstream for Memory {
             what: "an inquiry",
         };
         self.ask(&fetch, guard).map(fetched)
+    }
+
+    async fn notify(
+        &self,
+        delivery: &WebhookRequest,
+        guard: &Guard,
+        _seconds: u32,
+    ) -> Result<u16, UpstreamError> {
+        self.pause().await;
+        let fetch = Fetch {
+            base: None,
+            reference: delivery.url.clone(),
+            max_bytes: 0,
+            with_token: false,
+            what: "a delivery",
+        };
+        self.world.internet.1.borrow_mut().push(delivery.clone());
+        let (_, response) = self.ask(&fetch, guard)?;
+        Ok(response.status)
     }
 
     async fn open(&self, fetch: &Fetch, guard: &Guard) -> Result<Download<Vec<u8>>, UpstreamError> {

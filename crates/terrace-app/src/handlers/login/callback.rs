@@ -62,7 +62,10 @@ async fn end_sign_in<P: Host, R: Request>(
     if !matches!(known, Err(SignInError::Distrusted)) {
         sign_ins.borrow_mut().forgive(address);
     }
-    let concluded = known.and_then(|claims| conclude(ctx, login, request, state, &claims));
+    let concluded = match known {
+        Ok(claims) => conclude(ctx, login, request, state, &claims).await,
+        Err(stop) => Err(stop),
+    };
     Ok(or_page(concluded, request, &purpose))
 }
 

@@ -13,6 +13,7 @@ use terrace_core::model::token_id::TokenId;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Request};
+use crate::services::rules;
 use crate::services::sign_in::log;
 use crate::services::sign_in::person::People;
 
@@ -51,7 +52,7 @@ pub(crate) fn or_page<S, R: Request>(
 
 /// Continues the sign-in of a person whom the provider has identified: asks for consent to give their terminal a token,
 /// or begins a session of their browser.
-pub(crate) fn conclude<P: Host, R: Request>(
+pub(crate) async fn conclude<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
@@ -59,14 +60,22 @@ pub(crate) fn conclude<P: Host, R: Request>(
     claims: &People,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let person = Person::of(claims);
-    let scopes = login.rules.scopes(claims).map_err(|refusal| {
-        let Person { name, account } = &person;
-        log::write(
-            ctx,
-            &format!("no access for {name} (account {account}): {refusal}"),
-        );
-        SignInError::NothingGranted(Box::new(person.clone()))
+    let stored = rules::current(ctx).await.map_err(|failure| {
+        ctx.report(failure);
+        SignInError::Unavailable
     })?;
+    let scopes = login
+        .rules
+        .and(&stored.login)
+        .scopes(claims)
+        .map_err(|refusal| {
+            let Person { name, account } = &person;
+            log::write(
+                ctx,
+                &format!("no access for {name} (account {account}): {refusal}"),
+            );
+            SignInError::NothingGranted(Box::new(person.clone()))
+        })?;
     let SignInState { purpose, browser } = state;
     match purpose {
         SignInPurpose::Terminal(terminal) => {

@@ -65,7 +65,7 @@ pub(crate) async fn send_to_provider<P: Host, R: Request>(
         }
         Provider::CloudflareAccess { team, audience } => {
             let claims = cloudflare::person(ctx, team, audience, request).await?;
-            let reply = conclude(ctx, login, request, state, &claims)?;
+            let reply = conclude(ctx, login, request, state, &claims).await?;
             if reply.header("set-cookie").is_some() {
                 return Ok(reply);
             }

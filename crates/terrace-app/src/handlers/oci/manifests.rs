@@ -30,6 +30,7 @@ where
     R: Request<Stream = P::Stream>,
 {
     let sent = read_manifest(name, &call, &mut request).await?;
+    manifests::check_kept(ctx, &sent).await?;
     // An installable release must be complete. In other repositories, parts may be missing: the publisher of
     // an index, for example, may omit platforms that it does not need, and without them the index would have
     // another digest.

@@ -9,7 +9,7 @@ use terrace_core::read::oci_base;
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Clock as _, Host, Request};
+use crate::host::{Clock as _, Host, LogLevel, Request};
 use crate::json;
 
 /// Answers `GET /v2/`. Where reading is public, anyone may check that this is a registry, but a caller that
@@ -49,7 +49,7 @@ pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     if caller == Caller::Root {
         let id = TokenId::new(random);
         let line = format!("access: token {id} issued to root for an OCI client");
-        ctx.host.log(&line);
+        ctx.host.log_at(LogLevel::Info, &line);
     }
     let text = json::text(&answer)?;
     Ok(Reply::json(200, CachePolicy::NoStore, text).into())

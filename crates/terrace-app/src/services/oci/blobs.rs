@@ -2,6 +2,7 @@
 
 use terrace_core::auth::access::Caller;
 use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::oci::UploadId;
 use terrace_core::model::oci::{Digest, RepositoryName};
@@ -12,11 +13,12 @@ use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Archives as _, Host, Payload, StoreError, Stored, Uploads as _};
+use crate::host::{Archives as _, Facts as _, Host, Payload, StoreError, Stored, Uploads as _};
 use crate::json;
+use crate::services::garbage;
 use crate::services::oci::error::oci_failure;
 use crate::services::oci::uploads::{UploadPayload, names};
-use crate::services::oci::{pushed_contents, uploads};
+use crate::services::oci::{pushed_contents, pushed_index_refresh, uploads};
 
 /// Completes a blob from the uploaded chunks and the rest in the request's body.
 pub(crate) async fn receive<P: Host>(
@@ -45,7 +47,11 @@ pub(crate) async fn receive<P: Host>(
     };
     let answer = match stored {
         // The upload stays until its blob is in the repository, because this request may have to be retried.
-        Some(Stored::Yes) => Ok(add_link(ctx, repository, digest, size).await?),
+        Some(Stored::Yes) => match add_link(ctx, repository, digest, size).await {
+            // No retry of this upload succeeds.
+            Err(failure @ Failure::Problem(Problem::Gone(_))) => Err(failure),
+            linked => Ok(linked?),
+        },
         Some(Stored::DigestMismatch) => {
             let message = format!("the uploaded bytes do not have the digest {digest}");
             Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)))
@@ -90,7 +96,8 @@ async fn has_bytes<P: Host>(
 }
 
 /// **The commit** of a blob: it adds the blob to the repository. Clients have looked for the blob before, and
-/// edges cache its absence, so its index is written without waiting for a reader.
+/// edges cache its absence, so its index is written without waiting for a reader. A blob that is marked as garbage is kept;
+/// one that was erased is refused, and removed if this request has stored it.
 pub(crate) async fn add_link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -98,6 +105,17 @@ pub(crate) async fn add_link<P: Host>(
     size: u64,
 ) -> Result<Reply<P::Stream>, Failure> {
     let link = LinkDocument { size };
+    let blob = BytesKey::Blob(digest);
+    match garbage::claim_blob(ctx, digest).await {
+        // Also without a mark: a removal that has ended since the bytes were stored or found took its mark along.
+        Ok(()) if ctx.host.archives().head(blob).await?.is_some() => {}
+        Ok(()) => return Err(garbage::being_removed(blob).into()),
+        Err(Failure::Problem(problem @ Problem::Gone(_))) => {
+            ctx.host.archives().discard(blob).await?;
+            return Err(problem.into());
+        }
+        Err(failure) => return Err(failure),
+    }
     if pushed_contents::link(ctx, repository, digest)
         .await?
         .as_ref()
@@ -110,6 +128,20 @@ pub(crate) async fn add_link<P: Host>(
         ctx.defer(Task::BackfillIndex(IndexKey::Pushed(index)));
     }
     Ok(created(repository, digest))
+}
+
+/// Removes a blob from a repository, and its index. Returns whether the repository had it.
+pub(crate) async fn unlink<P: Host>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<bool, Failure> {
+    let link = pushed_contents::link(ctx, repository, digest).await?;
+    let index = PushedIndex::Blob(repository.clone(), digest);
+    // Also if the link is missing: a removal that failed after removing the fact left its index.
+    ctx.host.facts().delete(&index.fact()).await?;
+    pushed_index_refresh::refresh(ctx, &index).await?;
+    Ok(link.is_some())
 }
 
 /// Returns the reply to the completion of an upload that is no longer complete. The request that completed it

@@ -3,20 +3,21 @@
 use std::cell::RefCell;
 
 use terrace_core::http::oci_error::{OciCode, OciError};
+use terrace_core::http::problem::Problem;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::pushed::{
     ContentReference, ListedTag, PushedManifest, TagDocument, referrer_metadata,
 };
-use terrace_core::storage::key::{FactKey, PushedFact};
+use terrace_core::storage::key::{BytesKey, FactKey, PushedFact};
 
 use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host, StoreError};
 use crate::json;
-use crate::services::documents;
 use crate::services::oci::error::oci_failure;
 use crate::services::oci::{pushed_contents, pushed_index_refresh};
+use crate::services::{documents, garbage};
 
 /// How many digests an error lists.
 const MISSING_DIGESTS_SHOWN: usize = 5;
@@ -80,6 +81,22 @@ pub(crate) async fn check_references<P: Host>(
     )))
 }
 
+/// Rejects a manifest that was erased, or that refers to erased content.
+pub(crate) async fn check_kept<P: Host>(
+    ctx: &Context<'_, P>,
+    sent: &PushedDocument,
+) -> Result<(), Failure> {
+    let fence = garbage::fence(ctx).await?;
+    let references = sent.manifest.references().iter();
+    let digests = references.map(|reference| match *reference {
+        ContentReference::Blob(digest) | ContentReference::Manifest(digest) => digest,
+    });
+    for digest in std::iter::once(sent.digest).chain(digests) {
+        garbage::ensure_not_erased(ctx, BytesKey::Blob(digest), &fence).await?;
+    }
+    Ok(())
+}
+
 /// Writes the facts, and repeats that until the manifest exists afterwards: a concurrent deletion then lists
 /// the tags only after they were written. Then refreshes the indices.
 pub(crate) async fn store<P: Host>(
@@ -92,6 +109,13 @@ pub(crate) async fn store<P: Host>(
     for _ in 0..MANIFEST_WRITE_ATTEMPTS {
         write(ctx, repository, sent).await?;
         if ctx.host.facts().revision(&key).await?.is_some() {
+            // An erasure lists the manifests after it has made the tombstone.
+            if let Err(failure) = garbage::ensure_kept(ctx, BytesKey::Blob(sent.digest)).await {
+                if matches!(failure, Failure::Problem(Problem::Gone(_))) {
+                    discard(ctx, repository, sent.digest).await?;
+                }
+                return Err(failure);
+            }
             if !sent.tags.is_empty() {
                 pushed_index_refresh::mark_tags(ctx, repository).await?;
             }
@@ -157,6 +181,18 @@ pub(crate) async fn delete_by_digest<P: Host>(
     repository: &RepositoryName,
     digest: Digest,
 ) -> Result<(), Failure> {
+    match discard(ctx, repository, digest).await? {
+        true => Ok(()),
+        false => Err(unknown(format!("{repository} has no manifest {digest}"))),
+    }
+}
+
+/// Deletes a manifest, if it exists, as [`delete_by_digest`] does. Returns whether there was anything to delete.
+pub(crate) async fn discard<P: Host>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    digest: Digest,
+) -> Result<bool, Failure> {
     let was_there = remove(ctx, repository, digest).await?;
     let listed = pushed_contents::list_tags(ctx, repository)
         .await?
@@ -174,10 +210,7 @@ pub(crate) async fn delete_by_digest<P: Host>(
         pushed_index_refresh::mark_tags(ctx, repository).await?;
     }
     pushed_index_refresh::refresh_manifest(ctx, repository, digest, &tags).await?;
-    match was_there || was_named {
-        true => Ok(()),
-        false => Err(unknown(format!("{repository} has no manifest {digest}"))),
-    }
+    Ok(was_there || was_named)
 }
 
 /// Removes the entry of a manifest in its subject's referrers, and then the manifest. Returns whether it

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, StoreError, Stored};
 use crate::services::oci::pushed_contents;
-use crate::services::{expected_indices, garbage, stored_archives};
+use crate::services::{expected_indices, stored_archives};
 
 /// Prepares to mount a blob into a repository: stores its bytes among the blobs if they are not there, and
 /// returns the link to add; `None` if there is no such blob that the caller may read. `origin` is the registry's own, as the client reached it.
@@ -100,7 +100,6 @@ async fn prepare_published<P: Host>(
         digest: sha256,
         kind: ArchiveKind::Archive(ArchiveFormat::Zip),
     };
-    garbage::ensure_kept(ctx, archive).await?;
     let is_there = stored_archives::copy(ctx, archive.into(), BytesKey::Blob(digest)).await?;
     Ok(is_there.then_some(LinkDocument { size: zip.size }))
 }

@@ -7,6 +7,7 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
+use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::PushedManifest;
 use terrace_core::publish::{ExpectedArchive, MirrorPublication, Publication};
@@ -56,11 +57,16 @@ pub(crate) async fn mirror<P: Host>(
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let publication = publication.by_job(caller.provenance());
     let package = Package::Mirrored(address);
-    if let Some(reason) = status::document(ctx, &package)
-        .await?
-        .revocation_reason(&version)
-    {
-        let message = format!("{} {version} is revoked: {reason}", package.address());
+    if let Some(refusal) = status::document(ctx, &package).await?.refusal(&version) {
+        let state = match refusal.is_blocked {
+            true => ReleaseState::Blocked,
+            false => ReleaseState::Revoked,
+        };
+        let message = format!(
+            "{} {version} is {state}: {}",
+            package.address(),
+            refusal.reason
+        );
         return Err(oci_failure(
             OciError::new(OciCode::Denied, message).with_status(409),
         ));
@@ -73,7 +79,7 @@ pub(crate) async fn mirror<P: Host>(
     let archives = publication.archives();
     let fence = garbage::fence(ctx).await?;
     for archive in &archives {
-        garbage::ensure_not_erased(ctx, archive.key, &fence).await?;
+        garbage::ensure_not_erased(ctx, archive.key.into(), &fence).await?;
     }
     let copy = |archive| -> Boxed<'_> { Box::pin(copy_blob(ctx, repository, archive)) };
     all(archives.iter().map(copy).collect()).await?;

@@ -4,7 +4,7 @@
 use terrace_core::auth::access::{Caller, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{Reason, StatusDocument};
+use terrace_core::model::status::{Refusal, StatusDocument};
 use terrace_core::oci::pushed::{
     ContentReference, LinkDocument, ListedTag, PushedManifest, TagDocument, blob_index,
     manifest_index, tags_index,
@@ -15,7 +15,7 @@ use terrace_core::storage::key::{FactKey, PushedFact, PushedIndex};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host};
-use crate::services::{documents, expected_indices, status};
+use crate::services::{documents, expected_indices, garbage, status};
 
 /// The digests that a manifest refers to.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ pub(crate) async fn index<P: Host>(
             let mut tags = list_tags(ctx, repository).await?;
             let holds = ctx.config.oci_providers.address(repository).is_some();
             let statuses = status_of(ctx, repository).await?;
-            tags.retain(|listed| revoked(&statuses, &listed.tag).is_none());
+            tags.retain(|listed| refusal(&statuses, &listed.tag).is_none());
             Ok(tags_index(repository, holds, &tags))
         }
         PushedIndex::Tag(repository, name) => {
@@ -67,25 +67,25 @@ pub(crate) async fn index<P: Host>(
                 return Ok(None);
             };
             let statuses = status_of(ctx, repository).await?;
-            match revoked(&statuses, name) {
-                Some(reason) => Ok(Some(IndexDocument::tombstone(reason))),
+            match refusal(&statuses, name) {
+                Some(refusal) => Ok(Some(IndexDocument::tombstone(refusal))),
                 None => stored_manifest_index(ctx, repository, digest).await,
             }
         }
         PushedIndex::Manifest(repository, digest) => {
             let statuses = status_of(ctx, repository).await?;
-            if statuses.revokes_any() {
+            if statuses.refuses_any() {
                 let tags = list_tags(ctx, repository).await?;
                 let names = tags.iter().filter(|it| it.document.digest == *digest);
-                let mut reasons = names.filter_map(|it| revoked(&statuses, &it.tag));
-                if let Some(reason) = reasons.next() {
-                    return Ok(Some(IndexDocument::tombstone(reason)));
+                let mut refusals = names.filter_map(|it| refusal(&statuses, &it.tag));
+                if let Some(refusal) = refusals.next() {
+                    return Ok(Some(IndexDocument::tombstone(refusal)));
                 }
             }
             let Some(text) = manifest(ctx, repository, *digest).await? else {
                 return Ok(None);
             };
-            if statuses.revokes_any() {
+            if statuses.refuses_any() {
                 let blobs = References::of(&text)?.blobs;
                 if let Some(tombstone) = revoked_blob(ctx, repository, &blobs).await? {
                     return Ok(Some(tombstone));
@@ -108,7 +108,7 @@ pub(crate) async fn index<P: Host>(
     }
 }
 
-/// Returns the index of the first of these blobs that is a zip only of revoked versions, of the provider in a
+/// Returns the index of the first of these blobs that is a zip only of revoked or blocked versions, of the provider in a
 /// repository.
 pub(crate) async fn revoked_blob<P: Host>(
     ctx: &Context<'_, P>,
@@ -123,6 +123,25 @@ pub(crate) async fn revoked_blob<P: Host>(
         Digest::Sha512(_) => None,
     });
     expected_indices::revoked_content(ctx, &Package::Mirrored(address), digests).await
+}
+
+/// Describes the erasure of content that does not exist; `None` if it was not erased.
+pub(crate) async fn erasure<P: Host>(
+    ctx: &Context<'_, P>,
+    index: &PushedIndex,
+) -> Result<Option<String>, Failure> {
+    let digest = match index {
+        PushedIndex::Manifest(_, digest) | PushedIndex::Blob(_, digest) => Some(*digest),
+        PushedIndex::Tag(..) => {
+            let tag: Option<TagDocument> = documents::read(ctx, &index.fact()).await?;
+            tag.map(|tag| tag.digest)
+        }
+        PushedIndex::Tags(_) => None,
+    };
+    match digest {
+        Some(digest) => garbage::erasure_of(ctx, digest).await,
+        None => Ok(None),
+    }
 }
 
 /// Returns the references of a manifest; none if it does not exist.
@@ -238,8 +257,7 @@ pub(crate) async fn put<P: Host>(
     put.await.map(drop)
 }
 
-/// Returns the reason why the version of a tag must not be installed, if it is revoked.
-fn revoked<'s>(statuses: &'s StatusDocument, tag: &Tag) -> Option<&'s Reason> {
-    tag.version()
-        .and_then(|version| statuses.revocation_reason(&version))
+/// Returns the reason why the version of a tag must not be installed, if it is revoked or blocked.
+fn refusal<'s>(statuses: &'s StatusDocument, tag: &Tag) -> Option<Refusal<'s>> {
+    tag.version().and_then(|version| statuses.refusal(&version))
 }

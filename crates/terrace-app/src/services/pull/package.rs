@@ -21,7 +21,7 @@ use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key}
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::{format, garbage, lease};
+use crate::services::{format, garbage, lease, status};
 
 /// How long a client waits for another client's fetch of the bytes, in seconds. Then it receives them from
 /// the origin directly, because the other fetch may be slow.
@@ -35,6 +35,7 @@ pub(crate) async fn answer<P: Host>(
 ) -> Result<Reply<P::Stream>, Failure> {
     let package = &path.package;
     check(ctx, path)?;
+    status::check_not_blocked(ctx, &package.address, &package.version).await?;
     let own = OwnHosts::new(origin, &ctx.config.hostnames);
     let address = &package.address;
     let may_ask = ctx.config.pull.pulls(address) && !own.include(&address.hostname);
@@ -52,7 +53,7 @@ pub(crate) async fn answer<P: Host>(
             FoundPackage::Offered(_) => return Err(nothing(package).into()),
         };
         if second == 0 {
-            garbage::ensure_kept(ctx, zip_key(offer.sha256)).await?;
+            garbage::ensure_kept(ctx, zip_key(offer.sha256).into()).await?;
         }
         if !format::may_write(ctx).await? {
             let (length, stream) = open_offer(ctx, package, &offer).await?;

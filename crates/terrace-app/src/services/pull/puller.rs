@@ -21,7 +21,9 @@ use crate::host::{Clock as _, Host};
 use crate::services::lease::LeaseState;
 use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::{format, garbage, index_refresh, lease, origins, publisher, releases};
+use crate::services::{
+    format, garbage, index_refresh, lease, origins, publisher, releases, status,
+};
 
 /// The reason why a missing package is not fetched.
 pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
@@ -66,6 +68,7 @@ pub(crate) async fn refresh_list<P: Host>(
         // The new list has not reached every location yet.
         Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
         Some(age) if age < limits::PULL_CHECK_SECONDS => {}
+        _ if status::blocks_provider(ctx, &address).await? => {}
         _ => match refresh(ctx, &address).await {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
@@ -76,7 +79,7 @@ pub(crate) async fn refresh_list<P: Host>(
 }
 
 /// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not
-/// pulled, or that only a newer version may store.
+/// pulled, that only a newer version may store, or that is blocked and whose state is outdated.
 ///
 /// # Errors
 /// If nothing is known and the origin cannot be reached.
@@ -93,6 +96,9 @@ async fn seen<P: Host>(
         let now = ctx.host.clock().now();
         if let Some(document) = known.as_ref().filter(|document| !document.is_due(now)) {
             return Ok(Some(document.clone()));
+        }
+        if status::blocks_provider(ctx, address).await? {
+            return Ok(None);
         }
         match refresh(ctx, address).await {
             Ok(Some(document)) => return Ok(Some(document)),
@@ -142,8 +148,16 @@ async fn refresh<P: Host>(
     for line in &listed.skipped {
         ctx.host.log(&format!("pull {address}: {line}"));
     }
+    let mut dates = Vec::new();
+    if let Some(newest_shown) = ctx.config.pull.newest_shown(ctx.host.clock().now()) {
+        let known = origins::document(ctx, address).await?;
+        // Later, the time at which a version was first seen says how old it is.
+        if known.is_none_or(|(document, _)| !document.was_asked()) {
+            dates = upstream::recent(ctx, address, &listed, newest_shown).await;
+        }
+    }
     origins::change(ctx, address, |before, now| {
-        OriginDocument::after(before.as_ref(), &listed, now)
+        OriginDocument::after(before.as_ref(), &listed, now).with_dates(&dates)
     })
     .await
     .map(Some)
@@ -159,6 +173,9 @@ async fn pull<P: Host>(
     version: &Version,
 ) -> Result<Option<Release>, Failure> {
     let Some(document) = seen(ctx, address).await? else {
+        if ctx.config.pull.pulls(address) {
+            status::check_not_blocked(ctx, address, version).await?;
+        }
         return Ok(None);
     };
     let now = ctx.host.clock().now();
@@ -166,6 +183,8 @@ async fn pull<P: Host>(
     let Some(seen) = document.find(version).filter(admits) else {
         return Ok(None);
     };
+    // The indices of a release that is committed after a later block follow the block.
+    status::check_not_blocked(ctx, address, version).await?;
     let package = Package::Mirrored(address.clone());
     let lease = Lease::Release(address.clone(), version.clone());
     loop {

@@ -1,11 +1,13 @@
 //! Reads the documents of a provider's origin.
 
+use terrace_base::time::UnixTime;
 use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry, Service,
+    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry, PublishedVersion,
+    Service,
 };
 
 use crate::context::Context;
@@ -51,6 +53,34 @@ pub(crate) async fn package<P: Host>(
         inquiry.feed(&fetched).map_err(to_failure)?;
     }
     inquiry.finish().map(Some).map_err(to_failure)
+}
+
+/// Returns the times of the newest versions that their origin published after `newest_shown`. The newest version is asked
+/// for first, until one is older or the origin gives no time.
+pub(crate) async fn recent<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    listed: &OriginVersions,
+    newest_shown: UnixTime,
+) -> Vec<PublishedVersion> {
+    let mut recent = Vec::new();
+    // The list has just come from there, so a failure says that the origin gives no times.
+    let Ok(service) = service(ctx, address).await else {
+        return recent;
+    };
+    for listed in listed.versions.iter().rev().take(limits::PULL_DATES) {
+        let version = &listed.version;
+        let fetch = PublishedVersion::ask(&service, address, version);
+        let found = match read(ctx, address, &fetch).await {
+            Ok(fetched) => PublishedVersion::read(&fetch, &fetched, version),
+            Err(_) => None,
+        };
+        match found {
+            Some(found) if found.published_at > newest_shown => recent.push(found),
+            _ => break,
+        }
+    }
+    recent
 }
 
 async fn service<P: Host>(

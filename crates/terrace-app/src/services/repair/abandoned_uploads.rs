@@ -64,8 +64,8 @@ async fn is_erased<P: Host>(
     archive: ArchiveKey,
     fence: Option<&GcFence>,
 ) -> Result<bool, Failure> {
-    match fence.is_some_and(|fence| fence.has_mark(archive)) {
-        true => counted(ctx, step, garbage::is_erased(ctx, archive)).await,
+    match fence.is_some_and(|fence| fence.has_mark(archive.into())) {
+        true => counted(ctx, step, garbage::is_erased(ctx, archive.into())).await,
         false => Ok(false),
     }
 }

@@ -3,7 +3,7 @@
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
-use terrace_core::storage::key::{ArchiveKey, FactKey, IndexKey, PushedFact, PushedIndex};
+use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, PushedIndex, RULES};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
 use crate::services::repair::{comparison, step, version_walk};
-use crate::services::{auth, garbage, index_refresh};
+use crate::services::{auth, garbage, index_backfill, rules};
 
 /// The page size of a listing. The next step lists the rest of a page again.
 const FACTS_PER_LISTING: u32 = 200;
@@ -84,7 +84,7 @@ async fn repair_fact<P: Host>(
             Some(index) => repair_pushed(ctx, step, &index).await,
             None => Ok(false),
         },
-        FactKey::Garbage(archive) => repair_erased(ctx, step, *archive).await,
+        FactKey::Garbage(bytes) => repair_erased(ctx, step, *bytes).await,
         _ => Ok(false),
     };
     step::note(ctx, step, key, repaired);
@@ -92,15 +92,15 @@ async fn repair_fact<P: Host>(
     StepFlow::Continue
 }
 
-/// Removes an archive that was erased and is stored again.
+/// Removes bytes that were erased and are stored again.
 async fn repair_erased<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
-    archive: ArchiveKey,
+    bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let removed = garbage::remove_again(ctx, archive);
+    let removed = garbage::remove_again(ctx, bytes);
     if comparison::counted(ctx, step, removed).await? {
-        step.report.removed.push(archive.to_string());
+        step.report.removed.push(bytes.to_string());
     }
     Ok(false)
 }
@@ -128,33 +128,45 @@ async fn repair_pushed<P: Host>(
     Ok(true)
 }
 
-pub(crate) async fn repair_revocations<P: Host>(
+/// Checks an index that follows from all facts of a section.
+pub(crate) async fn repair_list<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
+    key: IndexKey,
 ) -> Result<StepFlow, Failure> {
     if !step.affords(MIN_OPERATIONS_FOR_LISTS) {
         return Ok(StepFlow::Pause);
     }
-    let repaired = repair_revoked(ctx, step).await;
-    step::note(ctx, step, IndexKey::Revocations.to_string(), repaired);
+    let repaired = repair_listed(ctx, step, &key).await;
+    step::note(ctx, step, key.to_string(), repaired);
     Ok(StepFlow::Continue)
 }
 
-async fn repair_revoked<P: Host>(
+async fn repair_listed<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
+    key: &IndexKey,
 ) -> Result<bool, Failure> {
     step.spend(1);
-    let revocations = auth::revocations(ctx).await?;
-    let expected = revocations.index();
-    let expected = vec![(IndexKey::Revocations, expected)];
+    let expected = match key {
+        // A registry that never had a rule has no such index until an exchange or a sign-in looks for it.
+        IndexKey::Rules if facts_are_missing(ctx, RULES).await? => return Ok(false),
+        IndexKey::Rules => rules::index(ctx).await?.document(),
+        _ => auth::revocations(ctx).await?.index(),
+    };
+    let expected = vec![(key.clone(), expected)];
     if comparison::all_same(ctx, step, &expected).await {
         return Ok(false);
     }
     step.count_writes(1);
     step.spend(4);
-    index_refresh::refresh_revocations(ctx).await?;
+    index_backfill::backfill(ctx, key).await?;
     Ok(true)
+}
+
+async fn facts_are_missing<P: Host>(ctx: &Context<'_, P>, prefix: &str) -> Result<bool, Failure> {
+    let page = ctx.host.facts().list(prefix, None, 1).await?;
+    Ok(page.facts.is_empty())
 }
 
 /// Returns the part after the last separator; everything if there is none.

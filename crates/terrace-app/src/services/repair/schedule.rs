@@ -9,20 +9,28 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Host};
+use crate::host::{Clock as _, Condition, Facts as _, Host, LogLevel};
 use crate::json;
 use crate::services::catalog::merged;
 use crate::services::documents;
 use crate::services::format;
 use crate::services::repair::step::{RepairStep, Scope};
 use crate::services::repair::{index_walk, package_walk, walk};
+use crate::services::webhooks::{self, Deliveries};
 
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
 
-/// Runs one step of the periodic repair, which continues where the last one ended. It does nothing before the
+/// Delivers waiting events to webhooks. Without any, runs one step of the periodic repair, which continues where the last one
+/// ended. It does nothing before the
 /// step is due, or while another one is running.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
+    match webhooks::deliver(ctx).await {
+        // The platform limits the operations of both together.
+        Ok(Deliveries::Some) => return,
+        Ok(Deliveries::None) => {}
+        Err(failure) => drop(ctx.report(failure)),
+    }
     if ctx.config.repair_operations == 0 {
         return;
     }
@@ -95,7 +103,7 @@ fn end<P: Host>(
     step: &RepairStep,
     now: UnixTime,
 ) {
-    ctx.host.log(&summary(&step.report));
+    ctx.host.log_at(LogLevel::Info, &summary(&step.report));
     let walk = cursor.turn();
     let (next, due, pause) = match walk {
         PeriodicWalk::Facts => {
@@ -132,7 +140,7 @@ async fn take_cursor<P: Host>(
         None => (CursorDocument::default(), Condition::Absent),
     };
     if before.is_taken(now) {
-        ctx.host.log(OTHER_STEP);
+        ctx.host.log_at(LogLevel::Info, OTHER_STEP);
         return Ok(None);
     }
     if !before.is_due(now) {
@@ -143,7 +151,7 @@ async fn take_cursor<P: Host>(
         ..before.clone()
     };
     if !put_cursor(ctx, &taken, condition).await? {
-        ctx.host.log(OTHER_STEP);
+        ctx.host.log_at(LogLevel::Info, OTHER_STEP);
         return Ok(None);
     }
     // The end of this step is written under the condition of this etag.
@@ -191,7 +199,10 @@ async fn skip_item<P: Host>(ctx: &Context<'_, P>, position: Position) -> Result<
         _ => {}
     }
     let section = position.section;
-    if !matches!(section, Section::Revocations | Section::MergedCatalog) {
+    if !matches!(
+        section,
+        Section::Revocations | Section::Rules | Section::MergedCatalog
+    ) {
         let facts = ctx.host.facts();
         let after = Some(position.after.as_str()).filter(|after| !after.is_empty());
         let page = facts.list(section.prefix(), after, 1).await?;

@@ -2,6 +2,7 @@
 //! indices that looks for the fact of each. Both run in steps that fit the limit of storage operations.
 
 use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::storage::key::IndexKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -18,7 +19,10 @@ pub(crate) async fn walk<P: Host>(
 ) -> Result<(), Failure> {
     loop {
         let going = match step.position.section {
-            Section::Revocations => fact_walk::repair_revocations(ctx, step).await?,
+            Section::Revocations => {
+                fact_walk::repair_list(ctx, step, IndexKey::Revocations).await?
+            }
+            Section::Rules => fact_walk::repair_list(ctx, step, IndexKey::Rules).await?,
             Section::Catalogs => catalog_walk::repair_catalogs(ctx, step).await?,
             Section::MergedCatalog => catalog_walk::repair_merged(ctx, step).await?,
             Section::StagedUploads => abandoned_uploads::sweep(ctx, step).await?,

@@ -86,6 +86,7 @@ fn carry_out(
             version: Some(release.version.clone()),
             reason: reason.to_owned(),
             archives: archives.cloned().collect(),
+            contents: Vec::new(),
         };
         left.retain(|key| !body.archives.contains(key));
         answers.push(client.erase(&body)?);

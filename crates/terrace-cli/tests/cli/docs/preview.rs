@@ -226,6 +226,7 @@ fn page_of_registry(registry: &Registry, package: &Package, document: &DocumentP
         metadata: IndexMetadata {
             etag: String::new(),
             revoked: None,
+            is_blocked: false,
             content: None,
             pull: None,
         },

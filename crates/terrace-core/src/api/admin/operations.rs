@@ -239,7 +239,7 @@ pub struct GarbageAnswer {
     pub spared: Vec<String>,
 }
 
-/// The body of `POST /admin/v1/erasures`: a version, archives, or both.
+/// The body of `POST /admin/v1/erasures`: a version, archives, pushed content, or several of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErasureBody {
@@ -254,6 +254,20 @@ pub struct ErasureBody {
     /// The storage keys of the archives to erase, whatever refers to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<String>,
+    /// Pushed content to erase, with the repositories that have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<ErasedContent>,
+}
+
+/// A blob or manifest to erase.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErasedContent {
+    /// The digest.
+    pub digest: String,
+    /// The repositories in which it is linked, or a manifest. The client has looked for all of them.
+    #[serde(default)]
+    pub repositories: Vec<String>,
 }
 
 /// The response to an erasure; the same for a repeated request.
@@ -262,7 +276,7 @@ pub struct ErasureAnswer {
     /// The erased version, as `ADDRESS@VERSION`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
-    /// The erased archives.
+    /// The erased archives and digests.
     pub erased: Vec<String>,
     /// The archives of the version that stay, because the request does not name them.
     #[serde(default)]

@@ -5,8 +5,10 @@ use crate::http::problem::Problem;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::{Namespace, check_not_reserved};
 use crate::model::package::Package;
+use crate::model::rule_id::RuleId;
 use crate::model::token_id::TokenId;
 use crate::model::version::Version;
+use crate::model::webhook_id::WebhookId;
 use terrace_openpgp::KeyId;
 
 /// A route of the admin API.
@@ -33,6 +35,10 @@ pub enum AdminRoute {
     Token(TokenId),
     /// `/admin/v1/tokens/{id}/rotation`
     TokenRotation(TokenId),
+    /// `/admin/v1/rules`
+    Rules,
+    /// `/admin/v1/rules/{id}`
+    Rule(RuleId),
     /// `/admin/v1/reindex`
     Reindex,
     /// `/admin/v1/verify`
@@ -45,6 +51,12 @@ pub enum AdminRoute {
     Garbage,
     /// `/admin/v1/erasures`
     Erasures,
+    /// `/admin/v1/webhooks`
+    Webhooks,
+    /// `/admin/v1/webhooks/{id}`
+    Webhook(WebhookId),
+    /// `/admin/v1/webhooks/{id}/test`
+    WebhookTest(WebhookId),
     /// `/admin/v1/namespaces/{namespace}/keys`
     SigningKeys(Namespace),
     /// `/admin/v1/namespaces/{namespace}/keys/{key_id}`
@@ -94,9 +106,14 @@ impl AdminRoute {
             ["v1", "archives"] => Self::StoredArchives,
             ["v1", "garbage"] => Self::Garbage,
             ["v1", "erasures"] => Self::Erasures,
+            ["v1", "webhooks"] => Self::Webhooks,
+            ["v1", "webhooks", id] => Self::Webhook(id.parse().map_err(bad)?),
+            ["v1", "webhooks", id, "test"] => Self::WebhookTest(id.parse().map_err(bad)?),
             ["v1", "tokens"] => Self::Tokens,
             ["v1", "tokens", id] => Self::Token(token_id(id)?),
             ["v1", "tokens", id, "rotation"] => Self::TokenRotation(token_id(id)?),
+            ["v1", "rules"] => Self::Rules,
+            ["v1", "rules", id] => Self::Rule(id.parse().map_err(bad)?),
             ["v1", "namespaces", namespace, "keys"] => {
                 Self::SigningKeys(namespace.parse().map_err(bad)?)
             }

@@ -16,6 +16,8 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 pub enum ApiRoute {
     /// `/api/v1/search`
     Search,
+    /// `/api/v1/token`: the token of the request.
+    Token,
     /// `/api/v1/namespaces`
     Namespaces,
     /// `/api/v1/namespaces/{namespace}`, or `/api/v1/namespaces/{hostname}/{namespace}`
@@ -45,6 +47,7 @@ impl ApiRoute {
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         let (package, rest) = match segments {
             ["v1", "search"] => return Ok(Some(Self::Search)),
+            ["v1", "token"] => return Ok(Some(Self::Token)),
             ["v1", "namespaces"] => return Ok(Some(Self::Namespaces)),
             ["v1", "namespaces", namespace] => return owner(namespace).map(Some),
             ["v1", "namespaces", hostname, namespace] => {
@@ -98,6 +101,7 @@ impl fmt::Display for ApiRoute {
         write!(f, "{API_PREFIX}v1/")?;
         match self {
             Self::Search => f.write_str("search"),
+            Self::Token => f.write_str("token"),
             Self::Namespaces => f.write_str("namespaces"),
             Self::Namespace(owner) => write!(f, "namespaces/{owner}"),
             Self::Package(package) => write_address(f, package),

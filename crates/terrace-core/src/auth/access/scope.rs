@@ -18,6 +18,8 @@ pub enum Scope {
     ReadOf(OwnerPattern),
     /// `publish:acme`: publish packages of these owners, and read them.
     Publish(OwnerPattern),
+    /// `admin:acme`: administer these owners: their packages, keys, tokens and rules; and publish and read there.
+    AdminOf(OwnerPattern),
 }
 
 /// The scopes of a token: at least one, without duplicates.
@@ -27,14 +29,18 @@ pub struct Scopes(Vec<Scope>);
 /// The error for a text that is not a valid list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// The text is none of the four scopes.
-    #[error("{0:?} is not a scope: use admin, read, read:<namespace> or publish:<namespace>")]
+    /// The text is none of the five scopes.
+    #[error(
+        "{0:?} is not a scope: use admin, admin:<namespace>, read, read:<namespace> or publish:<namespace>"
+    )]
     Unknown(String),
     /// The owner of a scope is invalid.
     #[error("scope {0}: {1}")]
     Owner(&'static str, OwnerError),
     /// The list is empty.
-    #[error("a token needs a scope: admin, read, read:<namespace> or publish:<namespace>")]
+    #[error(
+        "a token needs a scope: admin, admin:<namespace>, read, read:<namespace> or publish:<namespace>"
+    )]
     None,
     /// The list exceeds the limit.
     #[error("a token has at most {} scopes", limits::SCOPES)]
@@ -68,7 +74,9 @@ impl Scopes {
     pub fn to_read(&self) -> Self {
         let reading = self.0.iter().map(|scope| match scope {
             Scope::Admin | Scope::Read => Scope::Read,
-            Scope::ReadOf(owners) | Scope::Publish(owners) => Scope::ReadOf(owners.clone()),
+            Scope::ReadOf(owners) | Scope::Publish(owners) | Scope::AdminOf(owners) => {
+                Scope::ReadOf(owners.clone())
+            }
         });
         Self(without_covered(reading.collect()))
     }
@@ -87,7 +95,9 @@ impl Scopes {
     pub fn allow_reading(&self, owner: &Owner) -> bool {
         self.0.iter().any(|scope| match scope {
             Scope::Admin | Scope::Read => true,
-            Scope::ReadOf(owners) | Scope::Publish(owners) => owners.includes(owner),
+            Scope::ReadOf(owners) | Scope::Publish(owners) | Scope::AdminOf(owners) => {
+                owners.includes(owner)
+            }
         })
     }
 
@@ -95,9 +105,24 @@ impl Scopes {
     pub fn allow_publishing(&self, owner: &Owner) -> bool {
         self.0.iter().any(|scope| match scope {
             Scope::Admin => true,
-            Scope::Publish(owners) => owners.includes(owner),
+            Scope::Publish(owners) | Scope::AdminOf(owners) => owners.includes(owner),
             Scope::Read | Scope::ReadOf(_) => false,
         })
+    }
+
+    /// Returns whether this owner may be administered.
+    pub fn allow_administering(&self, owner: &Owner) -> bool {
+        self.0.iter().any(|scope| match scope {
+            Scope::Admin => true,
+            Scope::AdminOf(owners) => owners.includes(owner),
+            Scope::Read | Scope::ReadOf(_) | Scope::Publish(_) => false,
+        })
+    }
+
+    /// Returns whether any owner may be administered.
+    pub fn allow_administering_any(&self) -> bool {
+        let administers = |scope: &Scope| matches!(scope, Scope::Admin | Scope::AdminOf(_));
+        self.0.iter().any(administers)
     }
 
     /// Returns whether these scopes allow everything that `scope` allows.
@@ -127,9 +152,10 @@ impl Scope {
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Admin, _) | (Self::Read, Self::Read | Self::ReadOf(_)) => true,
-            (Self::ReadOf(own) | Self::Publish(own), Self::ReadOf(owners))
-            | (Self::Publish(own), Self::Publish(owners)) => own.covers(owners),
-            (Self::Read | Self::ReadOf(_) | Self::Publish(_), _) => false,
+            (Self::ReadOf(own) | Self::Publish(own) | Self::AdminOf(own), Self::ReadOf(owners))
+            | (Self::Publish(own) | Self::AdminOf(own), Self::Publish(owners))
+            | (Self::AdminOf(own), Self::AdminOf(owners)) => own.covers(owners),
+            (Self::Read | Self::ReadOf(_) | Self::Publish(_) | Self::AdminOf(_), _) => false,
         }
     }
 }
@@ -145,15 +171,18 @@ impl FromStr for Scope {
                 "read" => Ok(Self::Read),
                 _ => Err(unknown()),
             },
-            Some(("read", owners)) => match owners.parse() {
-                Ok(owners) => Ok(Self::ReadOf(owners)),
-                Err(error) => Err(ScopeError::Owner("read", error)),
-            },
-            Some(("publish", owners)) => match owners.parse() {
-                Ok(owners) => Ok(Self::Publish(owners)),
-                Err(error) => Err(ScopeError::Owner("publish", error)),
-            },
-            Some(_) => Err(unknown()),
+            Some((kind, owners)) => {
+                let (kind, scope): (_, fn(OwnerPattern) -> Self) = match kind {
+                    "read" => ("read", Self::ReadOf),
+                    "publish" => ("publish", Self::Publish),
+                    "admin" => ("admin", Self::AdminOf),
+                    _ => return Err(unknown()),
+                };
+                let owners = owners.parse();
+                owners
+                    .map(scope)
+                    .map_err(|error| ScopeError::Owner(kind, error))
+            }
         }
     }
 }
@@ -175,6 +204,7 @@ impl fmt::Display for Scope {
             Self::Read => f.write_str("read"),
             Self::ReadOf(owners) => write!(f, "read:{owners}"),
             Self::Publish(owners) => write!(f, "publish:{owners}"),
+            Self::AdminOf(owners) => write!(f, "admin:{owners}"),
         }
     }
 }
@@ -215,6 +245,11 @@ mod tests {
             ("read:acme publish:acme", "publish:acme"),
             ("read:acme read:acme", "read:acme"),
             ("publish:acme read", "read publish:acme"),
+            ("admin:acme publish:acme read:acme", "admin:acme"),
+            ("admin:acme publish:globex", "publish:globex admin:acme"),
+            ("admin:acme read", "read admin:acme"),
+            ("admin:a.example admin:a.example/acme", "admin:a.example"),
+            ("admin admin:acme", "admin"),
         ] {
             assert_eq!(united(scopes).as_deref(), Ok(left), "{scopes}");
         }
@@ -232,6 +267,7 @@ mod tests {
             ("admin", "read"),
             ("read publish:acme", "read"),
             ("publish:acme read:acme", "read:acme"),
+            ("admin:acme", "read:acme"),
             ("read", "read"),
         ] {
             let scopes: Scopes = scopes.parse().unwrap();
@@ -247,6 +283,7 @@ mod tests {
             "read:acme",
             "publish:acme",
             "read publish:acme",
+            "admin:acme",
             "publish:registry.example.com publish:registry.example.com/acme",
         ] {
             assert_eq!(scopes(text).to_string(), text);
@@ -265,7 +302,8 @@ mod tests {
             ("write:acme", "\"write:acme\""),
             ("publish:*", "\"*\""),
             ("publish:", "\"\""),
-            ("admin:acme", "not a scope"),
+            ("admin:", "\"\""),
+            ("admin:*", "\"*\""),
             ("Read", "not a scope"),
             ("read:acme:x", "\"acme:x\""),
         ] {

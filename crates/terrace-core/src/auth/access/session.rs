@@ -224,12 +224,15 @@ mod tests {
             ("admin", "read"),
             ("read publish:acme", "read"),
             ("publish:acme read:globex", "read:acme read:globex"),
+            ("admin:acme", "read:acme"),
         ] {
             let session = session(scopes);
             assert_eq!(session.scopes().to_string(), read);
             let caller = Caller::Browser(Box::new(session));
             assert!(!caller.is_admin());
             assert!(!caller.may_publish(&Owner::of_namespace("acme")));
+            assert!(!caller.may_administer_any());
+            assert!(!caller.may_administer(&Owner::of_namespace("acme")));
             assert_eq!(caller.token(), None);
         }
     }
@@ -336,7 +339,7 @@ mod tests {
         #[test]
         fn a_session_never_covers_more_than_its_person(
             scopes in prop::collection::vec(
-                prop::sample::select(vec!["admin", "read", "read:acme", "publish:acme", "publish:globex"]), 1..5
+                prop::sample::select(vec!["admin", "read", "read:acme", "publish:acme", "publish:globex", "admin:acme"]), 1..5
             ),
             owner in prop::sample::select(vec!["acme", "globex", "other"]),
         ) {
@@ -346,6 +349,7 @@ mod tests {
             prop_assert_eq!(session.scopes().allow_reading(&owner), scopes.allow_reading(&owner));
             prop_assert!(!session.scopes().allow_all());
             prop_assert!(!session.scopes().allow_publishing(&owner));
+            prop_assert!(!session.scopes().allow_administering_any());
         }
     }
 }

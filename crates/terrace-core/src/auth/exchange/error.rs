@@ -67,7 +67,7 @@ impl ExchangeError {
             Self::GrantType => format!("grant_type must be {}", super::GRANT_TYPE),
             Self::Malformed(message) | Self::Scope(message) => message.clone(),
             Self::Off => format!(
-                "trusted publishing is disabled: {TRUSTED_PUBLISHERS} is not set; set it, or publish with a token"
+                "trusted publishing is disabled: {TRUSTED_PUBLISHERS} is not set, and no rule is stored; set it, run `terrace trust add`, or publish with a token"
             ),
             Self::Target => {
                 "audience and resource must be the origin of this registry, under which the request reached it"

@@ -25,6 +25,8 @@ pub enum SignInError {
     Distrusted,
     /// The provider does not respond.
     Unreachable,
+    /// The storage of the rules does not respond.
+    Unavailable,
     /// Too many failed sign-ins came from this network.
     TooOften,
     /// The request did not come through Cloudflare Access.
@@ -103,6 +105,12 @@ impl SignInError {
                     .raw("the operator of this registry.</p>");
                 (503, "The sign-in provider does not respond", body)
             }
+            Self::Unavailable => {
+                let body = body
+                    .raw("<p>The storage of this registry does not respond. Wait a moment; if this persists, contact ")
+                    .raw("the operator of this registry.</p>");
+                (503, "This registry does not respond", body)
+            }
             Self::Unprotected => {
                 let body = body
                     .raw("<p>This registry relies on Cloudflare Access, and this request did not come ")
@@ -121,7 +129,7 @@ impl SignInError {
         let reply = page(status, title, body.begin_again(host, purpose), None);
         match self {
             Self::TooOften => reply.with("retry-after", "60"),
-            Self::Unreachable => reply.with("retry-after", "10"),
+            Self::Unreachable | Self::Unavailable => reply.with("retry-after", "10"),
             _ => reply,
         }
     }

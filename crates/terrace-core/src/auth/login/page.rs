@@ -191,6 +191,12 @@ fn rights(body: Html, scopes: &Scopes) -> Html {
                 let owner = owner.to_string();
                 body.raw("publish and read the packages of ").text(&owner)
             }
+            Scope::AdminOf(owner) => {
+                let body = body
+                    .raw("<strong>administer</strong> ")
+                    .text(&owner.to_string());
+                body.raw(": its packages, signing keys, tokens and rules")
+            }
         };
         let scope = scope.to_string();
         body.raw(" (<code>").text(&scope).raw("</code>)</li>")

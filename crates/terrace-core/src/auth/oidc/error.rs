@@ -2,6 +2,7 @@
 
 use terrace_jose::{Quoted, TokenError};
 
+use super::RuleName;
 use crate::auth::access::ScopeError;
 
 /// The reason why a token grants nothing. It is for the log only, not for the sender of the token.
@@ -21,13 +22,16 @@ pub enum GrantError {
     /// The matching rules grant too many scopes together.
     #[error(transparent)]
     Scopes(ScopeError),
+    /// There are no rules for sign-in.
+    #[error("there is no rule for sign-in: set TERRACE_LOGIN_RULES, or run `terrace role add`")]
+    NoRoles,
     /// The token is genuine, but no rule matches it. The fields describe the rule that comes closest.
     #[error(
         "no rule matches it: the closest, rule {rule}, requires {claim} to be {wanted}, and found {found}"
     )]
     NoRule {
-        /// The number of that rule, from 1.
-        rule: usize,
+        /// Its name.
+        rule: RuleName,
         /// The first claim that does not match.
         claim: Quoted,
         /// The pattern in the rule.

@@ -4,11 +4,9 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use super::rule::{Lists, Rule, parse_rules, union};
+use super::rule::{Lists, Rule, RuleName, parse_rules, union};
 use super::{GrantError, RuleError, RulesError};
 use crate::auth::access::Scopes;
-use terrace_jose::{Quoted, TokenError};
-
 /// The rules of a deployment: a JSON list such as
 ///
 /// ```json
@@ -20,9 +18,9 @@ use terrace_jose::{Quoted, TokenError};
 /// For a claim that is a list, such as `groups`, one matching element is enough. A rule on `email` also
 /// requires `email_verified`. Some providers (Entra) never set that claim, because their users may write
 /// anything into `email`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoginRules {
-    rules: Vec<Rule>,
+    rules: Vec<(RuleName, Rule)>,
 }
 
 impl LoginRules {
@@ -31,17 +29,28 @@ impl LoginRules {
     /// # Errors
     /// The reason why nothing is granted.
     pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, GrantError> {
-        let numbered = self.rules.iter().zip(1..);
+        let verdicts = self.rules.iter();
         let verdicts =
-            numbered.map(|(rule, place)| (place, rule, rule.compare_all(claims, Lists::AnyOf)));
-        let no_rule = || TokenError::Issuer(Quoted::value(claims.get("iss")));
-        union(verdicts).unwrap_or_else(|| Err(no_rule().into()))
+            verdicts.map(|(name, rule)| (*name, rule, rule.compare_all(claims, Lists::AnyOf)));
+        union(verdicts).unwrap_or(Err(GrantError::NoRoles))
+    }
+
+    /// Returns these rules together with others.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        Self {
+            rules: [&*self.rules, &*others.rules].concat(),
+        }
+    }
+
+    pub(super) fn push(&mut self, name: RuleName, rule: Rule) {
+        self.rules.push((name, rule));
     }
 }
 
 /// Parses a rule. A rule that grants changes must identify people: `*` alone matches everyone who has an
 /// account at the provider, possibly the whole world.
-fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
+pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
     let rule = Rule::take(members)?;
     match rule.grants_changes() && rule.is_for_everybody() {
         true => Err(RuleError::Everybody),

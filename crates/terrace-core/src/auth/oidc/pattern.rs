@@ -51,6 +51,26 @@ impl ClaimPattern {
         rest.strip_suffix(last).is_some_and(is_run)
     }
 
+    /// Returns whether an e-mail address matches the pattern, if the case of its domain is ignored. Only its domain has no
+    /// case: the part before the last `@` belongs to its host.
+    pub(super) fn matches_address(&self, text: &str) -> bool {
+        let folded = |text: &str| {
+            let (local, domain) = text.rsplit_once('@')?;
+            Some(format!("{local}@{}", domain.to_ascii_lowercase()))
+        };
+        let pattern = folded(&self.0).map(Self);
+        let text = folded(text);
+        pattern
+            .zip(text)
+            .is_some_and(|(pattern, text)| pattern.matches(&text))
+    }
+
+    /// Returns whether a domain matches the pattern, if its case is ignored.
+    pub(super) fn matches_domain(&self, text: &str) -> bool {
+        let pattern = Self(self.0.to_ascii_lowercase());
+        pattern.matches(&text.to_ascii_lowercase())
+    }
+
     /// Returns whether the pattern matches arbitrary values, or only requires a form: `*@*` matches every
     /// address.
     pub(super) fn is_anything(&self) -> bool {
@@ -154,6 +174,35 @@ mod tests {
         assert_eq!(parse("acme/**"), PatternError::DoubleStar);
         let long = "a".repeat(limits::PATTERN_BYTES + 1);
         assert_eq!(parse(&long), PatternError::TooLong(long.len()));
+    }
+
+    #[test]
+    fn the_domain_of_an_address_has_no_case_and_the_rest_has() {
+        let matches = |pattern: &str, text: &str| {
+            let pattern: ClaimPattern = pattern.parse().unwrap();
+            pattern.matches_address(text)
+        };
+        for (pattern, address) in [
+            ("ann@acme.example", "ann@ACME.example"),
+            ("ann@Acme.Example", "ann@acme.example"),
+            ("*@acme.example", "Ann@ACME.EXAMPLE"),
+            ("*@*.acme.example", "ann@eu.Acme.example"),
+        ] {
+            assert!(matches(pattern, address), "{pattern} {address}");
+        }
+        for (pattern, address) in [
+            ("ann@acme.example", "Ann@acme.example"),
+            ("Ann@acme.example", "ann@acme.example"),
+            ("*@acme.example", "ann@acme.example.evil.example"),
+            ("*@acme.example", "ann@acme.example@evil.example"),
+            ("*@acme.example", "ann"),
+            ("acme.example", "acme.example"),
+        ] {
+            assert!(!matches(pattern, address), "{pattern} {address}");
+        }
+        let domain: ClaimPattern = "Acme.example".parse().unwrap();
+        assert!(domain.matches_domain("ACME.example"));
+        assert!(!domain.matches_domain("acme.example.evil"));
     }
 
     #[test]

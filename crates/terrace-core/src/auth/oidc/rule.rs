@@ -1,11 +1,14 @@
 //! A rule: the claims that it requires, and the scopes that it grants. Rules are JSON written by operators.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::ci_system::is_standard;
 use super::{ClaimPattern, GrantError, RuleError, RulesError, limits};
 use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
+use crate::model::rule_id::RuleId;
 use terrace_jose::{Claims, Quoted, json};
 
 /// The grant for a token.
@@ -22,6 +25,15 @@ pub struct Grant {
 pub(super) struct Rule {
     scopes: Vec<Scope>,
     claims: Vec<(String, ClaimPattern)>,
+}
+
+/// The name of a rule in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleName {
+    /// The place in the configuration, from 1.
+    Place(usize),
+    /// The ID in the registry.
+    Stored(RuleId),
 }
 
 /// How a claim that is a list is matched.
@@ -47,7 +59,7 @@ pub(super) struct ClaimMismatch {
 pub(super) fn parse_rules<R>(
     text: &str,
     read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
-) -> Result<Vec<R>, RulesError> {
+) -> Result<Vec<(RuleName, R)>, RulesError> {
     if text.len() > limits::RULES_BYTES {
         return Err(RulesError::TooLong(text.len()));
     }
@@ -58,38 +70,54 @@ pub(super) fn parse_rules<R>(
     if list.len() > limits::RULES {
         return Err(RulesError::TooMany(list.len()));
     }
-    let read_one = |rule| {
-        let Value::Object(mut members) = rule else {
-            return Err(RuleError::NoObject(Quoted::value(Some(&rule))));
-        };
-        let read = read(&mut members)?;
-        match members.keys().next() {
-            Some(unknown) => Err(RuleError::Unknown(Quoted::text(unknown))),
-            None => Ok(read),
-        }
-    };
     let numbered = list.into_iter().zip(1..);
     numbered
         .map(|(rule, place)| {
-            read_one(rule).map_err(|fault| RulesError::Rule { rule: place, fault })
+            let read = read_one(rule, &read);
+            let read = read.map_err(|fault| RulesError::Rule { rule: place, fault })?;
+            Ok((RuleName::Place(place), read))
         })
         .collect()
 }
 
+/// Parses a rule. `read` removes the members that it knows.
+pub(super) fn read_one<R>(
+    rule: Value,
+    read: &impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
+) -> Result<R, RuleError> {
+    let Value::Object(mut members) = rule else {
+        return Err(RuleError::NoObject(Quoted::value(Some(&rule))));
+    };
+    let read = read(&mut members)?;
+    match members.keys().next() {
+        Some(unknown) => Err(RuleError::Unknown(Quoted::text(unknown))),
+        None => Ok(read),
+    }
+}
+
 /// Returns the scopes of all matching rules, or the difference from the closest; `None` if there are no
 /// rules.
+///
+/// A stored rule that would exceed the number of scopes is left out: an administrator of a namespace must not take from
+/// others what earlier rules, such as those of the configuration, grant them.
 pub(super) fn union<'r>(
-    verdicts: impl Iterator<Item = (usize, &'r Rule, Result<(), ClaimMismatch>)>,
+    verdicts: impl Iterator<Item = (RuleName, &'r Rule, Result<(), ClaimMismatch>)>,
 ) -> Option<Result<Scopes, GrantError>> {
     let mut granted: Vec<Scope> = Vec::new();
-    let mut nearest: Option<(usize, ClaimMismatch)> = None;
-    for (place, rule, verdict) in verdicts {
+    let mut nearest: Option<(RuleName, ClaimMismatch)> = None;
+    for (name, rule, verdict) in verdicts {
         match verdict {
-            Ok(()) => granted.extend(rule.scopes.iter().cloned()),
+            Ok(()) => {
+                let with = [&*granted, &*rule.scopes].concat();
+                let is_stored = matches!(name, RuleName::Stored(_));
+                if !is_stored || Scopes::united(with.clone()).is_ok() {
+                    granted = with;
+                }
+            }
             Err(difference) => {
                 let so_far = nearest.as_ref().map(|(_, nearest)| nearest.matched);
                 if so_far.is_none_or(|matched| difference.matched > matched) {
-                    nearest = Some((place, difference));
+                    nearest = Some((name, difference));
                 }
             }
         }
@@ -123,10 +151,17 @@ impl Rule {
         claims.map(|(name, pattern)| (&**name, pattern))
     }
 
+    /// Returns the granted scopes.
+    pub(super) fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
     /// Returns whether the rule allows any changes.
     pub(super) fn grants_changes(&self) -> bool {
-        let changes = |scope: &Scope| matches!(scope, Scope::Admin | Scope::Publish(_));
-        self.scopes.iter().any(changes)
+        self.scopes.iter().any(|scope| match scope {
+            Scope::Admin | Scope::Publish(_) | Scope::AdminOf(_) => true,
+            Scope::Read | Scope::ReadOf(_) => false,
+        })
     }
 
     /// Returns whether the rule matches everyone: none of its identifying claims has a specific pattern.
@@ -155,7 +190,7 @@ impl Rule {
             let value = claims.get(name);
             // With several addresses, it would be unclear to which of them `email_verified` applies.
             let lists = if name == EMAIL { Lists::Refused } else { lists };
-            value.is_some_and(|value| matches(pattern, value, lists))
+            value.is_some_and(|value| matches(name, pattern, value, lists))
         };
         match self.claims.iter().find(|asked| !is_met(asked)) {
             None => Ok(()),
@@ -169,10 +204,16 @@ impl Rule {
     }
 }
 
-/// Matches a claim. Numbers and booleans are compared in their JSON form.
-fn matches(pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
+/// Matches a claim. Numbers and booleans are compared in their JSON form, domains of e-mail addresses without case (RFC 1035,
+/// section 2.3.3).
+fn matches(name: &str, pattern: &ClaimPattern, value: &Value, lists: Lists) -> bool {
     match value {
-        Value::String(text) => pattern.matches(text),
+        Value::String(text) => match name {
+            EMAIL => pattern.matches(text) || pattern.matches_address(text),
+            // The domain of a Google Workspace.
+            "hd" => pattern.matches_domain(text),
+            _ => pattern.matches(text),
+        },
         Value::Bool(value) => pattern.matches(if *value { "true" } else { "false" }),
         // Several other numbers have the same text after parsing.
         Value::Number(number) if !number.is_f64() => pattern.matches(&number.to_string()),
@@ -226,6 +267,15 @@ fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> 
         claims.push((EMAIL_VERIFIED.to_owned(), pattern));
     }
     Ok(claims)
+}
+
+impl fmt::Display for RuleName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Place(place) => place.fmt(f),
+            Self::Stored(id) => id.fmt(f),
+        }
+    }
 }
 
 const EMAIL: &str = "email";

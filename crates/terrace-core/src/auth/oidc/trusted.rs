@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
-use super::rule::{ClaimMismatch, Lists, Rule, parse_rules, take, union};
+use super::rule::{ClaimMismatch, Lists, Rule, RuleName, parse_rules, take, union};
 use super::{ClaimPattern, Grant, GrantError, RuleError, RulesError, limits};
-use crate::auth::access::Scopes;
+use crate::auth::access::{Scope, Scopes};
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
 
@@ -21,13 +21,13 @@ use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, 
 /// ```
 ///
 /// A rule may have an `audience`, which replaces the registry's own. It may grant `read` and narrower scopes,
-/// but never `admin`: otherwise push access to a repository would give control of the registry.
+/// but never `admin`, though `admin:acme`: otherwise push access to a repository would give control of the registry.
 ///
 /// Its claims must identify the trusted jobs. Terrace knows which claims of GitHub and GitLab do so; a rule
 /// for another issuer requires `sub`, or sets `"identifies": true`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPublishers {
-    rules: Vec<TrustedPublisher>,
+    rules: Vec<(RuleName, TrustedPublisher)>,
 }
 
 /// A rule: it grants its scopes to the jobs that match it. A claim that is a list never matches, since a job
@@ -42,8 +42,8 @@ pub struct TrustedPublisher {
 /// A claim that a rule requires and that the tokens of its CI system are not known to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownClaim {
-    /// The number of the rule, from 1.
-    pub rule: usize,
+    /// The name of the rule.
+    pub rule: RuleName,
     /// The name of the claim.
     pub claim: Quoted,
     /// The name of the CI system.
@@ -59,7 +59,7 @@ impl TrustedPublishers {
     /// Returns the issuers of all rules, without duplicates.
     pub fn issuers(&self) -> Vec<&IssuerUrl> {
         let mut issuers: Vec<&IssuerUrl> = Vec::new();
-        for rule in &self.rules {
+        for (_, rule) in &self.rules {
             if !issuers.contains(&&rule.issuer) {
                 issuers.push(&rule.issuer);
             }
@@ -67,25 +67,56 @@ impl TrustedPublishers {
         issuers
     }
 
-    /// Returns the numbers, from 1, of the rules that a pull request from a fork can match: by the event
+    /// Returns these rules together with others.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        Self {
+            rules: [&*self.rules, &*others.rules].concat(),
+        }
+    }
+
+    pub(super) fn push(&mut self, name: RuleName, rule: TrustedPublisher) {
+        self.rules.push((name, rule));
+    }
+
+    /// Returns warnings about rules that are valid but should be changed, one line each. `subject` names a rule.
+    pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
+        let open = self.open_to_forks().map(|rule| {
+            format!(
+                "{} also trusts workflows on pull_request_target, which anyone can trigger by opening a pull request: \
+                 also require a tag, an environment or an event_name",
+                subject(rule)
+            )
+        });
+        let unknown = self.unknown_claims();
+        let unknown = unknown.map(|UnknownClaim { rule, claim, system }| {
+            format!(
+                "{} requires the claim {claim}, which the tokens of {system} are not known to have: the rule trusts no \
+                 job whose token lacks it",
+                subject(rule)
+            )
+        });
+        open.chain(unknown).collect()
+    }
+
+    /// Returns the names of the rules that a pull request from a fork can match: by the event
     /// `pull_request_target`, which anyone can trigger, and which runs a workflow of the base repository for
     /// its base branch.
-    pub fn open_to_forks(&self) -> impl Iterator<Item = usize> {
-        let numbered = self.rules.iter().zip(1..);
-        numbered
-            .filter(|(rule, _)| rule.is_open_to_forks())
-            .map(|(_, place)| place)
+    pub fn open_to_forks(&self) -> impl Iterator<Item = RuleName> {
+        let rules = self.rules.iter();
+        rules
+            .filter(|(_, rule)| rule.is_open_to_forks())
+            .map(|(name, _)| *name)
     }
 
     /// Returns the claims that rules require and that their CI system is not known to have. They may be new.
     /// They never identify jobs.
     pub fn unknown_claims(&self) -> impl Iterator<Item = UnknownClaim> {
-        let numbered = self.rules.iter().zip(1..);
-        numbered.flat_map(|(rule, place)| {
+        self.rules.iter().flat_map(|(place, rule)| {
             let system = CiSystem::of(&rule.issuer);
             rule.rule.claims().filter_map(move |(name, _)| {
                 Some(UnknownClaim {
-                    rule: place,
+                    rule: *place,
                     claim: Quoted::text(name),
                     system: system.not_knowing(name)?,
                 })
@@ -99,7 +130,7 @@ impl TrustedPublishers {
     /// If the token's issuer is not trusted.
     pub fn issuer_of(&self, token: &UnverifiedToken<'_>) -> Result<&IssuerUrl, TokenError> {
         let claimed = token.claimed_issuer();
-        let mut issuers = self.rules.iter().map(|rule| &rule.issuer);
+        let mut issuers = self.rules.iter().map(|(_, rule)| &rule.issuer);
         issuers
             .find(|issuer| issuer.as_str() == claimed)
             .ok_or_else(|| TokenError::Issuer(Quoted::text(claimed)))
@@ -116,7 +147,8 @@ impl TrustedPublishers {
         audience: &str,
         now: UnixTime,
     ) -> Result<Claims, TokenError> {
-        let of_issuer = self.rules.iter().filter(|r| r.issuer == *keys.issuer());
+        let rules = self.rules.iter().map(|(_, rule)| rule);
+        let of_issuer = rules.filter(|rule| rule.issuer == *keys.issuer());
         let audiences: Vec<&str> = of_issuer.map(|rule| rule.audience(audience)).collect();
         let expected = Expected {
             audiences: &audiences,
@@ -142,16 +174,24 @@ impl TrustedPublishers {
 
     /// Returns the scopes of all rules that match these claims.
     fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, GrantError> {
-        let numbered = self.rules.iter().zip(1..);
-        let verdicts = numbered
-            .filter(|(rule, _)| rule.issuer == *claims.issuer())
-            .map(|(rule, place)| (place, &rule.rule, rule.compare(claims, audience)));
+        let rules = self.rules.iter();
+        let verdicts = rules
+            .filter(|(_, rule)| rule.issuer == *claims.issuer())
+            .map(|(name, rule)| (*name, &rule.rule, rule.compare(claims, audience)));
         let no_rule = || TokenError::Issuer(Quoted::text(claims.issuer().as_str()));
         union(verdicts).unwrap_or_else(|| Err(no_rule().into()))
     }
 }
 
 impl TrustedPublisher {
+    pub(super) fn issuer(&self) -> &IssuerUrl {
+        &self.issuer
+    }
+
+    pub(super) fn scopes(&self) -> &[Scope] {
+        self.rule.scopes()
+    }
+
     fn audience<'a>(&'a self, default: &'a str) -> &'a str {
         self.audience.as_deref().unwrap_or(default)
     }
@@ -178,7 +218,7 @@ impl TrustedPublisher {
         })
     }
 
-    fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
         let rule = Rule::take(members)?;
         let issuer = read_issuer(&take(members, "issuer")?)?;
         let audience = members.remove("audience");

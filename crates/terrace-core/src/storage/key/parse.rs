@@ -2,7 +2,8 @@
 
 use super::{
     ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, CARDS, DOCUMENTATION, FORMAT, FactKey, GARBAGE,
-    IndexKey, ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, STAGED, TOKENS, UPLOADS,
+    IndexKey, ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, RULES, STAGED, TOKENS,
+    UPLOADS, WEBHOOKS,
 };
 use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::owner::Owner;
@@ -10,7 +11,7 @@ use crate::model::package::Package;
 
 /// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, temporary
 /// documents, and functions of other facts.
-pub const NOT_EXPORTED: [&str; 12] = [
+pub const NOT_EXPORTED: [&str; 13] = [
     ARCHIVES,
     "audit-head",
     CARDS,
@@ -22,6 +23,8 @@ pub const NOT_EXPORTED: [&str; 12] = [
     "oci/changes/",
     UPLOADS,
     "repair/",
+    // Configuration, whose URLs may be secrets.
+    WEBHOOKS,
     "written/",
 ];
 
@@ -59,8 +62,13 @@ impl FactKey {
         if let Some(id) = text.strip_prefix(REVOCATIONS) {
             return id.parse().ok().map(Self::Revocation);
         }
+        if let Some(id) = text.strip_prefix(RULES) {
+            return id.parse().ok().map(Self::Rule);
+        }
         if let Some(name) = text.strip_prefix(GARBAGE) {
-            return name.parse().ok().map(Self::Garbage);
+            let bytes = name.parse().ok();
+            let has_mark = |bytes: &BytesKey| !matches!(bytes, BytesKey::Staged(_));
+            return bytes.filter(has_mark).map(Self::Garbage);
         }
         if let Some(address) = text.strip_prefix(ORIGINS) {
             return address.parse().ok().map(Self::Origin);
@@ -88,6 +96,8 @@ impl FactKey {
             | Self::Status(_)
             | Self::Audit(_)
             | Self::Revocation(_)
+            // A removed one leaves a tombstone.
+            | Self::Rule(_)
             | Self::Format => true,
             Self::Token(_)
             | Self::Origin(_)
@@ -97,7 +107,10 @@ impl FactKey {
             | Self::Lease(_)
             | Self::AuditHead
             | Self::RevocationChange
+            | Self::RuleChange
             | Self::RepairCursor
+            | Self::Webhooks
+            | Self::WebhookState(_)
             | Self::Garbage(_)
             | Self::Documentation(..)
             | Self::Card(_)
@@ -127,6 +140,7 @@ impl FactKey {
             | Self::Audit(_)
             | Self::Token(_)
             | Self::Revocation(_)
+            | Self::Rule(_)
             | Self::Format
             | Self::Documentation(..) => true,
             Self::Change(_)
@@ -135,7 +149,10 @@ impl FactKey {
             // A hint that follows from the entries.
             | Self::AuditHead
             | Self::RevocationChange
+            | Self::RuleChange
             | Self::RepairCursor
+            | Self::Webhooks
+            | Self::WebhookState(_)
             | Self::Garbage(_)
             // The repair creates it again.
             | Self::Card(_)
@@ -187,6 +204,9 @@ impl IndexKey {
         if text == Self::Revocations.to_string() {
             return Some(Self::Revocations);
         }
+        if text == Self::Rules.to_string() {
+            return Some(Self::Rules);
+        }
         let (first, whole) = text.split_once('/')?;
         match first {
             "catalog" => return Owner::parse_key(whole).map(Self::Catalog),
@@ -228,6 +248,7 @@ impl IndexKey {
             | Self::About(package, _) => Some(package),
             Self::Pushed(_)
             | Self::Revocations
+            | Self::Rules
             | Self::Catalog(_)
             | Self::Symbols(_)
             | Self::MergedCatalog(_) => None,
@@ -319,9 +340,12 @@ mod tests {
             FactKey::Token(id),
             FactKey::Revocation(id),
             FactKey::RevocationChange,
+            FactKey::Rule("0123456789abcdef".parse().unwrap()),
+            FactKey::RuleChange,
             FactKey::RepairCursor,
             FactKey::Written(IndexKey::Revocations),
-            FactKey::Garbage(archive()),
+            FactKey::Garbage(archive().into()),
+            FactKey::Garbage(BytesKey::Blob(digest)),
         ]);
         keys
     }
@@ -342,7 +366,7 @@ mod tests {
     fn every_index_key_is_parsed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
-        let mut keys = vec![IndexKey::Revocations];
+        let mut keys = vec![IndexKey::Revocations, IndexKey::Rules];
         for package in packages() {
             let version = || "1.2.3-RC.1+b.1".parse().unwrap();
             keys.extend([

@@ -1,6 +1,7 @@
 //! Discovery of a host's provider service (clients.md 1).
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::{Fetch, Fetched, OriginError, shortened};
 use crate::limits;
@@ -20,6 +21,13 @@ pub struct Service {
 struct Document {
     #[serde(rename = "providers.v1")]
     providers: Option<String>,
+}
+
+/// The part of the document that names the module service.
+#[derive(Deserialize)]
+struct ModulesDocument {
+    #[serde(rename = "modules.v1")]
+    modules: Option<String>,
 }
 
 impl Service {
@@ -45,23 +53,30 @@ impl Service {
     /// # Errors
     /// The reason why no provider can be requested from this host.
     pub fn read(fetched: &Fetched) -> Result<Self, OriginError> {
-        let fetch = Self::discover_at("");
-        fetch.take(fetched)?;
-        let content_type = fetched.content_type.as_deref().unwrap_or_default();
-        let media_type = content_type.split(';').next().unwrap_or_default().trim();
-        if !media_type.eq_ignore_ascii_case("application/json") {
-            return Err(OriginError::MediaType(shortened(content_type)));
-        }
-        let document: Document = fetch.take_json(fetched)?;
+        let document: Document = take_document(fetched)?;
         let reference = document.providers.ok_or(OriginError::NoProviders)?;
+        Self::at(&reference, fetched)
+    }
+
+    /// Parses the module service from the response to [`discover`](Self::discover); `None` if the host has none.
+    ///
+    /// # Errors
+    /// The response is not a discovery document.
+    pub fn read_modules(fetched: &Fetched) -> Result<Option<Self>, OriginError> {
+        let document: ModulesDocument = take_document(fetched)?;
+        let reference = document.modules;
+        reference.map(|it| Self::at(&it, fetched)).transpose()
+    }
+
+    fn at(reference: &str, fetched: &Fetched) -> Result<Self, OriginError> {
         Ok(Self {
             base: fetched.final_url.clone(),
-            directory: directory(&reference)?,
+            directory: directory(reference)?,
         })
     }
 
     /// Returns the request for a resource of the service.
-    pub(super) fn fetch(&self, path: &str, max_bytes: u64, what: &'static str) -> Fetch {
+    pub fn fetch(&self, path: &str, max_bytes: u64, what: &'static str) -> Fetch {
         Fetch {
             base: Some(self.base.clone()),
             reference: format!("{}{path}", self.directory),
@@ -70,6 +85,17 @@ impl Service {
             what,
         }
     }
+}
+
+fn take_document<T: DeserializeOwned>(fetched: &Fetched) -> Result<T, OriginError> {
+    let fetch = Service::discover_at("");
+    fetch.take(fetched)?;
+    let content_type = fetched.content_type.as_deref().unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(OriginError::MediaType(shortened(content_type)));
+    }
+    fetch.take_json(fetched)
 }
 
 /// Returns the directory of a reference: relative paths are appended to it, so that one resolution has the
@@ -180,6 +206,16 @@ mod tests {
         ] {
             assert_eq!(read(body), Err(OriginError::NoProviders), "{body}");
         }
+    }
+
+    #[test]
+    fn the_module_service_is_read_beside_that_of_providers() {
+        let read = |body: &str| Service::read_modules(&answer(body));
+        let body = r#"{"providers.v1": 5, "modules.v1": "/v1/modules/"}"#;
+        let service = read(body).unwrap().unwrap();
+        assert_eq!(service.fetch("a", 1, "the test").reference, "/v1/modules/a");
+        assert_eq!(read(r#"{"providers.v1": "/v1/"}"#), Ok(None));
+        assert!(read(r#"{"modules.v1": "//other.example/"}"#).is_err());
     }
 
     #[test]

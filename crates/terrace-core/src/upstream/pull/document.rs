@@ -8,7 +8,7 @@ use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 use crate::storage::release::SigningKeyDocument;
-use crate::upstream::origin::{OriginVersions, check_pin};
+use crate::upstream::origin::{OriginVersions, PublishedVersion, check_pin};
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
@@ -38,8 +38,8 @@ pub struct KnownVersion {
     /// Some of its listed platforms, to begin an inquiry with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<Platform>,
-    /// The time when it was first listed; 0 for versions that existed when the provider was first looked up.
-    /// The protocol does not contain the time of a publish.
+    /// The time when it was first listed. For a version that existed when the provider was first looked up, 0, or the
+    /// time of its publish if it was recent and the origin gives it; the protocol does not contain that time.
     pub first_seen: UnixTime,
     /// The time since which it is no longer listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +121,18 @@ impl OriginDocument {
         after.versions.extend(missing.unwrap_or_default());
         after.sort();
         after
+    }
+
+    /// Returns the state after the first look-up, with the times at which its origin published some of the versions.
+    #[must_use]
+    pub fn with_dates(mut self, dates: &[PublishedVersion]) -> Self {
+        for date in dates {
+            let mut versions = self.versions.iter_mut();
+            if let Some(seen) = versions.find(|seen| seen.version == date.version) {
+                seen.first_seen = date.published_at;
+            }
+        }
+        self
     }
 
     /// Returns the versions that are missing in `after`, except those missing for long.

@@ -63,8 +63,12 @@ fn a_person_is_granted_the_scopes_of_their_groups_and_address() {
 #[test]
 fn an_unverified_address_grants_nothing() {
     let granted = |claims| sign_in(&claims, NONCE).unwrap();
-    let said = with(ann(), "email_verified", "true");
-    assert!(granted(said).contains(&"publish:tools".to_owned()));
+    for claims in [
+        with(ann(), "email", "ann@ACME.Example"),
+        with(ann(), "email_verified", "true"),
+    ] {
+        assert!(granted(claims).contains(&"publish:tools".to_owned()));
+    }
     for claims in [
         without(ann(), "email_verified"),
         with(ann(), "email_verified", false),
@@ -72,7 +76,6 @@ fn an_unverified_address_grants_nothing() {
         with(ann(), "email_verified", 1),
         with(ann(), "email_verified", Value::Null),
         with(ann(), "email", "ann@acme.example.evil.example"),
-        with(ann(), "email", "ann@ACME.example"),
     ] {
         assert_eq!(granted(claims), ["read", "publish:acme"]);
     }

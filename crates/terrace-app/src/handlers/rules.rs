@@ -1,0 +1,62 @@
+//! Adds, lists and removes the rules that are stored in the registry.
+
+use terrace_core::api::admin::{RemovedRule, RuleAnswer, RuleBody, RuleList};
+use terrace_core::auth::oidc::StoredRule;
+use terrace_core::http::problem::Problem;
+use terrace_core::model::rule_id::RuleId;
+
+use crate::context::Context;
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
+use crate::host::Host;
+use crate::json;
+use crate::services::rule_changes::Added;
+use crate::services::{auth, rule_changes, rules};
+
+/// `POST /admin/v1/rules`
+pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    // The rule decides who may publish, so it must not depend on which of two members counts.
+    terrace_jose::json::parse(&call.body)
+        .map_err(|error| Problem::BadRequest(format!("the body: {error}")))?;
+    let RuleBody { kind, rule } = json::parse(&call.body)?;
+    let rule = StoredRule::from_value(kind, rule);
+    let rule = rule.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
+    auth::ensure_may_grant(&call.caller, rule.scopes())?;
+    let Added {
+        id,
+        document,
+        is_new,
+    } = rule_changes::add(ctx, &call.caller, kind, &rule).await?;
+    let path = format!("/admin/v1/rules/{id}");
+    let status = if is_new { 201 } else { 200 };
+    let reply = json::reply(status, &RuleAnswer::new(id, &document))?;
+    Ok(Outcome::new(
+        reply.with("location", path.clone()),
+        AuditDetails::Makes(path),
+    ))
+}
+
+/// `GET /admin/v1/rules`
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let mut all = rules::all(ctx).await?;
+    all.retain(|(_, document)| rule_changes::may_manage(&call.caller, document));
+    let rules = all.iter();
+    let rules = rules.map(|(id, document)| RuleAnswer::new(*id, document));
+    let list = RuleList {
+        rules: rules.collect(),
+    };
+    Ok(json::reply(200, &list)?.into())
+}
+
+/// `DELETE /admin/v1/rules/{id}`
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    id: RuleId,
+) -> Handled<P::Stream> {
+    if rule_changes::remove(ctx, &call.caller, id).await? {
+        return Ok(json::reply(200, &RemovedRule { removed: id })?.into());
+    }
+    // Unlike other deletions of something missing, it is no retry of a change that might lack its audit entry.
+    let problem = Problem::NotFound(format!("there is no rule {id}"));
+    Ok(Outcome::new(problem.reply(), AuditDetails::None))
+}

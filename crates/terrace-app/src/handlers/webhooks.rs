@@ -1,0 +1,195 @@
+//! Adds, lists, tests and removes webhooks.
+
+use futures_util::future::join_all;
+use terrace_base::url::HttpsUrl;
+use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, WebhooksAnswer};
+use terrace_core::http::guard::{Guard, UrlParts};
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::maintenance::webhook_event::Event;
+use terrace_core::model::owner::OwnerPattern;
+use terrace_core::model::webhook_id::WebhookId;
+use terrace_core::storage::key::FactKey;
+use terrace_core::storage::webhook::{EventKind, Webhook, WebhookFormat, WebhookState};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
+use crate::host::{Clock as _, Facts as _, Host};
+use crate::json;
+use crate::services::{audit, webhooks};
+
+/// Adds a webhook, which begins with the next change.
+pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let body: WebhookBody = json::parse(&call.body)?;
+    let Receiver {
+        url,
+        events,
+        namespaces,
+        format,
+    } = Receiver::parse(&body).map_err(Problem::Invalid)?;
+    let webhook = Webhook::new(
+        WebhookId::new(ctx.host.random()),
+        url,
+        events,
+        &namespaces,
+        format,
+        ctx.host.clock().now(),
+        call.caller.name(),
+        audit::newest_known(ctx).await?,
+    );
+    webhooks::change(ctx, |list| {
+        if list.webhooks.len() >= limits::WEBHOOKS {
+            let message = format!(
+                "the registry has {} webhooks, which is the most that it may have: remove one first",
+                limits::WEBHOOKS
+            );
+            return Err(Problem::Conflict(vec![message]).into());
+        }
+        list.webhooks.push(webhook.clone());
+        Ok(())
+    })
+    .await?;
+    let path = format!("/admin/v1/webhooks/{}", webhook.id);
+    let answer = WebhookAnswer::new(
+        &webhook,
+        &WebhookState::of(&webhook),
+        secret(ctx, webhook.id),
+    );
+    Ok(Outcome::new(
+        json::reply(201, &answer)?.with("location", path.clone()),
+        AuditDetails::Makes(path),
+    ))
+}
+
+/// Lists all webhooks with their progress.
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
+    let list = webhooks::all(ctx).await?;
+    let read = list.webhooks.iter().map(async |webhook| {
+        let state = webhooks::state(ctx, webhook).await?;
+        Ok(WebhookAnswer::new(webhook, &state, None))
+    });
+    let webhooks: Result<_, Failure> = join_all(read).await.into_iter().collect();
+    let answer = WebhooksAnswer {
+        webhooks: webhooks?,
+    };
+    Ok(json::reply(200, &answer)?.into())
+}
+
+/// Describes a webhook, with its secret.
+pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Handled<P::Stream> {
+    let webhook = find(ctx, id).await?;
+    let state = webhooks::state(ctx, &webhook).await?;
+    let answer = WebhookAnswer::new(&webhook, &state, secret(ctx, id));
+    Ok(json::reply(200, &answer)?.into())
+}
+
+/// Removes a webhook.
+pub(crate) async fn remove<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Handled<P::Stream> {
+    let removed = webhooks::change(ctx, |list| {
+        let known = list.webhooks.iter().position(|webhook| webhook.id == id);
+        let known = known.ok_or_else(|| unknown(id))?;
+        Ok(list.webhooks.remove(known))
+    })
+    .await?;
+    // A state that stays because of a failure does no harm: its ID is never used again.
+    ctx.host.facts().delete(&FactKey::WebhookState(id)).await?;
+    let answer = WebhookAnswer::new(&removed, &WebhookState::of(&removed), None);
+    Ok(json::reply(200, &answer)?.into())
+}
+
+/// Sends a test event now. A success ends the pause after failures, and enables a disabled webhook.
+pub(crate) async fn test<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    id: WebhookId,
+) -> Handled<P::Stream> {
+    let webhook = find(ctx, id).await?;
+    let event = Event::test(call.caller.name(), ctx.host.clock().now());
+    let message_id = format!("msg_{id}_test_{:x}", ctx.unique_number());
+    let attempt = webhooks::send(ctx, &webhook, &message_id, &event).await;
+    if attempt.is_accepted {
+        let result = &attempt.result;
+        let succeed = |state: &mut WebhookState| state.succeed(result.clone());
+        webhooks::change_state(ctx, &webhook, succeed).await?;
+    }
+    let answer = WebhookTestAnswer {
+        delivered: attempt.is_accepted,
+        result: attempt.result,
+    };
+    Ok(json::reply(200, &answer)?.into())
+}
+
+/// The validated body of a request to add a webhook.
+struct Receiver {
+    url: HttpsUrl,
+    events: Vec<EventKind>,
+    namespaces: Vec<OwnerPattern>,
+    format: WebhookFormat,
+}
+
+impl Receiver {
+    /// Returns all reasons against an invalid body. None repeats the URL, which may be a secret.
+    fn parse(body: &WebhookBody) -> Result<Self, Vec<String>> {
+        let mut errors = Vec::new();
+        let url = body.url.parse::<HttpsUrl>();
+        let url = url.map_err(|error| format!("the URL is invalid: {error}"));
+        let url = url.and_then(|url| {
+            let checked = Guard::public().check(UrlParts::from(url.as_url()));
+            checked.map_err(|error| error.to_string()).map(|()| url)
+        });
+        let url = url.map_err(|error| errors.push(error)).ok();
+        let mut parsed = |text: &String| {
+            let parsed = text.parse::<EventKind>();
+            parsed.map_err(|error| errors.push(error.to_string())).ok()
+        };
+        let mut events: Vec<EventKind> = Vec::new();
+        for event in body.events.iter().filter_map(&mut parsed) {
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+        if events.is_empty() {
+            events.extend(EventKind::DEFAULT);
+        }
+        if body.namespaces.len() > limits::WEBHOOK_NAMESPACES {
+            errors.push(format!(
+                "namespaces has {} entries: at most {} are allowed",
+                body.namespaces.len(),
+                limits::WEBHOOK_NAMESPACES
+            ));
+        }
+        let mut namespaces = Vec::new();
+        for text in body.namespaces.iter().take(limits::WEBHOOK_NAMESPACES) {
+            match text.parse() {
+                Ok(namespace) => namespaces.push(namespace),
+                Err(error) => errors.push(format!("{error}")),
+            }
+        }
+        let format = body.format.as_deref().unwrap_or("json").parse();
+        let format = format.map_err(|error| errors.push(format!("{error}"))).ok();
+        match (url, format) {
+            (Some(url), Some(format)) if errors.is_empty() => Ok(Self {
+                url,
+                events,
+                namespaces,
+                format,
+            }),
+            _ => Err(errors),
+        }
+    }
+}
+
+async fn find<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Result<Webhook, Failure> {
+    let list = webhooks::all(ctx).await?;
+    let found = list.webhooks.into_iter().find(|webhook| webhook.id == id);
+    found.ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: WebhookId) -> Failure {
+    Problem::NotFound(format!("there is no webhook {id}")).into()
+}
+
+fn secret<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Option<String> {
+    ctx.config.access.webhook_keys().map(|keys| keys.secret(id))
+}

@@ -1,0 +1,125 @@
+//! Adds and removes rules that are stored in the registry.
+
+use terrace_core::auth::access::Caller;
+use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule};
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::model::rule_id::RuleId;
+use terrace_core::storage::key::FactKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Host};
+use crate::json;
+use crate::services::{documents, index_refresh, index_writer, rules};
+
+/// A rule that was added, or that was there.
+pub(crate) struct Added {
+    pub(crate) id: RuleId,
+    pub(crate) document: RuleDocument,
+    pub(crate) is_new: bool,
+}
+
+/// Stores a rule, unless an equal one is active: a request that failed midway can be repeated.
+pub(crate) async fn add<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    kind: RuleKind,
+    rule: &StoredRule,
+) -> Result<Added, Failure> {
+    let active = rules::all(ctx).await?;
+    let count = active.len();
+    let mut equal = active.into_iter();
+    let equal = equal.find(|(_, it)| it.kind == kind && it.rule == rule.text());
+    if let Some((id, document)) = equal {
+        publish(ctx).await?;
+        return Ok(Added {
+            id,
+            document,
+            is_new: false,
+        });
+    }
+    if count >= limits::STORED_RULES {
+        let limit = limits::STORED_RULES;
+        let message = format!(
+            "the registry would have more than {limit} rules, the maximum: remove one first"
+        );
+        return Err(Problem::Invalid(vec![message]).into());
+    }
+    let document = RuleDocument {
+        kind,
+        rule: rule.text().to_owned(),
+        created: ctx.host.clock().now(),
+        by: caller.name(),
+        removed: None,
+    };
+    let id = loop {
+        let id = RuleId::new(ctx.host.random());
+        if write(ctx, id, &document, Condition::Absent).await? {
+            break id;
+        }
+    };
+    publish(ctx).await?;
+    Ok(Added {
+        id,
+        document,
+        is_new: true,
+    })
+}
+
+/// Removes a rule. Returns `false` if the caller may not manage it, as if it did not exist.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    id: RuleId,
+) -> Result<bool, Failure> {
+    let key = FactKey::Rule(id);
+    loop {
+        let (known, unchanged) = documents::read_for_change::<_, RuleDocument>(ctx, &key).await?;
+        let Some(known) = known.filter(|known| may_manage(caller, known)) else {
+            return Ok(false);
+        };
+        if known.is_active() {
+            let removal = RuleRemoval {
+                at: ctx.host.clock().now(),
+                by: caller.name(),
+            };
+            let removed = RuleDocument {
+                removed: Some(removal),
+                ..known
+            };
+            if !write(ctx, id, &removed, unchanged).await? {
+                continue;
+            }
+        }
+        publish(ctx).await?;
+        return Ok(true);
+    }
+}
+
+/// Returns whether a caller may see and remove a rule: if it has every scope that the rule grants.
+pub(crate) fn may_manage(caller: &Caller, document: &RuleDocument) -> bool {
+    let covers = |rule: StoredRule| caller.lacks(rule.scopes()).is_none();
+    caller.is_admin() || document.parse().is_ok_and(covers)
+}
+
+async fn write<P: Host>(
+    ctx: &Context<'_, P>,
+    id: RuleId,
+    document: &RuleDocument,
+    condition: Condition,
+) -> Result<bool, Failure> {
+    let (key, text, metadata) = (
+        FactKey::Rule(id),
+        json::text(document)?,
+        document.to_metadata(),
+    );
+    let written = documents::put(ctx, &key, &text, &metadata, condition);
+    Ok(written.await?.is_some())
+}
+
+/// Writes the index after a change, also after one whose request ended too early.
+async fn publish<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    index_writer::rewrite_change_marker(ctx, &FactKey::RuleChange).await?;
+    index_refresh::refresh_rules(ctx).await
+}

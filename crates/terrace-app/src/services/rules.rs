@@ -1,0 +1,69 @@
+//! Reads the rules that are stored in the registry: for the token exchange and sign-in, and for nothing else.
+
+use std::rc::Rc;
+
+use terrace_core::auth::oidc::{RuleDocument, RuleIndex, StoredRules};
+use terrace_core::model::rule_id::RuleId;
+use terrace_core::storage::key::{FactKey, IndexKey, RULES};
+
+use crate::context::{Context, Task};
+use crate::failure::Failure;
+use crate::host::{Clock as _, Host, ListedFact};
+use crate::services::{auth, documents};
+
+/// Returns the valid rules. Reads nothing while the isolate's cache is fresh, so that many requests with worthless tokens
+/// cause few reads.
+pub(crate) async fn current<P: Host>(ctx: &Context<'_, P>) -> Result<Rc<StoredRules>, Failure> {
+    let began = ctx.host.clock().now();
+    if let Some(rules) = ctx.host.cache().rules(began) {
+        return Ok(rules);
+    }
+    let key = IndexKey::Rules;
+    let stored = match auth::stored_index::<_, RuleIndex>(ctx, &key).await {
+        Some(stored) => stored,
+        None => {
+            ctx.defer(Task::BackfillIndex(key));
+            index(ctx).await?
+        }
+    };
+    let (rules, faults) = stored.parse();
+    for fault in faults {
+        ctx.host.log(&format!("access: {fault}"));
+    }
+    let rules = Rc::new(rules);
+    ctx.host.cache().store_rules(rules.clone(), began);
+    Ok(rules)
+}
+
+/// Returns the index of the active rules, according to the facts.
+pub(crate) async fn index<P: Host>(ctx: &Context<'_, P>) -> Result<RuleIndex, Failure> {
+    Ok(RuleIndex::of(all(ctx).await?))
+}
+
+/// Returns all active rules, by their IDs. A damaged document is logged: it must not stop the others.
+pub(crate) async fn all<P: Host>(
+    ctx: &Context<'_, P>,
+) -> Result<Vec<(RuleId, RuleDocument)>, Failure> {
+    let mut all = Vec::new();
+    for fact in documents::list(ctx, RULES).await? {
+        let Ok(id) = fact.name.parse() else { continue };
+        match document(ctx, id, &fact).await {
+            Ok(document) => all.extend(document.map(|it| (id, it))),
+            Err(Failure::Corrupt(what)) => ctx.host.log(&format!("corrupt: {what}")),
+            Err(failure) => return Err(failure),
+        }
+    }
+    all.retain(|(_, document): &(_, RuleDocument)| document.is_active());
+    Ok(all)
+}
+
+async fn document<P: Host>(
+    ctx: &Context<'_, P>,
+    id: RuleId,
+    fact: &ListedFact,
+) -> Result<Option<RuleDocument>, Failure> {
+    match RuleDocument::from_metadata(&fact.metadata) {
+        Some(document) => Ok(document),
+        None => documents::read(ctx, &FactKey::Rule(id)).await,
+    }
+}

@@ -1,0 +1,417 @@
+//! Rules that are stored in the registry, beside those of the configuration: one document for each, which
+//! administrators add and remove.
+//!
+//! One index holds all of them. Only the token exchange and sign-in read it, and each isolate caches it for
+//! [`limits::RULES_SECONDS`](crate::limits::RULES_SECONDS).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::rule::{Rule, RuleName, read_one};
+use super::{LoginRules, RuleError, TrustedPublisher, TrustedPublishers};
+use crate::auth::access::Scope;
+use crate::http::guard::{Guard, GuardError};
+use crate::limits;
+use crate::model::rule_id::RuleId;
+use crate::storage::index_document::IndexDocument;
+use terrace_base::json;
+use terrace_base::sort;
+use terrace_base::time::UnixTime;
+use terrace_jose::json as distinct;
+
+/// The kind of a stored rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// A trusted publisher, as in `TERRACE_TRUSTED_PUBLISHERS`.
+    Trust,
+    /// A rule for sign-in, as in `TERRACE_LOGIN_RULES`.
+    Role,
+}
+
+/// A rule as it is stored. A removed one stays: its ID is in the audit log, and no copy of the registry brings it
+/// back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleDocument {
+    /// Its kind.
+    pub kind: RuleKind,
+    /// Its JSON, in the form that [`StoredRule::text`] returns.
+    pub rule: String,
+    /// The time when it was added.
+    pub created: UnixTime,
+    /// The name of the caller who added it.
+    pub by: String,
+    /// Its removal, if it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<RuleRemoval>,
+}
+
+/// The removal of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRemoval {
+    /// Its time.
+    pub at: UnixTime,
+    /// The name of the caller who removed it.
+    pub by: String,
+}
+
+/// A valid rule of either kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRule {
+    text: String,
+    parsed: Parsed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Parsed {
+    Trust(TrustedPublisher),
+    Role(Rule),
+}
+
+/// All active rules, as stored in the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleIndex {
+    rules: BTreeMap<String, (RuleKind, String)>,
+}
+
+/// All valid active rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredRules {
+    /// The trusted publishers.
+    pub trusted_publishers: TrustedPublishers,
+    /// The rules for sign-in.
+    pub login: LoginRules,
+}
+
+/// The error for a text that is not a rule which the registry may store.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoredRuleError {
+    /// The text exceeds the limit.
+    #[error("the rule is {0} bytes long, at most {max} are allowed", max = limits::STORED_RULE_BYTES)]
+    TooLong(usize),
+    /// The text is not JSON, or an object has a duplicate member.
+    #[error("the rule cannot be parsed as JSON: {0}")]
+    Json(String),
+    /// The rule is invalid.
+    #[error("the rule {0}")]
+    Fault(RuleError),
+    /// The issuer has a private address. Administrators of a namespace add rules, too, so such a request might reach what
+    /// they cannot.
+    #[error(
+        "the rule has an issuer that only TERRACE_TRUSTED_PUBLISHERS may name, in the configuration: {0}"
+    )]
+    PrivateIssuer(GuardError),
+}
+
+/// The metadata name of the whole document.
+const DOCUMENT: &str = "rule";
+
+impl StoredRule {
+    /// Parses a rule by the same rules as those of the configuration.
+    ///
+    /// # Errors
+    /// The reason why it is not valid.
+    pub fn parse(kind: RuleKind, text: &str) -> Result<Self, StoredRuleError> {
+        if text.len() > limits::STORED_RULE_BYTES {
+            return Err(StoredRuleError::TooLong(text.len()));
+        }
+        let value = distinct::parse(text.as_bytes()).map_err(StoredRuleError::Json)?;
+        Self::from_value(kind, value)
+    }
+
+    /// Parses a rule whose members are known to be distinct.
+    ///
+    /// # Errors
+    /// The reason why it is not valid.
+    pub fn from_value(kind: RuleKind, value: Value) -> Result<Self, StoredRuleError> {
+        let text = json::to_string(&value);
+        if text.len() > limits::STORED_RULE_BYTES {
+            return Err(StoredRuleError::TooLong(text.len()));
+        }
+        let parsed = match kind {
+            RuleKind::Trust => {
+                let rule = read_one(value, &|members: &mut Map<_, _>| {
+                    TrustedPublisher::take(members)
+                });
+                let rule = rule.map_err(StoredRuleError::Fault)?;
+                let issuer = rule.issuer().as_url();
+                let guard = Guard::public().check(issuer.into());
+                guard.map_err(StoredRuleError::PrivateIssuer)?;
+                Parsed::Trust(rule)
+            }
+            RuleKind::Role => {
+                let rule = read_one(value, &super::login::take);
+                Parsed::Role(rule.map_err(StoredRuleError::Fault)?)
+            }
+        };
+        Ok(Self { text, parsed })
+    }
+
+    /// Returns its JSON, without white space and with its members in order, so that equal rules have equal texts.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the scopes that it grants.
+    pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        match &self.parsed {
+            Parsed::Trust(rule) => rule.scopes().iter(),
+            Parsed::Role(rule) => rule.scopes().iter(),
+        }
+    }
+
+    /// Returns warnings about a rule that is valid but should be changed.
+    pub fn warnings(&self) -> Vec<String> {
+        match &self.parsed {
+            Parsed::Trust(rule) => {
+                let mut rules = TrustedPublishers::default();
+                rules.push(RuleName::Place(1), rule.clone());
+                rules.warnings(&|_| "the rule".to_owned())
+            }
+            Parsed::Role(_) => Vec::new(),
+        }
+    }
+}
+
+impl RuleDocument {
+    /// Parses the rule.
+    ///
+    /// # Errors
+    /// The reason why it is not valid, by the rules of this version.
+    pub fn parse(&self) -> Result<StoredRule, StoredRuleError> {
+        StoredRule::parse(self.kind, &self.rule)
+    }
+
+    /// Returns whether it has not been removed.
+    pub fn is_active(&self) -> bool {
+        self.removed.is_none()
+    }
+
+    /// Returns the whole document as the metadata of its object, so that a listing contains it. A removed rule is not needed
+    /// there. Metadata is ASCII, and a rule need not be.
+    pub fn to_metadata(&self) -> Vec<(&'static str, String)> {
+        let text = match self.is_active() {
+            true => STANDARD_NO_PAD.encode(json::to_string(self)),
+            false => String::new(),
+        };
+        vec![(DOCUMENT, text)]
+    }
+
+    /// Parses the metadata. The inner option is `None` if the rule is removed, the outer one if a copy of the bucket has lost
+    /// the metadata.
+    pub fn from_metadata(metadata: &[(String, String)]) -> Option<Option<Self>> {
+        let (_, value) = metadata.iter().find(|(known, _)| known == DOCUMENT)?;
+        if value.is_empty() {
+            return Some(None);
+        }
+        let text = STANDARD_NO_PAD.decode(value).ok()?;
+        serde_json::from_slice(&text).ok().map(Some)
+    }
+}
+
+impl RuleIndex {
+    /// Collects the active rules.
+    pub fn of(all: impl IntoIterator<Item = (RuleId, RuleDocument)>) -> Self {
+        let active = all.into_iter().filter(|(_, it)| it.is_active());
+        Self {
+            rules: sort::map(active.map(|(id, it)| (id.to_string(), (it.kind, it.rule)))),
+        }
+    }
+
+    /// Returns the index as it is stored.
+    pub fn document(&self) -> IndexDocument {
+        IndexDocument::new(json::to_string(self))
+    }
+
+    /// Parses all rules. Returns a message for each that is not valid, for the log: it grants nothing, and the others do.
+    pub fn parse(&self) -> (StoredRules, Vec<String>) {
+        let (mut rules, mut faults) = (StoredRules::default(), Vec::new());
+        for (id, (kind, text)) in &self.rules {
+            let Ok(id) = id.parse::<RuleId>() else {
+                continue;
+            };
+            let name = RuleName::Stored(id);
+            match StoredRule::parse(*kind, text).map(|rule| rule.parsed) {
+                Ok(Parsed::Trust(rule)) => rules.trusted_publishers.push(name, rule),
+                Ok(Parsed::Role(rule)) => rules.login.push(name, rule),
+                Err(fault) => faults.push(format!("rule {id} grants nothing: {fault}")),
+            }
+        }
+        (rules, faults)
+    }
+}
+
+impl fmt::Display for RuleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trust => "trust",
+            Self::Role => "role",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::assert_pinned;
+
+    const TRUST: &str = r#"{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#;
+    const ROLE: &str = r#"{"scopes":["read"],"claims":{"groups":"pl\u00e4tform"}}"#;
+
+    fn id(number: u64) -> RuleId {
+        format!("{number:016x}").parse().unwrap()
+    }
+
+    fn document(kind: RuleKind, text: &str) -> RuleDocument {
+        RuleDocument {
+            kind,
+            rule: StoredRule::parse(kind, text).unwrap().text,
+            created: UnixTime(1),
+            by: "root".to_owned(),
+            removed: None,
+        }
+    }
+
+    #[test]
+    fn equal_rules_have_equal_texts() {
+        let spaced = r#" { "claims" : {"project_path":"acme\/widget"}, "issuer":"https://gitlab.com","scopes":["publish:acme"]}"#;
+        let text = |text| StoredRule::parse(RuleKind::Trust, text).unwrap().text;
+        assert_eq!(text(TRUST), text(spaced));
+    }
+
+    #[test]
+    fn a_stored_rule_passes_the_checks_of_the_configuration() {
+        let long = format!(
+            r#"{{"scopes":["read"],"claims":{{"a":"{}"}}}}"#,
+            "x".repeat(2_048)
+        );
+        for (kind, text, message) in [
+            (RuleKind::Trust, "[]", "the rule is a list, not an object"),
+            (RuleKind::Trust, "{", "parsed as JSON"),
+            (
+                RuleKind::Role,
+                r#"{"scopes":["read"],"scopes":["admin"],"claims":{"sub":"a"}}"#,
+                "JSON",
+            ),
+            (RuleKind::Role, TRUST, "unknown member \"issuer\""),
+            (
+                RuleKind::Role,
+                r#"{"scopes":["admin:acme"],"claims":{"sub":"*"}}"#,
+                "write access",
+            ),
+            (RuleKind::Role, &long, "at most 2048"),
+            (
+                RuleKind::Trust,
+                r#"{"scopes":["admin"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#,
+                "jobs may never have",
+            ),
+            (
+                RuleKind::Trust,
+                r#"{"scopes":["read"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}"#,
+                "does not identify",
+            ),
+            (
+                RuleKind::Trust,
+                r#"{"scopes":["read"],"issuer":"https://10.0.0.1","claims":{"sub":"a"}}"#,
+                "only TERRACE_TRUSTED_PUBLISHERS",
+            ),
+            (
+                RuleKind::Trust,
+                r#"{"scopes":["read"],"issuer":"https://localhost:8443","claims":{"sub":"a"}}"#,
+                "only TERRACE_TRUSTED_PUBLISHERS",
+            ),
+        ] {
+            let error = StoredRule::parse(kind, text).unwrap_err().to_string();
+            assert!(error.contains(message), "{text}: {error}");
+        }
+        let delegated = TRUST.replace("publish:acme", "admin:acme");
+        assert!(StoredRule::parse(RuleKind::Trust, &delegated).is_ok());
+    }
+
+    #[test]
+    fn a_rule_warns_like_one_of_the_configuration() {
+        let open = r#"{"scopes":["publish:acme"],"issuer":"https://token.actions.githubusercontent.com","claims":{"repository":"acme/widget","quantum":"1"}}"#;
+        let warnings = StoredRule::parse(RuleKind::Trust, open).unwrap().warnings();
+        assert_eq!(warnings.len(), 2);
+        assert!(warnings[0].starts_with("the rule also trusts workflows on pull_request_target"));
+        assert!(warnings[1].starts_with("the rule requires the claim \"quantum\""));
+        assert!(
+            StoredRule::parse(RuleKind::Trust, TRUST)
+                .unwrap()
+                .warnings()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn an_invalid_stored_rule_grants_nothing_and_breaks_no_other() {
+        let mut broken = document(RuleKind::Trust, TRUST);
+        broken.rule = broken.rule.replace("scopes", "scope");
+        let removed = RuleDocument {
+            removed: Some(RuleRemoval {
+                at: UnixTime(2),
+                by: "root".to_owned(),
+            }),
+            ..document(RuleKind::Role, ROLE)
+        };
+        let index = RuleIndex::of([
+            (id(1), broken),
+            (id(2), document(RuleKind::Trust, TRUST)),
+            (id(3), document(RuleKind::Role, ROLE)),
+            (id(4), removed),
+        ]);
+        let (rules, faults) = index.parse();
+        assert_eq!(rules.trusted_publishers.issuers().len(), 1);
+        assert_eq!(faults.len(), 1);
+        assert!(
+            faults[0].starts_with("rule 0000000000000001 grants nothing: the rule has no scopes"),
+            "{faults:?}"
+        );
+        assert_eq!(index.rules.len(), 3);
+    }
+
+    #[test]
+    fn the_metadata_contains_an_active_rule() {
+        let metadata = |document: &RuleDocument| {
+            let metadata = document.to_metadata().into_iter();
+            let metadata: Vec<_> = metadata.map(|(k, v)| (k.to_owned(), v)).collect();
+            assert!(metadata.iter().all(|(_, value)| value.is_ascii()));
+            RuleDocument::from_metadata(&metadata)
+        };
+        let mut role = document(RuleKind::Role, ROLE);
+        assert_eq!(metadata(&role), Some(Some(role.clone())));
+        role.removed = Some(RuleRemoval {
+            at: UnixTime(2),
+            by: "root".to_owned(),
+        });
+        assert_eq!(metadata(&role), Some(None));
+        assert_eq!(RuleDocument::from_metadata(&[]), None);
+    }
+
+    #[test]
+    fn the_documents_are_pinned() {
+        let role = document(
+            RuleKind::Role,
+            r#"{"scopes":["read"],"claims":{"sub":"*"}}"#,
+        );
+        let text = r#"{"kind":"role","rule":"{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}","created":1,"by":"root"}"#;
+        assert_pinned(&json::to_string(&role), text);
+        let index = json::to_string(&RuleIndex::of([(id(1), role.clone())]));
+        let text = r#"{"rules":{"0000000000000001":["role","{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}"]}}"#;
+        assert_pinned(&index, text);
+        let removed = RuleDocument {
+            removed: Some(RuleRemoval {
+                at: UnixTime(2),
+                by: "root".to_owned(),
+            }),
+            ..role
+        };
+        let text = r#"{"kind":"role","rule":"{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}","created":1,"by":"root","removed":{"at":2,"by":"root"}}"#;
+        assert_pinned(&json::to_string(&removed), text);
+    }
+}

@@ -1,0 +1,101 @@
+//! The module calls of all configuration files of a directory tree, wherever they are.
+
+use crate::configuration;
+use crate::limits;
+use crate::source::{SourceFile, syntax_of};
+use crate::text;
+
+/// A call of a module, with the place where it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleSource {
+    /// The path of the file.
+    pub file: String,
+    /// The line, if it is known.
+    pub line: Option<usize>,
+    /// The source as written.
+    pub source: String,
+}
+
+/// Returns the calls whose source is a literal, of every file that `terraform` or `tofu` would read in its directory.
+///
+/// A file that cannot be read, or is too large to be parsed, has no calls.
+pub fn module_sources(files: &[SourceFile<'_>]) -> Vec<ModuleSource> {
+    files.iter().flat_map(sources_of_file).collect()
+}
+
+fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
+    let name = file.path.rsplit('/').next().unwrap_or(file.path);
+    let Some(syntax) = syntax_of(name) else {
+        return Vec::new();
+    };
+    if file.bytes.len() > limits::CONFIGURATION_FILE_BYTES {
+        return Vec::new();
+    }
+    let (text, _) = text::decode(file.bytes);
+    let blocks = configuration::parse(&text, syntax).blocks.into_iter();
+    let calls = blocks.filter(|block| block.kind == "module");
+    calls
+        .filter_map(|mut block| {
+            let attribute = block.attributes.remove("source")?;
+            let source = attribute.value.literal()?;
+            let line = attribute.line.or_else(|| line_with(&text, &source));
+            Some(ModuleSource {
+                file: file.path.to_owned(),
+                line,
+                source,
+            })
+        })
+        .collect()
+}
+
+/// Returns the first line with a text in quotes, for JSON, whose parser knows no lines.
+fn line_with(text: &str, source: &str) -> Option<usize> {
+    let quoted = format!("\"{source}\"");
+    let found = text.lines().position(|line| line.contains(&quoted));
+    found.map(|index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_all_directories_and_syntaxes_have_their_lines() {
+        let files = [
+            ("main.tf", "\nmodule \"a\" {\n  source = \"../a\"\n}\n"),
+            ("modules/x/x.tofu", "module \"b\" { source = \"./b\" }\n"),
+            (
+                "deep/y/y.tf.json",
+                "{\"module\": {\"c\": {\n\"source\": \"../c\"}}}",
+            ),
+            ("README.md", "module \"d\" { source = \"../d\" }"),
+            (".hidden.tf", "module \"e\" { source = \"../e\" }"),
+            ("broken.tf", "module \"f\" {"),
+        ];
+        let files = files.map(|(path, text)| SourceFile {
+            path,
+            bytes: text.as_bytes(),
+        });
+        let found: Vec<_> = module_sources(&files)
+            .into_iter()
+            .map(|it| (it.file, it.line, it.source))
+            .collect();
+        let expected = [
+            ("main.tf", 3, "../a"),
+            ("modules/x/x.tofu", 1, "./b"),
+            ("deep/y/y.tf.json", 2, "../c"),
+        ];
+        let expected =
+            expected.map(|(file, line, source)| (file.into(), Some(line), source.into()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_source_that_is_an_expression_is_no_call_of_a_known_place() {
+        let file = SourceFile {
+            path: "main.tofu",
+            bytes: b"module \"a\" {\n source = \"${var.base}/a\"\n}\nmodule \"b\" {}\n",
+        };
+        assert_eq!(module_sources(&[file]), []);
+    }
+}

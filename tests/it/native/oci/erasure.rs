@@ -1,0 +1,447 @@
+//! Erasure of pushed content: blobs and manifests, in all repositories that have them.
+
+use serde_json::{Value, json};
+use terrace_core::limits::GARBAGE_SECONDS;
+
+use super::{NAME, in_memory, paths};
+use crate::support::chain;
+use crate::support::faults::{Failure, Operations, When, is_write};
+use crate::support::fixtures::{send_upload, sha256};
+use crate::support::memory::Memory;
+use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+use crate::support::registry::{Registry, Response, Sent, TOKEN};
+use crate::support::reindexed::reindex;
+use crate::support::tokens::post;
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
+
+const REASON: &str = "a leaked key";
+const SECRET: &[u8] = b"a secret";
+
+fn erasure(digests: &[&str], repositories: &[&str]) -> Value {
+    let contents = digests
+        .iter()
+        .map(|digest| json!({ "digest": digest, "repositories": repositories }));
+    json!({ "reason": REASON, "contents": contents.collect::<Vec<_>>() })
+}
+
+fn erase(registry: &Registry, body: &Value) -> Response {
+    post(registry, "/admin/v1/erasures", body)
+}
+
+/// Returns a registry with an artifact whose layer is the secret, and the text of its manifest.
+fn pushed() -> (Memory, Registry, String) {
+    let (memory, registry) = in_memory();
+    let text = Pushed::of(&registry, NAME).artifact("1.0.0", SECRET, json!({}));
+    (memory, registry, text)
+}
+
+/// Returns the request that erases the artifact with its layer.
+fn whole(text: &str) -> Value {
+    erasure(&[&digest(text.as_bytes()), &digest(SECRET)], &[NAME])
+}
+
+fn message(response: &Response) -> String {
+    let json = response.json();
+    json["errors"][0]["message"].as_str().unwrap().to_owned()
+}
+
+/// Returns everything stored but for the log and for documents that hold nothing.
+fn left(memory: &Memory) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut objects = memory.objects_but_for_markers();
+    let is_aside = |key: &str| {
+        ["written/", "leases/", "oci/uploads/"]
+            .iter()
+            .any(|prefix| key.starts_with(prefix))
+    };
+    objects.retain(|key, _| !chain::is_log(key) && !is_aside(key));
+    objects
+}
+
+#[test]
+fn an_erased_artifact_leaves_only_its_tombstones() {
+    let (memory, registry, text) = pushed();
+    let repository = Pushed::of(&registry, NAME);
+    let referrer = json!({ "subject": { "mediaType": MANIFEST, "digest": digest(text.as_bytes()), "size": text.len() } });
+    let signature = repository.artifact("signature", b"signed", referrer);
+    let signature = digest(signature.as_bytes());
+    let answer = erase(&registry, &whole(&text)).expect(200).json();
+    assert_eq!(answer["uploads_end"], 1_800_000_000 + 3_600 + 900);
+    for path in paths(&text, "1.0.0") {
+        let status = repository.get(&path).status;
+        assert_eq!(
+            status,
+            if path == "tags/list" { 200 } else { 404 },
+            "{path}"
+        );
+    }
+    assert_eq!(repository.tags(), ["signature"]);
+    for (path, unknown) in [
+        (
+            format!("manifests/{}", digest(text.as_bytes())),
+            "MANIFEST_UNKNOWN",
+        ),
+        ("manifests/1.0.0".to_owned(), "MANIFEST_UNKNOWN"),
+        (format!("blobs/{}", digest(SECRET)), "BLOB_UNKNOWN"),
+    ] {
+        let gone = repository.get(&path).expect(404);
+        assert_eq!(code(&gone), unknown);
+        assert!(
+            message(&gone).contains("was erased: a leaked key"),
+            "{}",
+            gone.text()
+        );
+        repository.head(&path).expect(404);
+    }
+    let secret = sha256(SECRET);
+    let keys = memory.keys();
+    assert!(
+        !keys
+            .iter()
+            .any(|key| key.contains(&secret) && !key.starts_with("garbage/")),
+        "{keys:?}"
+    );
+    assert!(
+        !left(&memory)
+            .values()
+            .any(|bytes| bytes == text.as_bytes() || bytes == SECRET)
+    );
+    let mark: Value =
+        serde_json::from_slice(&memory.object_bytes(&format!("garbage/{secret}.blob"))).unwrap();
+    assert_eq!(
+        mark,
+        json!({ "state": "erased", "since": 1_800_000_000, "reason": REASON })
+    );
+    let entries = chain::entries(&memory);
+    let erased = entries.last().unwrap().erased();
+    assert!(
+        erased.contains(&format!("oci/blobs/sha256/{secret}")),
+        "{erased:?}"
+    );
+    assert!(
+        erased.contains(&format!("{NAME}@{}", digest(SECRET))),
+        "{erased:?}"
+    );
+    // The referrer loses its own entry only if it is erased itself.
+    erase(&registry, &erasure(&[&signature], &[NAME])).expect(200);
+    assert!(
+        !memory
+            .keys()
+            .iter()
+            .any(|key| key.starts_with("oci/referrers/"))
+    );
+    // Lost indices follow from the facts.
+    memory.lose_indices();
+    reindex(&registry);
+    repository.get("manifests/1.0.0").expect(404);
+}
+
+#[test]
+fn an_erased_digest_is_refused_by_every_push() {
+    let (memory, registry, text) = pushed();
+    erase(&registry, &whole(&text)).expect(200);
+    let other = Pushed::of(&registry, "team/other");
+    let secret = digest(SECRET);
+    let refused = |response: Response| {
+        let response = response.expect(410);
+        assert_eq!(code(&response), "DENIED");
+        let message = message(&response);
+        assert!(
+            message.contains("was erased") && message.contains(REASON),
+            "{message}"
+        );
+    };
+    let target = format!("{}?digest={secret}", other.begin());
+    refused(registry.send(&other.request("PUT", &target).body(SECRET)));
+    let keys = memory.keys();
+    assert!(
+        !keys.iter().any(|key| key.starts_with("oci/uploads/")),
+        "{keys:?}"
+    );
+    let single = format!("blobs/uploads/?digest={secret}");
+    refused(registry.send(&other.request("POST", &single).body(SECRET)));
+    refused(other.put_manifest("1.0.0", MANIFEST, &text));
+    refused(other.put_manifest(&digest(text.as_bytes()), MANIFEST, &text));
+    // Another manifest with the same layer.
+    refused(other.put_manifest("1.0.0", MANIFEST, &text.replace("vnd.example", "vnd.else")));
+    let stored = left(&memory);
+    assert!(
+        !stored
+            .keys()
+            .any(|key| key.starts_with("oci/manifests/team/other"))
+    );
+    assert!(!stored.contains_key(&format!("oci/blobs/sha256/{}", sha256(SECRET))));
+    // A blob that came back by an upload whose URL was signed before is not mounted, and is removed.
+    memory.put_object(&format!("oci/blobs/sha256/{}", sha256(SECRET)), SECRET);
+    let mount = Sent::new(
+        "POST",
+        &other.path(&format!("blobs/uploads/?mount={secret}")),
+    );
+    refused(registry.send(&mount.body(b"").bearing(TOKEN)));
+    assert!(
+        !memory
+            .keys()
+            .contains(&format!("oci/blobs/sha256/{}", sha256(SECRET)))
+    );
+    // Everything else can be pushed.
+    other.artifact("2.0.0", b"no secret", json!({}));
+}
+
+#[test]
+fn the_tombstone_of_a_digest_covers_archives_and_blobs() {
+    let (memory, registry) = in_memory();
+    let module = ModuleFixture::of("acme", "1.0.0");
+    let bytes = module.archive.clone();
+    let repository = Pushed::of(&registry, NAME);
+    repository.blob(&bytes);
+    erase(&registry, &erasure(&[&digest(&bytes)], &[NAME])).expect(200);
+    let refused = module.put(&registry).expect(410);
+    assert!(refused.errors().contains(REASON), "{}", refused.text());
+
+    let (other_memory, other) = in_memory();
+    module.publish(&other);
+    Pushed::of(&other, NAME).blob(&bytes);
+    let key = format!("archives/{}.zip", sha256(&bytes));
+    erase(&other, &json!({ "reason": REASON, "archives": [key] })).expect(200);
+    let blob = format!("oci/blobs/sha256/{}", sha256(&bytes));
+    assert!(!other_memory.keys().contains(&blob));
+    let target = format!("blobs/uploads/?digest={}", digest(&bytes));
+    let push = Pushed::of(&other, "team/other").request("POST", &target);
+    other.send(&push.body(&bytes[..])).expect(410);
+    assert!(!other_memory.keys().contains(&blob));
+    drop(memory);
+}
+
+#[test]
+fn a_mirrored_release_is_not_published_with_an_erased_blob() {
+    let (_, registry) = in_memory();
+    let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0"));
+    let zip = digest(&mirrored.origin.packages[0].3);
+    erase(&registry, &erasure(&[&zip], &[])).expect(200);
+    let refused = mirrored.put(&registry).expect(410);
+    assert!(refused.errors().contains(REASON), "{}", refused.text());
+}
+
+#[test]
+fn a_signed_upload_url_stores_no_erased_archive() {
+    let (memory, registry) = in_memory();
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    let missing = fixture.put(&registry).expect(202).json()["missing"][0].clone();
+    let key = format!("archives/{}.zip", sha256(&fixture.archive));
+    erase(&registry, &json!({ "reason": REASON, "archives": [key] })).expect(200);
+    let refused = send_upload(&registry, &missing, &fixture.archive).expect(410);
+    assert!(refused.text().contains(REASON), "{}", refused.text());
+    assert!(!memory.keys().contains(&key));
+}
+
+#[test]
+fn the_repair_and_a_garbage_collection_remove_an_erased_blob_that_is_stored_again() {
+    let (memory, registry, text) = pushed();
+    erase(&registry, &whole(&text)).expect(200);
+    let key = format!("oci/blobs/sha256/{}", sha256(SECRET));
+    memory.put_object(&key, SECRET);
+    assert!(reindex(&registry).removed.contains(&key));
+    assert!(!memory.keys().contains(&key));
+    memory.put_object(&key, SECRET);
+    let tombstone = memory.object_bytes(&format!("garbage/{}.blob", sha256(SECRET)));
+    memory.advance(GARBAGE_SECONDS);
+    let body = json!({ "remove": [{ "key": key, "marked_at": 1_800_000_000 }] });
+    let removed = post(&registry, "/admin/v1/garbage", &body)
+        .expect(200)
+        .json();
+    assert_eq!(removed["removed"], json!([key]));
+    assert!(!memory.keys().contains(&key));
+    assert_eq!(
+        memory.object_bytes(&format!("garbage/{}.blob", sha256(SECRET))),
+        tombstone
+    );
+}
+
+#[test]
+fn the_shared_empty_configuration_and_invalid_names_are_refused() {
+    let (_, registry, _) = pushed();
+    let refused = erase(&registry, &erasure(&[&digest(b"{}")], &[NAME])).expect(422);
+    assert!(
+        refused.errors().contains("cannot be erased"),
+        "{}",
+        refused.text()
+    );
+    let empty = format!("archives/{}.zip", sha256(b"{}"));
+    erase(&registry, &json!({ "reason": REASON, "archives": [empty] })).expect(422);
+    let secret = digest(SECRET);
+    for body in [
+        erasure(&["sha256:1"], &[NAME]),
+        erasure(&[&secret], &["Team/App"]),
+        erasure(&[&secret], &["modules/acme/vpc/aws"]),
+        erasure(&[secret.as_str(); 21], &[]),
+        erasure(&[&secret], &[NAME; 21]),
+    ] {
+        erase(&registry, &body).expect(400);
+    }
+    Pushed::of(&registry, NAME)
+        .get(&format!("blobs/{secret}"))
+        .expect(307);
+}
+
+#[test]
+fn a_broken_erasure_of_pushed_content_is_completed_by_a_retry() {
+    let (memory, _, text) = pushed();
+    let run = |memory: &Memory| {
+        erase(
+            &Registry::in_memory(&memory.elsewhere(), &[]),
+            &whole(&text),
+        )
+    };
+    let unbroken = memory.copy();
+    let answer = run(&unbroken).expect(200).json();
+    let writes: Vec<String> = unbroken
+        .operations()
+        .into_iter()
+        .filter(|it| is_write(it))
+        .collect();
+    let at = |part: &str| writes.iter().position(|it| it.contains(part)).unwrap();
+    let last_mark = writes
+        .iter()
+        .rposition(|it| it.contains("put garbage/"))
+        .unwrap();
+    assert!(last_mark < at("delete oci/manifests/"), "{writes:#?}");
+    assert!(
+        at("delete oci/links/") < at("delete oci/blobs/"),
+        "{writes:#?}"
+    );
+    for (at, write) in writes.iter().enumerate() {
+        for when in [When::Before, When::After] {
+            let what = format!("{write} {when:?}");
+            let memory = memory.copy();
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+            let status = run(&memory).status;
+            fault.lift();
+            assert!(status == 503 || status == 200, "{what}: {status}");
+            let registry = Registry::in_memory(&memory, &[]);
+            let repository = Pushed::of(&registry, NAME);
+            if at > last_mark {
+                repository
+                    .put_manifest("1.0.0", MANIFEST, &text)
+                    .expect(410);
+            }
+            assert_eq!(run(&memory).expect(200).json(), answer, "{what}");
+            assert_eq!(left(&memory), left(&unbroken), "{what}");
+            for path in paths(&text, "1.0.0") {
+                repository.get(&path).expect(404);
+            }
+        }
+    }
+}
+
+/// The client of an erasure lists the repositories again after the tombstone, and then erases the content there.
+#[test]
+fn content_that_is_pushed_during_its_erasure_is_refused_or_listed_afterwards() {
+    let text = pushed().2;
+    for delay in 0..100 {
+        let (memory, registry, _) = pushed();
+        let other = Pushed::of(&registry, "team/other");
+        other.blob(b"{}");
+        let blob = other.request("POST", &format!("blobs/uploads/?digest={}", digest(SECRET)));
+        let manifest = other
+            .request("PUT", "manifests/1.0.0")
+            .header("content-type", MANIFEST);
+        let erasure = Sent::new("POST", "/admin/v1/erasures").bearing(registry.token());
+        let requests = [
+            erasure.body(whole(&text).to_string()),
+            blob.body(SECRET),
+            manifest.body(text.as_str()),
+        ];
+        memory.interleave();
+        let answers = registry.send_after(&requests, &[delay / 2, delay % 7, 0]);
+        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        assert_eq!(statuses[0], 200, "{delay}");
+        assert!(
+            statuses[1..].iter().all(|it| matches!(it, 201 | 410)),
+            "{delay}: {statuses:?}"
+        );
+        let memory = memory.copy();
+        let registry = Registry::in_memory(&memory, &[]);
+        let keys = memory.keys();
+        let has = |prefix: &str| keys.iter().any(|key| key.starts_with(prefix));
+        // Bytes are never left, and a refused manifest is not.
+        assert!(
+            !keys.contains(&format!("oci/blobs/sha256/{}", sha256(SECRET))),
+            "{delay}"
+        );
+        assert!(
+            statuses[2] == 201 || !has("oci/manifests/team/other"),
+            "{delay}"
+        );
+        erase(&registry, &erasure_of(&text, &[NAME, "team/other"])).expect(200);
+        let keys = memory.keys();
+        let has = |prefix: &str| keys.iter().any(|key| key.starts_with(prefix));
+        assert!(!has("oci/manifests/"), "{delay}");
+        Pushed::of(&registry, "team/other")
+            .get("manifests/1.0.0")
+            .expect(404);
+    }
+}
+
+fn erasure_of(text: &str, repositories: &[&str]) -> Value {
+    erasure(&[&digest(text.as_bytes()), &digest(SECRET)], repositories)
+}
+
+#[test]
+fn documents_of_erased_content_are_kept_out_of_an_import() {
+    let (memory, registry, text) = pushed();
+    let facts: Vec<Value> = memory
+        .objects_but_for_markers()
+        .into_iter()
+        .filter(|(key, _)| {
+            ["oci/links/", "oci/manifests/", "oci/tags/"].iter().any(|prefix| key.starts_with(prefix))
+        })
+        .map(|(key, document)| json!({ "key": key, "document": String::from_utf8(document).unwrap() }))
+        .collect();
+    assert_eq!(facts.len(), 4);
+    erase(&registry, &whole(&text)).expect(200);
+    let import = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
+    let answer = registry
+        .send(&import.body(json!({ "facts": facts }).to_string()))
+        .expect(200)
+        .json();
+    // The empty configuration is still linked.
+    assert_eq!(answer["unchanged"].as_array().unwrap().len(), 1, "{answer}");
+    assert_eq!(answer["erased"].as_array().unwrap().len(), 3, "{answer}");
+    assert!(
+        answer["erased"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains(REASON),
+        "{answer}"
+    );
+    let asked = json!({ "archives": [{ "key": format!("oci/blobs/sha256/{}", sha256(SECRET)), "size": SECRET.len() }] });
+    let answer = post(&registry, "/admin/v1/archives", &asked)
+        .expect(200)
+        .json();
+    assert_eq!(answer["missing"], json!([]));
+}
+
+#[test]
+fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
+    let (memory, registry, text) = pushed();
+    erase(&registry, &whole(&text)).expect(200);
+    let key = format!("garbage/{}.blob", sha256(SECRET));
+    let document = String::from_utf8(memory.object_bytes(&key)).unwrap();
+    let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
+    let import = |registry: &Registry| {
+        let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
+        registry.send(&sent.body(body.clone())).expect(200).json()
+    };
+    let (_, stored, _) = pushed();
+    let answer = import(&stored);
+    assert!(
+        answer["refused"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("--blob sha256:"),
+        "{answer}"
+    );
+    let (empty_memory, empty) = in_memory();
+    assert_eq!(import(&empty)["created"], json!([key]));
+    assert_eq!(import(&empty)["unchanged"], json!([key]));
+    assert_eq!(empty_memory.object_bytes(&key), document.as_bytes());
+}

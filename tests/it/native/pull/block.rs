@@ -1,0 +1,247 @@
+//! Blocks at run time: of whole providers and of versions, before and after they are pulled or mirrored.
+
+use serde_json::json;
+
+use super::{Pulling, another};
+use crate::support::memory::Memory;
+use crate::support::reindexed::{reindex, reindex_with};
+use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
+
+const REASON: &str = "it steals tokens";
+
+/// Sends a block, or lifts it. `what` is the address, with a version after a slash if only one is meant.
+fn set(registry: &Registry, what: &str, state: &str) -> Response {
+    let path = format!("/admin/v1/mirror/{what}/standing");
+    let body = json!({ "state": state, "reason": REASON });
+    registry.admin("PUT", &path, Some(body.to_string().as_bytes()))
+}
+
+fn block(registry: &Registry, what: &str) {
+    set(registry, what, "blocked").expect(200);
+}
+
+fn unblock(registry: &Registry, what: &str) {
+    set(registry, what, "unblocked").expect(200);
+}
+
+/// Checks that a path is answered like a missing one, with the reason of the block.
+fn assert_blocked(registry: &Registry, path: &str) {
+    let refused = registry.get(path).expect(404);
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(text.contains("blocked by the operator"), "{path}: {text}");
+    assert!(text.contains(REASON), "{path}: {text}");
+}
+
+#[test]
+fn a_blocked_version_is_not_listed_and_each_of_its_paths_names_the_reason() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    let bad = pulling.publish(&another(&first, "1.1.0"));
+    let url = pulling.url(&bad);
+    let address = fixture.address();
+    block(&pulling.registry, &format!("{address}/1.1.0"));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    // A URL that was signed before the block leads nowhere.
+    for path in [&bad.packages(), &url] {
+        assert_blocked(&pulling.registry, path);
+    }
+    // People see the version, with the reason.
+    let details = pulling
+        .registry
+        .get(&format!("/api/v1/mirror/{address}/1.1.0"));
+    let details = details.expect(200).json();
+    assert_eq!(details["status"]["state"], "blocked", "{details}");
+    unblock(&pulling.registry, &format!("{address}/1.1.0"));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    pulling.registry.get(&bad.packages()).expect(200);
+    pulling.registry.get(&url).expect(200);
+}
+
+#[test]
+fn a_version_that_is_blocked_before_it_is_stored_is_never_fetched() {
+    let pulling = Pulling::new();
+    let first = ProviderFixture::new("1.0.0");
+    let fixture = pulling.publish(&first);
+    let bad = pulling.publish(&another(&first, "1.1.0"));
+    block(&pulling.registry, &format!("{}/1.1.0", fixture.address()));
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    pulling.memory.forget_operations();
+    assert_blocked(&pulling.registry, &bad.packages());
+    assert_eq!(pulling.asked(""), 0);
+    // It counts as missing, so that a client without other sources sees an error.
+    unblock(&pulling.registry, &format!("{}/1.1.0", fixture.address()));
+    pulling.registry.get(&bad.packages()).expect(200);
+}
+
+#[test]
+fn a_blocked_provider_is_not_looked_up_at_its_origin() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let address = fixture.address();
+    block(&pulling.registry, &address);
+    for path in [fixture.index(), fixture.packages()] {
+        assert_blocked(&pulling.registry, &path);
+    }
+    pulling.advance(24 * 60 * 60);
+    assert_blocked(&pulling.registry, &fixture.index());
+    assert_blocked(&pulling.registry, &fixture.packages());
+    assert_eq!(pulling.asked(""), 0);
+    unblock(&pulling.registry, &address);
+    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
+    pulling.registry.get(&fixture.packages()).expect(200);
+}
+
+#[test]
+fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repair() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let first = MirrorFixture::new("1.0.0");
+    let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
+    first.publish(&registry);
+    second.publish(&registry);
+    let address = first.address();
+    block(&registry, &address);
+    for path in [
+        first.index(),
+        format!("/v2/providers/{address}/tags/list"),
+        format!("/api/v1/mirror/{address}"),
+        format!("/api/v1/mirror/{address}/1.0.0"),
+    ] {
+        assert_blocked(&registry, &path);
+    }
+    repair(&registry, &address);
+    assert_blocked(&registry, &first.packages());
+    assert_blocked(
+        &registry,
+        &format!("/v2/providers/{address}/manifests/1.0.0"),
+    );
+    assert_blocked(&registry, &second.packages());
+    unblock(&registry, &address);
+    repair(&registry, &address);
+    for path in [first.index(), first.packages(), second.packages()] {
+        registry.get(&path).expect(200);
+    }
+}
+
+#[test]
+fn an_ordinary_repair_completes_a_block_and_the_end_of_one() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    fixture.publish(&registry);
+    let address = fixture.address();
+    block(&registry, &address);
+    registry.get(&fixture.packages()).expect(200);
+    reindex(&registry);
+    assert_blocked(&registry, &fixture.packages());
+    unblock(&registry, &address);
+    reindex(&registry);
+    registry.get(&fixture.packages()).expect(200);
+    registry.get(&fixture.index()).expect(200);
+}
+
+fn repair(registry: &Registry, address: &str) {
+    let done = reindex_with(registry, json!({ "package": address }));
+    assert!(done.failed.is_empty(), "{done:?}");
+}
+
+#[test]
+fn a_block_leaves_the_status_of_a_version_as_it_is() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    fixture.publish(&registry);
+    let version = format!("{}/1.0.0", fixture.address());
+    set(&registry, &version, "revoked").expect(200);
+    registry.get(&fixture.packages()).expect(410);
+    block(&registry, &version);
+    assert_blocked(&registry, &fixture.packages());
+    unblock(&registry, &version);
+    registry.get(&fixture.packages()).expect(410);
+}
+
+#[test]
+fn a_mirrored_version_that_is_blocked_or_revoked_is_published_with_a_warning() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    let version = format!("{}/1.0.0", fixture.address());
+    block(&registry, &version);
+    let warnings = |published: Response| published.json()["warnings"].to_string();
+    let published = warnings(fixture.publish(&registry));
+    assert!(published.contains("is blocked"), "{published}");
+    assert_blocked(&registry, &fixture.packages());
+    unblock(&registry, &version);
+    set(&registry, &version, "revoked").expect(200);
+    let published = warnings(fixture.put(&registry).expect(200));
+    assert!(published.contains("is revoked"), "{published}");
+    assert!(published.contains(REASON), "{published}");
+}
+
+#[test]
+fn only_mirrored_providers_can_be_blocked() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ProviderFixture::new("1.0.0").publish(&registry);
+    let body = json!({ "state": "blocked", "reason": REASON });
+    let path = "/admin/v1/providers/acme/widget/standing";
+    let refused = registry
+        .admin("PUT", path, Some(body.to_string().as_bytes()))
+        .expect(422)
+        .errors();
+    assert!(refused.contains("only a mirrored provider"), "{refused}");
+    let own = set(&registry, "registry.test/acme/widget", "blocked").expect(400);
+    assert!(own.errors().contains("this registry itself"));
+}
+
+#[test]
+fn a_block_while_a_version_is_pulled_wins() {
+    let pulling = Pulling::new();
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let version = format!("{}/1.0.0", fixture.address());
+    // The block arrives while the registry asks the origin for the package.
+    let origin = std::rc::Rc::clone(&pulling.origin);
+    let memory = pulling.memory.clone();
+    let is_blocked = std::cell::Cell::new(false);
+    pulling.memory.connect(move |url| {
+        if url.contains("/download/") && !is_blocked.replace(true) {
+            block(&Registry::in_memory(&memory, &[]), &version);
+        }
+        let mut response = origin.get(&super::path_of(url));
+        let length = response.body.len().to_string();
+        response
+            .headers
+            .retain(|(name, _)| name != "content-length");
+        response.headers.push(("content-length".to_owned(), length));
+        Some(response)
+    });
+    assert_blocked(&pulling.registry, &fixture.packages());
+    assert_blocked(&pulling.registry, &fixture.packages());
+}
+
+#[test]
+fn a_read_of_a_provider_with_blocks_makes_one_kv_read() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let first = MirrorFixture::new("1.0.0");
+    let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
+    first.publish(&registry);
+    second.publish(&registry);
+    block(&registry, &format!("{}/1.1.0", first.address()));
+    for (path, status) in [
+        (first.index(), 200),
+        (first.packages(), 200),
+        (second.packages(), 404),
+    ] {
+        memory.forget_operations();
+        registry.get(&path).expect(status);
+        let operations = memory.operations();
+        assert_eq!(operations.len(), 1, "{path}: {operations:?}");
+        assert!(
+            operations[0].starts_with("KV get "),
+            "{path}: {operations:?}"
+        );
+    }
+}

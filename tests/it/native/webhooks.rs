@@ -1,0 +1,488 @@
+//! Webhooks: the events of changes, delivered to receivers.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use terrace_app::host::WebhookRequest;
+use terrace_base::mac::hmac;
+use terrace_core::limits::{WEBHOOK_DELIVERIES, WEBHOOK_LEASE_SECONDS, WEBHOOKS};
+
+use crate::support::faults::{Failure, When, at_each_write};
+use crate::support::memory::Memory;
+use crate::support::registry::{Response, Sent, TOKEN};
+use crate::support::tokens::{create, post};
+use crate::support::{ModuleFixture, Registry};
+
+const PATH: &str = "/admin/v1/webhooks";
+const URL: &str = "https://hooks.example.com/services/s3cret";
+
+/// A registry with a receiver that answers with a status, which a test may change; 0 is no answer.
+struct Hooked {
+    memory: Memory,
+    registry: Registry,
+    status: Rc<Cell<u16>>,
+}
+
+impl Hooked {
+    fn new() -> Self {
+        let memory = Memory::new();
+        let registry = Registry::in_memory(&memory, &[]);
+        let status = Rc::new(Cell::new(204));
+        let answer = Rc::clone(&status);
+        memory.connect(move |_| {
+            let headers = vec![(
+                "location".to_owned(),
+                "https://elsewhere.example".to_owned(),
+            )];
+            let status = answer.get();
+            let body = Vec::new();
+            (status > 0).then_some(Response {
+                status,
+                headers,
+                body,
+            })
+        });
+        Self {
+            memory,
+            registry,
+            status,
+        }
+    }
+
+    /// Adds a webhook with these members besides the URL. Returns its ID and its secret.
+    fn add(&self, mut members: Value) -> (String, String) {
+        members["url"] = json!(URL);
+        let made = post(&self.registry, PATH, &members).expect(201).json();
+        let text = |name: &str| made[name].as_str().unwrap().to_owned();
+        (text("id"), text("secret"))
+    }
+
+    fn publish(&self, version: &str) {
+        ModuleFixture::of("acme", version).publish(&self.registry);
+    }
+
+    fn state(&self, id: &str) -> Value {
+        let path = format!("{PATH}/{id}");
+        self.registry.admin("GET", &path, None).expect(200).json()
+    }
+
+    /// Returns the versions that were sent, in this order.
+    fn versions(&self) -> Vec<String> {
+        let deliveries = self.memory.deliveries();
+        deliveries.iter().map(version_of).collect()
+    }
+
+    fn cron_after(&self, seconds: u64) {
+        self.memory.advance(seconds);
+        self.registry.run_repair_step_if_due();
+    }
+}
+
+fn version_of(sent: &WebhookRequest) -> String {
+    let json: Value = serde_json::from_str(&sent.body).unwrap();
+    json["data"]["version"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn header<'r>(sent: &'r WebhookRequest, name: &str) -> &'r str {
+    let found = sent.headers.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value.as_str()).unwrap()
+}
+
+#[test]
+fn a_change_is_delivered_after_its_answer_with_a_signature() {
+    let hooked = Hooked::new();
+    hooked.publish("0.9.0");
+    let (id, secret) = hooked.add(json!({}));
+    hooked.publish("1.0.0");
+    let deliveries = hooked.memory.deliveries();
+    assert_eq!(
+        hooked.versions(),
+        ["1.0.0"],
+        "a webhook begins with the next change"
+    );
+    let sent = &deliveries[0];
+    assert_eq!(sent.url, URL);
+    let json: Value = serde_json::from_str(&sent.body).unwrap();
+    assert_eq!(json["type"], "release.published");
+    assert_eq!(json["data"]["package"], "acme/vpc/aws");
+    let (message, time) = (
+        header(sent, "webhook-id"),
+        header(sent, "webhook-timestamp"),
+    );
+    assert!(message.starts_with(&format!("msg_{id}_")), "{message}");
+    let secret = STANDARD
+        .decode(secret.strip_prefix("whsec_").unwrap())
+        .unwrap();
+    let mac = hmac(
+        &secret,
+        format!("{message}.{time}.{}", sent.body).as_bytes(),
+    );
+    let signature = format!("v1,{}", STANDARD.encode(mac));
+    assert_eq!(header(sent, "webhook-signature"), signature);
+    assert_eq!(hooked.state(&id)["last_result"], "204");
+}
+
+#[test]
+fn a_webhook_is_sent_only_its_events_and_namespaces() {
+    let hooked = Hooked::new();
+    hooked.add(json!({ "events": ["status"], "namespaces": ["acme"], "format": "slack" }));
+    hooked.publish("0.9.0");
+    create(&hooked.registry, &["read"], None);
+    let status = |namespace: &str| {
+        let module = ModuleFixture::of(namespace, "1.0.0");
+        module.publish(&hooked.registry);
+        let path = format!("{}/standing", module.admin_path());
+        let body = br#"{"state":"revoked","reason":"a <leak>"}"#;
+        hooked.registry.admin("PUT", &path, Some(body)).expect(200);
+    };
+    status("globex");
+    status("acme");
+    let deliveries = hooked.memory.deliveries();
+    let texts: Vec<&str> = deliveries.iter().map(|sent| sent.body.as_str()).collect();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert!(
+        texts[0].contains("1.0.0 is now revoked (a &lt;leak&gt;) by root"),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn a_receiver_that_fails_delays_no_change_and_gets_each_event_again_in_order() {
+    for broken in [500, 302, 404, 0] {
+        let hooked = Hooked::new();
+        let (id, _) = hooked.add(json!({}));
+        hooked.status.set(broken);
+        hooked.publish("1.0.0");
+        hooked.publish("1.1.0");
+        assert_eq!(
+            hooked.versions(),
+            ["1.0.0"],
+            "{broken}: the second waits for the first"
+        );
+        let state = hooked.state(&id);
+        assert_eq!(state["failures"], 1);
+        assert!(
+            hooked
+                .memory
+                .log()
+                .iter()
+                .all(|line| !line.contains("s3cret"))
+        );
+        hooked.cron_after(10);
+        assert_eq!(hooked.versions().len(), 1, "the pause is not over");
+        hooked.cron_after(21);
+        assert_eq!(hooked.versions(), ["1.0.0", "1.0.0"]);
+        hooked.status.set(200);
+        hooked.cron_after(61);
+        assert_eq!(hooked.versions(), ["1.0.0", "1.0.0", "1.0.0", "1.1.0"]);
+        let deliveries = hooked.memory.deliveries();
+        let id_of = |at: usize| header(&deliveries[at], "webhook-id");
+        assert_eq!(id_of(0), id_of(2));
+        assert_ne!(id_of(0), id_of(3));
+        assert_eq!(hooked.state(&id)["failures"], 0);
+    }
+}
+
+#[test]
+fn a_receiver_that_is_gone_is_disabled_until_a_test_succeeds() {
+    let hooked = Hooked::new();
+    let (id, _) = hooked.add(json!({}));
+    hooked.status.set(410);
+    hooked.publish("1.0.0");
+    assert!(hooked.state(&id)["disabled"].is_string());
+    hooked.cron_after(100_000);
+    let test = format!("{PATH}/{id}/test");
+    let failed = post(&hooked.registry, &test, &json!({})).expect(200).json();
+    assert_eq!(failed, json!({ "delivered": false, "result": "410" }));
+    hooked.status.set(200);
+    hooked.cron_after(100_000);
+    assert_eq!(hooked.versions(), ["1.0.0", ""], "it is disabled still");
+    post(&hooked.registry, &test, &json!({})).expect(200);
+    assert_eq!(hooked.versions(), ["1.0.0", "", "", "1.0.0"]);
+    let types = hooked.memory.deliveries();
+    assert!(types[1].body.contains("webhook.test"), "{}", types[1].body);
+}
+
+#[test]
+fn deliveries_beyond_the_limit_of_a_run_are_left_to_the_next() {
+    let hooked = Hooked::new();
+    hooked.add(json!({}));
+    hooked.status.set(0);
+    let count = WEBHOOK_DELIVERIES as usize + 2;
+    for number in 0..count {
+        hooked.publish(&format!("1.{number}.0"));
+    }
+    hooked.status.set(200);
+    let before = hooked.versions().len();
+    hooked.cron_after(3_600);
+    assert_eq!(
+        hooked.versions().len() - before,
+        WEBHOOK_DELIVERIES as usize
+    );
+    hooked.cron_after(60);
+    let versions = hooked.versions();
+    let sent: Vec<&String> = versions.iter().skip(before).collect();
+    let expected: Vec<String> = (0..count).map(|number| format!("1.{number}.0")).collect();
+    assert_eq!(sent, expected.iter().collect::<Vec<_>>());
+}
+
+/// Every write of a delivery is broken. The change has its answer, and no event is lost or out of order.
+#[test]
+fn a_delivery_that_breaks_anywhere_is_repeated_and_loses_nothing() {
+    for failure in [Failure::Error, Failure::Kill] {
+        at_each_write(2, |at, when| {
+            let hooked = Hooked::new();
+            hooked.add(json!({}));
+            let fault = hooked.memory.fail("R2 put webhooks/", at, when, failure);
+            let publish = |version: &str| {
+                let module = ModuleFixture::of("acme", version);
+                module.upload(&hooked.registry);
+                let sent = Sent::new("PUT", &module.admin_path());
+                let sent = sent.bearing(TOKEN).body(module.description().to_string());
+                let answered = hooked.registry.answer(&sent).now_or_never();
+                if let Some(response) = answered {
+                    response.expect(201);
+                }
+            };
+            publish("1.0.0");
+            let is_reached = fault.lift();
+            publish("1.1.0");
+            hooked.cron_after(u64::from(WEBHOOK_LEASE_SECONDS) + 1);
+            hooked.cron_after(3_600);
+            let mut versions = hooked.versions();
+            versions.dedup();
+            let is_in_order = versions.ends_with(&["1.0.0".to_owned(), "1.1.0".to_owned()]);
+            assert!(is_in_order, "{failure:?} {at} {when:?}: {versions:?}");
+            is_reached
+        });
+    }
+}
+
+#[test]
+fn concurrent_changes_are_delivered_once_each_in_the_order_of_the_log() {
+    for turns in 0..40 {
+        let hooked = Hooked::new();
+        hooked.add(json!({}));
+        let requests = ["1.0.0", "1.1.0", "1.2.0"].map(|version| {
+            let module = ModuleFixture::of("acme", version);
+            module.upload(&hooked.registry);
+            let sent = Sent::new("PUT", &module.admin_path());
+            sent.bearing(TOKEN).body(module.description().to_string())
+        });
+        hooked.memory.interleave();
+        let answers = hooked
+            .registry
+            .send_after(&requests, &[0, turns, 2 * turns]);
+        hooked.memory.stop_interleaving();
+        assert!(answers.iter().all(|answer| answer.status == 201));
+        hooked.cron_after(60);
+        let numbers: Vec<u64> = hooked.memory.deliveries().iter().map(entry_of).collect();
+        assert_eq!(numbers.len(), 3, "{turns}: {numbers:?}");
+        assert!(numbers.is_sorted(), "{turns}: {numbers:?}");
+    }
+}
+
+fn entry_of(sent: &WebhookRequest) -> u64 {
+    let json: Value = serde_json::from_str(&sent.body).unwrap();
+    json["data"]["entry"].as_u64().unwrap()
+}
+
+#[test]
+fn a_change_without_webhooks_costs_one_read_after_its_answer() {
+    let hooked = Hooked::new();
+    hooked.publish("1.0.0");
+    hooked.memory.forget_operations();
+    create(&hooked.registry, &["read"], None);
+    let operations = hooked.memory.operations();
+    let of_webhooks: Vec<&String> = operations
+        .iter()
+        .filter(|it| it.contains("webhooks"))
+        .collect();
+    assert_eq!(of_webhooks, ["R2 get webhooks/list"], "{operations:?}");
+}
+
+#[test]
+fn a_list_shows_no_more_of_a_url_than_its_host_and_no_secret() {
+    let hooked = Hooked::new();
+    let (id, secret) = hooked.add(json!({}));
+    let listed = hooked.registry.admin("GET", PATH, None).expect(200).text();
+    assert!(
+        listed.contains("hooks.example.com") && listed.contains(&id),
+        "{listed}"
+    );
+    assert!(
+        !listed.contains("s3cret") && !listed.contains(&secret),
+        "{listed}"
+    );
+    assert_eq!(hooked.state(&id)["secret"], secret);
+    let log = hooked.registry.admin("GET", "/admin/v1/audit", None).text();
+    assert!(!log.contains("s3cret"), "{log}");
+}
+
+#[test]
+fn an_invalid_webhook_is_rejected_with_every_reason_and_without_its_url() {
+    let hooked = Hooked::new();
+    for url in [
+        "http://hooks.example.com/s3cret",
+        "https://127.0.0.1/s3cret",
+        "https://localhost/s3cret",
+        "https://user:s3cret@hooks.example.com",
+        "s3cret",
+    ] {
+        let body =
+            json!({ "url": url, "events": ["pubish"], "namespaces": ["a b"], "format": "xml" });
+        let errors = post(&hooked.registry, PATH, &body).expect(422).errors();
+        for reason in ["pubish", "a b", "xml"] {
+            assert!(errors.contains(reason), "{url}: {errors}");
+        }
+        assert!(!errors.contains("s3cret"), "{errors}");
+    }
+    for path in [format!("{PATH}/x"), format!("{PATH}/X/test")] {
+        post(&hooked.registry, &path, &json!({})).expect(400);
+    }
+    let unknown = format!("{PATH}/0123456789abcdef");
+    hooked.registry.admin("GET", &unknown, None).expect(404);
+    hooked.registry.admin("DELETE", &unknown, None).expect(404);
+    post(&hooked.registry, &format!("{unknown}/test"), &json!({})).expect(404);
+}
+
+#[test]
+fn the_number_of_webhooks_is_limited_and_a_removed_one_is_sent_nothing() {
+    let hooked = Hooked::new();
+    let added: Vec<String> = (0..WEBHOOKS).map(|_| hooked.add(json!({})).0).collect();
+    post(&hooked.registry, PATH, &json!({ "url": URL })).expect(409);
+    for id in &added {
+        let path = format!("{PATH}/{id}");
+        hooked.registry.admin("DELETE", &path, None).expect(200);
+    }
+    hooked.publish("1.0.0");
+    assert_eq!(hooked.versions(), [""; 0]);
+    let left = hooked.memory.keys();
+    let left: Vec<&String> = left
+        .iter()
+        .filter(|key| key.starts_with("webhooks/"))
+        .collect();
+    assert_eq!(left, ["webhooks/list"]);
+}
+
+#[test]
+fn a_damaged_or_removed_audit_entry_does_not_stop_deliveries() {
+    let hooked = Hooked::new();
+    hooked.add(json!({}));
+    hooked.status.set(0);
+    hooked.publish("1.0.0");
+    hooked.publish("1.1.0");
+    hooked.publish("1.2.0");
+    let entries: Vec<String> = hooked
+        .memory
+        .keys()
+        .into_iter()
+        .filter(|key| key.starts_with("audit/"))
+        .collect();
+    let [.., first, second, _] = entries.as_slice() else {
+        panic!("{entries:?}");
+    };
+    hooked.memory.put_object(first, b"{");
+    hooked.memory.remove_object(second);
+    hooked.status.set(200);
+    hooked.cron_after(3_600);
+    assert_eq!(hooked.versions().last().unwrap(), "1.2.0");
+}
+
+#[test]
+fn an_entry_that_is_written_while_the_end_of_the_log_is_looked_at_is_not_missed() {
+    let hooked = Hooked::new();
+    hooked.add(json!({}));
+    let other = Registry::in_memory(&hooked.memory, &[]);
+    // The log has two entries: the creation of the webhook, and the first publish.
+    let missing = "R2 get audit/000000000003";
+    let fault = hooked.memory.run(missing, 0, When::After, move || {
+        ModuleFixture::of("acme", "1.1.0").publish(&other);
+    });
+    hooked.publish("1.0.0");
+    assert!(fault.lift());
+    hooked.cron_after(3_600);
+    assert_eq!(hooked.versions(), ["1.0.0", "1.1.0"]);
+}
+
+#[test]
+fn a_webhook_that_is_removed_during_a_delivery_is_sent_nothing_more() {
+    let hooked = Hooked::new();
+    let (id, _) = hooked.add(json!({}));
+    hooked.publish("1.0.0");
+    let other = Registry::in_memory(&hooked.memory, &[]);
+    let path = format!("{PATH}/{id}");
+    let taken = format!("R2 put webhooks/{id}");
+    let fault = hooked.memory.run(&*taken, 0, When::After, move || {
+        other.admin("DELETE", &path, None).expect(200);
+    });
+    hooked.publish("1.1.0");
+    assert!(fault.lift());
+    hooked.cron_after(3_600);
+    assert_eq!(hooked.versions(), ["1.0.0", "1.1.0"]);
+    let left = hooked.memory.keys();
+    assert!(!left.contains(&format!("webhooks/{id}")), "{left:?}");
+}
+
+#[test]
+fn a_damaged_status_does_not_stop_deliveries() {
+    let hooked = Hooked::new();
+    hooked.add(json!({}));
+    hooked.publish("1.0.0");
+    hooked.status.set(0);
+    let module = ModuleFixture::of("acme", "1.0.0");
+    let path = format!("{}/standing", module.admin_path());
+    let body = br#"{"state":"revoked","reason":"leaks"}"#;
+    hooked.registry.admin("PUT", &path, Some(body)).expect(200);
+    let keys = hooked.memory.keys();
+    let status = keys.iter().find(|key| key.starts_with("standings/"));
+    hooked.memory.put_object(status.unwrap(), b"{");
+    hooked.status.set(200);
+    hooked.cron_after(3_600);
+    let sent = hooked.memory.deliveries();
+    let last = &sent.last().unwrap().body;
+    assert_eq!(sent.len(), 3, "{sent:?}");
+    assert!(last.contains("release.status_changed"), "{last}");
+}
+
+#[test]
+fn a_token_that_revokes_itself_is_an_event() {
+    let hooked = Hooked::new();
+    let (id, token) = create(&hooked.registry, &["read"], None);
+    hooked.add(json!({ "events": ["token"] }));
+    let own = Sent::new("DELETE", "/api/v1/token").bearing(&token);
+    hooked.registry.send(&own).expect(200);
+    let sent = hooked.memory.deliveries();
+    assert_eq!(sent.len(), 1);
+    let json: Value = serde_json::from_str(&sent[0].body).unwrap();
+    assert_eq!(json["type"], "token.revoked");
+    assert_eq!(json["data"]["token"], id);
+}
+
+#[test]
+fn the_repair_waits_while_entries_are_skipped() {
+    let hooked = Hooked::new();
+    let (id, _) = hooked.add(json!({ "events": ["erase"] }));
+    let state = format!("webhooks/{id}");
+    let taken = br#"{"delivered":1,"busy_until":1900000000}"#;
+    hooked.memory.put_object(&state, taken);
+    hooked.publish("1.0.0");
+    hooked.publish("1.1.0");
+    hooked.memory.put_object(&state, br#"{"delivered":1}"#);
+    let repairs_after = |seconds: u64| {
+        hooked.memory.forget_operations();
+        hooked.cron_after(seconds);
+        let operations = hooked.memory.operations();
+        operations.contains(&"R2 put repair/cursor".to_owned())
+    };
+    assert!(!repairs_after(60), "the platform limits both together");
+    assert!(repairs_after(60));
+    assert_eq!(hooked.state(&id)["delivered"], 3);
+}
