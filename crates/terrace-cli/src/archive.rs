@@ -1,7 +1,10 @@
 //! An archive on disk, and its digest.
 
+mod contents;
+mod files;
 mod inspect;
 pub(crate) mod pack;
+mod secrets;
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};

@@ -1,41 +1,54 @@
 //! The command line, as data.
 
+mod account;
 mod admin;
 mod catalog;
+mod collection;
 mod completion;
 mod config;
 mod docs;
 mod duration;
+mod erase;
 mod help;
 mod key;
 mod mirror;
 mod publish;
 mod registry;
 mod release;
+mod rule;
 mod token;
 pub(crate) mod usage_error;
 mod usage_line;
+mod webhook;
 
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use admin::{AcceptedLoss, AdminCommand, EraseArguments};
+pub(crate) use account::{AccountArguments, LoginArguments, ProfileCommand};
+pub(crate) use admin::{AcceptedLoss, AdminCommand, RegistryImportArguments};
 pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
+pub(crate) use collection::CollectionArguments;
 pub(crate) use completion::{CompletionArguments, Shell};
 pub(crate) use config::{ConfigCheckArguments, ConfigCommand};
 pub(crate) use docs::{DocsAddArguments, DocsCommand, DocsPreviewArguments, DocsSubject};
+pub(crate) use erase::{EraseArguments, ManifestSpec};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
-    MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorPushArguments, MirrorSyncArguments,
+    BlockArguments, MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorListArguments,
+    MirrorPart, MirrorPushArguments, MirrorRemoveArguments, MirrorSyncArguments, UnblockArguments,
 };
 pub(crate) use publish::{
     DocumentationArguments, ModuleArguments, ProviderArguments, PublishCommand, SourceArguments,
 };
 pub(crate) use registry::RegistryArguments;
 pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
+pub(crate) use rule::{
+    RoleAddArguments, RoleCommand, RuleArguments, TrustAddArguments, TrustCommand,
+};
 pub(crate) use token::TokenCommand;
+pub(crate) use webhook::{FormatName, WebhookCommand};
 
 use crate::output::Verbosity;
 
@@ -106,12 +119,33 @@ pub(crate) enum Command {
     /// Create, list, revoke and rotate API tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Send the events of changes to other programs
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
+    /// Manage the CI jobs that may publish with the token of their CI
+    #[command(subcommand)]
+    Trust(TrustCommand),
+    /// Manage the scopes of people who sign in
+    #[command(subcommand)]
+    Role(RoleCommand),
     /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
     /// Check the configuration of a registry
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Sign in to a registry, and store the token for terraform, tofu and this command
+    ///
+    /// Opens the sign-in of the registry in a browser, as `terraform login` does, and stores the token in the same file. With
+    /// --with-token, a token from standard input is stored instead.
+    Login(LoginArguments),
+    /// Revoke the stored token of a registry, and remove it
+    Logout(AccountArguments),
+    /// Show whose token is sent to a registry, its scopes, when it ends, and where it comes from
+    Whoami(AccountArguments),
+    /// List the profiles of registries in the configuration file
+    #[command(subcommand)]
+    Profile(ProfileCommand),
     /// Print a script that completes this command in a shell
     Completion(CompletionArguments),
 }
@@ -124,13 +158,32 @@ impl Command {
             | Self::Show(_)
             | Self::Search(_)
             | Self::Config(_)
+            | Self::Whoami(_)
+            | Self::Profile(_)
             | Self::Completion(_) => true,
             Self::Docs(command) => matches!(command, DocsCommand::Check(_)),
             Self::Key(command) => matches!(command, KeyCommand::List { .. }),
             Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),
             Self::Admin(command) => matches!(command, AdminCommand::Audit { .. }),
             Self::Token(command) => matches!(command, TokenCommand::List { .. }),
-            Self::Publish(_) | Self::Mirror(_) => false,
+            Self::Trust(command) => matches!(command, TrustCommand::List),
+            Self::Role(command) => matches!(command, RoleCommand::List),
+            Self::Webhook(command) => matches!(command, WebhookCommand::List),
+            Self::Mirror(command) => {
+                matches!(command, MirrorCommand::List(_) | MirrorCommand::Blocks)
+            }
+            Self::Publish(_) | Self::Login(_) | Self::Logout(_) => false,
+        }
+    }
+
+    /// Returns whether a profile may name the registry of the command.
+    pub(crate) fn uses_profile(&self) -> bool {
+        match self {
+            Self::Config(_) | Self::Profile(_) | Self::Completion(_) => false,
+            Self::Docs(command) => matches!(command, DocsCommand::Add(_)),
+            Self::Login(arguments) => arguments.account.registry.is_none(),
+            Self::Logout(arguments) | Self::Whoami(arguments) => arguments.registry.is_none(),
+            _ => true,
         }
     }
 }
@@ -151,13 +204,40 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Arguments, clap::Error> {
     let mut arguments = arguments.map_err(|error| error.format(&mut command))?;
     let source = matches.value_source(registry::TOKEN);
     arguments.registry.is_token_in_environment = source == Some(ValueSource::EnvVariable);
+    let source = matches.value_source(registry::URL);
+    arguments.registry.is_url_in_environment = source == Some(ValueSource::EnvVariable);
+    let source = matches.value_source(registry::PROFILE);
+    arguments.registry.is_profile_in_environment = source == Some(ValueSource::EnvVariable);
     Ok(arguments)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Command;
+
     #[test]
     fn the_command_line_is_well_formed() {
         super::command().debug_assert();
+    }
+
+    /// clap takes an argument of a subcommand for the global one with the same name, such as `url`.
+    #[test]
+    fn no_argument_of_a_command_has_the_name_of_a_global_one() {
+        fn check(command: &Command, globals: &[&str]) {
+            for argument in command.get_arguments().filter(|it| !it.is_global_set()) {
+                let (id, name) = (argument.get_id().as_str(), command.get_name());
+                assert!(!globals.contains(&id), "{name}: {id}");
+            }
+            for inner in command.get_subcommands() {
+                check(inner, globals);
+            }
+        }
+        let command = super::command();
+        let globals = command.get_arguments().filter(|it| it.is_global_set());
+        let globals: Vec<&str> = globals.map(|it| it.get_id().as_str()).collect();
+        assert!(globals.contains(&"url"), "{globals:?}");
+        for inner in command.get_subcommands() {
+            check(inner, &globals);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod account;
 mod admin;
 mod completion;
 mod config;
@@ -9,11 +10,15 @@ mod documentation;
 mod key;
 mod list;
 mod mirror;
+mod mirrored;
+mod profile;
 mod publish;
 mod release;
+mod rule;
 mod search;
 mod show;
 mod token;
+mod webhook;
 
 use crate::args::{Arguments, Command};
 use crate::error::Failure;
@@ -21,7 +26,7 @@ use crate::output::Output;
 
 /// Executes a command line.
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
-    let registry = &arguments.registry;
+    let registry = &profile::apply(&arguments.command, &arguments.registry, output)?;
     match &arguments.command {
         Command::List(arguments) => list::run(arguments, registry, output),
         Command::Show(arguments) => show::run(arguments, registry, output),
@@ -32,8 +37,15 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Release(command) => release::run(command, registry, output),
         Command::Admin(command) => admin::run(command, registry, output),
         Command::Token(command) => token::run(command, registry, output),
-        Command::Mirror(command) => mirror::run(command, registry, output),
+        Command::Mirror(command) => mirrored::run(command, registry, output),
+        Command::Webhook(command) => webhook::run(command, registry, output),
+        Command::Trust(command) => rule::trust(command, registry, output),
+        Command::Role(command) => rule::role(command, registry, output),
         Command::Config(command) => config::run(command, output),
+        Command::Login(arguments) => account::login(arguments, registry, output),
+        Command::Logout(arguments) => account::logout(arguments, registry, output),
+        Command::Whoami(arguments) => account::whoami(arguments, registry, output),
+        Command::Profile(command) => profile::run(command, registry, output),
         Command::Completion(arguments) => completion::run(arguments, output),
     }
 }

@@ -4,6 +4,7 @@
 mod configuration;
 mod host;
 mod locations;
+mod store;
 mod token;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::sync::OnceLock;
 use terrace_base::untrusted;
 
 pub(crate) use host::TokenHost;
+pub(crate) use store::CredentialsFile;
 pub(crate) use token::{Token, TokenPlace};
 
 use crate::error::Failure;

@@ -17,6 +17,7 @@ mod error;
 mod http;
 mod output;
 mod parallel;
+mod profile;
 mod registry;
 mod source;
 mod upstream;

@@ -74,6 +74,13 @@ impl Output {
         }
     }
 
+    /// Prints a line with an address that the user needs, whose parameters are secrets of a sign-in that has not happened
+    /// yet. Nothing in it is hidden.
+    pub(crate) fn link(&self, line: &str) {
+        let line = untrusted::line(line).to_string();
+        let _ = (self.bars).suspend(|| writeln!(std::io::stderr(), "{line}"));
+    }
+
     /// Prints a line that helps to find the cause of a failure.
     pub(crate) fn detail(&self, line: &str) {
         if self.verbosity == Verbosity::Verbose {

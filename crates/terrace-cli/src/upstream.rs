@@ -1,7 +1,9 @@
 //! Requests to other registries: redirects that the guard checks, retries, tokens, and downloads.
 
+mod cache;
 mod download;
 mod host_override;
+pub(crate) mod module_location;
 pub(crate) mod resolve;
 
 use std::collections::BTreeMap;
@@ -18,13 +20,14 @@ use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 use url::Url;
 
+pub(crate) use cache::FetchCache;
 pub(crate) use host_override::HostOverride;
 
 use crate::archive::{Archive, Source};
 use crate::credentials::{Credentials, Token};
 use crate::error::Failure;
 use crate::http;
-use crate::http::Retries;
+use crate::http::{BaseUrl, Retries};
 use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
 use crate::upstream::download::{Download, DownloadError, download};
@@ -97,6 +100,33 @@ impl<'a> Upstream<'a> {
         for hostname in named {
             guard = guard.naming(hostname.as_str(), 443);
         }
+        Self::behind(guard, overrides, retries, output)
+    }
+
+    /// Creates a client of one registry. `archive_hosts` are further hosts on the command line, which may be in a private
+    /// network.
+    pub(crate) fn of_registry(
+        registry: &HostOverride,
+        archive_hosts: &[BaseUrl],
+        retries: u32,
+        output: &'a Output,
+    ) -> Result<Self, Failure> {
+        let mut guard = Guard::public();
+        for url in archive_hosts {
+            guard = guard.naming(url.host(), url.port());
+        }
+        if let Some(token) = &registry.token {
+            output.hide(token.secret());
+        }
+        Self::behind(guard, std::slice::from_ref(registry), retries, output)
+    }
+
+    fn behind(
+        mut guard: Guard,
+        overrides: &[HostOverride],
+        retries: u32,
+        output: &'a Output,
+    ) -> Result<Self, Failure> {
         for host_override in overrides {
             guard = guard.naming(host_override.url.host(), host_override.url.port());
         }
@@ -114,22 +144,40 @@ impl<'a> Upstream<'a> {
 
     /// Returns the provider service of a host.
     pub(crate) fn discover(&self, hostname: &Hostname) -> Result<Service, Failure> {
+        let fetched = self.discovery_document(hostname)?;
+        Service::read(&fetched).map_err(|error| failure(hostname, &error))
+    }
+
+    /// Returns the discovery document of a host.
+    pub(crate) fn discovery_document(&self, hostname: &Hostname) -> Result<Fetched, Failure> {
         let fetch = match self.overrides.get(hostname) {
             Some(host_override) => Service::discover_at(&host_override.url.origin()),
             None => Service::discover(hostname),
         };
-        let fetched = self.fetch(&fetch, hostname)?;
-        Service::read(&fetched).map_err(|error| failure(hostname, &error))
+        self.fetch(&fetch, hostname)
     }
 
     /// Sends a request on behalf of a host's registry.
     pub(crate) fn fetch(&self, fetch: &Fetch, hostname: &Hostname) -> Result<Fetched, Failure> {
+        let (fetched, _) = self.fetch_with_header(fetch, hostname, "content-type")?;
+        Ok(fetched)
+    }
+
+    /// Sends a request on behalf of a host's registry. Also returns a header of the response.
+    pub(crate) fn fetch_with_header(
+        &self,
+        fetch: &Fetch,
+        hostname: &Hostname,
+        header: &str,
+    ) -> Result<(Fetched, Option<String>), Failure> {
         self.retrying(|| {
             let (response, final_url) = self.follow(fetch, hostname)?;
             let status = response.status().as_u16();
-            let content_type = response.headers().get("content-type");
-            let content_type = content_type.and_then(|value| value.to_str().ok());
-            let content_type = content_type.map(str::to_owned);
+            let text = |name: &str| {
+                let value = response.headers().get(name)?.to_str().ok()?;
+                Some(value.to_owned())
+            };
+            let (content_type, header) = (text("content-type"), text(header));
             let mut body = Vec::new();
             if status == 200 {
                 let reader = response.into_body().into_reader();
@@ -140,23 +188,25 @@ impl<'a> Upstream<'a> {
                         AttemptError::http(fetch.what, &host(&final_url), &error.into())
                     })?;
             }
-            Ok(Fetched {
+            let fetched = Fetched {
                 status,
                 final_url,
                 content_type,
                 body,
-            })
+            };
+            Ok((fetched, header))
         })
     }
 
-    /// Downloads an archive, and accepts it only if it has the promised digest.
+    /// Downloads an archive, and accepts it only if it has the promised digest, if there is a promise.
     pub(crate) fn download(
         &self,
         fetch: &Fetch,
         hostname: &Hostname,
         filename: &str,
-        promised: Sha256,
+        promised: impl Into<Option<Sha256>>,
     ) -> Result<Archive, Failure> {
+        let promised = promised.into();
         self.retrying(|| {
             let (response, final_url) = self.follow(fetch, hostname)?;
             let status = response.status().as_u16();
@@ -175,8 +225,8 @@ impl<'a> Upstream<'a> {
                     AttemptError::refused(format!("{filename}: it is larger than {most} bytes"))
                 }
             })?;
-            if archive.sha256 != promised {
-                let found = archive.sha256;
+            let found = archive.sha256;
+            if let Some(promised) = promised.filter(|promised| *promised != found) {
                 return Err(AttemptError::refused(format!(
                     "{filename}: the origin promises sha256 {promised}, but {host} sent {found}"
                 )));
@@ -282,7 +332,15 @@ impl<'a> Upstream<'a> {
         if !fetch.with_token || !is_its_own {
             return Ok(None);
         }
-        let token = self.credentials.token(&hostname.into(), self.output);
+        let registry = self.overrides.get(hostname);
+        if let Some(token) = registry.and_then(|registry| registry.token.clone()) {
+            return Ok(Some(token));
+        }
+        let token_host = match registry {
+            Some(registry) => registry.token_host.clone(),
+            None => hostname.into(),
+        };
+        let token = self.credentials.token(&token_host, self.output);
         token.map_err(AttemptError::permanent)
     }
 

@@ -1,6 +1,6 @@
 // Trusted publishing: jobs publish with the token of their CI, and no other secret.
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -62,10 +62,12 @@ const rules = (issuer) => [
 /** Starts an issuer and a registry that trusts its jobs, and runs the command as a step of such a job. */
 function useTrust({ mode, asText = false }) {
   const directory = scratch();
+  const module = join(directory, "module");
   const found = { directory };
   before(async () => {
     found.issuer = await openIssuer({ directory: join(directory, "issuer"), jobs: JOBS });
-    await writeFile(join(directory, "main.tf"), 'output "says" {\n  value = "hello"\n}\n');
+    await mkdir(module);
+    await writeFile(join(module, "main.tf"), 'output "says" {\n  value = "hello"\n}\n');
   });
   after(() => found.issuer?.stop());
   found.registry = useRegistry(() => {
@@ -77,7 +79,7 @@ function useTrust({ mode, asText = false }) {
   /** Publishes a module with only the token in the environment of a CI. */
   found.publishes = async (address, env) => {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(TERRACE|ACTIONS)_/.test(name));
-    const args = ["publish", "module", directory, "--address", address, "--version", "1.0.0", "--json", "--retries", "0"];
+    const args = ["publish", "module", module, "--address", address, "--version", "1.0.0", "--json", "--retries", "0"];
     const ended = await run(cli, args, {
       env: { ...Object.fromEntries(inherited), TERRACE_URL: found.registry.url, ...env },
     });

@@ -1,5 +1,6 @@
 //! The contents of an archive, checked by the core.
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
 use terrace_archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
@@ -63,6 +64,26 @@ impl Archive {
             ArchiveFormat::TarGz => self.tar_gz_entries(),
         };
         entries.map_err(|reason| format!("{}: {reason}", self.filename))
+    }
+
+    /// Returns the only directory at the top of an archive.
+    pub(crate) fn only_directory(&self, format: ArchiveFormat) -> Result<String, String> {
+        let entries = match format {
+            ArchiveFormat::Zip => self.zip_entries(ZipInspector::new(self.size))?,
+            ArchiveFormat::TarGz => self.tar_gz_entries()?,
+        };
+        let names = entries
+            .iter()
+            .map(|entry| entry.name.trim_start_matches("./"));
+        let directories = names.filter_map(|name| name.split_once('/').map(|(top, _)| top));
+        let directories: BTreeSet<&str> = directories.collect();
+        match Vec::from_iter(directories).as_slice() {
+            [one] => Ok((*one).to_owned()),
+            several => Err(format!(
+                "the archive has {} directories at its top, where the origin's location means the only one",
+                several.len()
+            )),
+        }
     }
 
     /// Returns the `h1:` hash of a zip. This unpacks every entry, so it also detects damage.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, Subcommand};
-use terrace_base::digest::Sha256;
-use terrace_core::model::status::Reason;
+use clap::{Args, Subcommand, ValueHint};
+use terrace_core::model::address::{ModuleAddress, ProviderAddress};
+use terrace_core::model::name::ModuleNamespace;
 use terrace_core::storage::key::FactKey;
 
 use super::duration;
-use super::release::PackageSpec;
+use super::erase::EraseArguments;
+use crate::http::BaseUrl;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdminCommand {
@@ -59,10 +60,10 @@ pub(crate) enum AdminCommand {
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Remove archives that no release refers to
+    /// Remove archives that no release refers to, and pushed blobs that no repository has
     ///
-    /// An interrupted publish leaves such archives. With --yes, the command marks them, and removes those that
-    /// were marked more than an hour ago and that no release has referred to since. A removal therefore takes
+    /// An interrupted publish leaves such archives, and a delete by an OCI client such blobs. With --yes, the command marks
+    /// them, and removes those that were marked more than an hour ago and that nothing has referred to since. A removal therefore takes
     /// two runs. Nothing is removed while a release that the audit log records is missing.
     Gc {
         /// Ignore archives that were stored more recently than this
@@ -74,11 +75,11 @@ pub(crate) enum AdminCommand {
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Erase a version, a package or an archive: for leaked secrets, personal data and takedowns
+    /// Erase a version, a package, an archive or pushed content: for leaked secrets, personal data and takedowns
     ///
     /// Without --yes, the command only lists what would be erased. The version is revoked, its metadata, its documentation and
-    /// its archives are removed, and tombstones keep them from being stored again, by whatever way. An archive that other
-    /// versions have as well stays, unless --everywhere is given. An erasure cannot be undone. If it is interrupted, run the
+    /// its archives are removed, and tombstones keep them from being stored again, by whatever way. A pushed manifest is erased
+    /// with everything that it refers to. An archive or a blob that others have as well stays, unless --everywhere is given. An erasure cannot be undone. If it is interrupted, run the
     /// same command again. Names and digests stay in the audit log. The next export removes the archives from an older copy
     /// in its directory; other copies are up to you.
     Erase(EraseArguments),
@@ -90,44 +91,85 @@ pub(crate) enum AdminCommand {
     /// an interrupted export can be resumed. If a release or document is missing that the audit log or an
     /// older copy in the directory records, the export fails and leaves the older copy unchanged.
     ///
-    /// A registry that was restored after the loss of its bucket has a new audit log. With --accept-loss audit-log,
-    /// the export continues, and keeps the old log below old-logs/, where `terrace admin audit --copy` reads it.
+    /// A registry that was restored after the loss of its bucket has a new audit log. If nothing else of the older copy is
+    /// missing, or with --accept-loss audit-log, the export continues, and keeps the old log below old-logs/, where `terrace
+    /// admin audit --copy` reads it.
     Export {
         /// The directory: new, empty, or with an older copy of the same registry
         dir: PathBuf,
         #[command(flatten)]
         losses: AcceptedLosses,
     },
-    /// Import a backup into a registry, which need not be empty
+    /// Import a backup, or another registry, into a registry, which need not be empty
     ///
     /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket (its
     /// providers and modules are published); or one that `terraform providers mirror` wrote. Documents and
     /// versions that the registry already has stay unchanged. An interrupted import can be run again.
+    ///
+    /// With --from, the providers and modules of another registry are published here under the same addresses: of any
+    /// registry that `terraform` can install from. Every version is checked as terraform and tofu check it, and the keys that
+    /// signed the providers may sign for their namespaces from then on. Without names, everything is imported that the other
+    /// registry lists; one without lists needs the names.
+    ///
+    /// The token for the other registry is read from TF_TOKEN_<hostname>, or from the configuration of terraform and tofu,
+    /// unless --from-token-env names a variable. It is sent to that host only.
+    #[command(
+        override_usage = "terrace admin import [OPTIONS] <DIR>\n       terrace admin import [OPTIONS] --from <URL>"
+    )]
     Import {
         /// The directory to import
-        dir: PathBuf,
+        #[arg(required_unless_present = "from", conflicts_with = "from")]
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        from: RegistryImportArguments,
     },
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("subject").required(true).args(["address", "archives"])))]
-pub(crate) struct EraseArguments {
-    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
-    /// <hostname>/<namespace>/<type> for a mirrored provider; followed by @<version> for one version, otherwise all
-    /// versions are erased
-    pub(crate) address: Option<PackageSpec>,
-    /// An archive, by its SHA-256, instead of a version. May be given several times
-    #[arg(long = "archive", value_name = "SHA256")]
-    pub(crate) archives: Vec<Sha256>,
-    /// The reason: one line, which users and publishers read
-    #[arg(long)]
-    pub(crate) reason: Reason,
-    /// Also erase archives that other versions have. These versions can then no longer be installed
-    #[arg(long)]
-    pub(crate) everywhere: bool,
-    /// Erase, instead of listing what would be erased
-    #[arg(long)]
-    pub(crate) yes: bool,
+#[command(next_help_heading = "Another registry")]
+pub(crate) struct RegistryImportArguments {
+    /// Import from this registry, such as https://old.example.com. It may be in a private network
+    #[arg(long, value_name = "URL", value_parser = https_url, value_hint = ValueHint::Url)]
+    pub(crate) from: Option<BaseUrl>,
+    /// Import everything in this namespace that the registry lists. May be given several times
+    #[arg(long = "namespace", value_name = "NAMESPACE", requires = "from")]
+    pub(crate) namespaces: Vec<ModuleNamespace>,
+    /// Import this provider. May be given several times
+    #[arg(long = "provider", value_name = "NAMESPACE/TYPE", requires = "from")]
+    pub(crate) providers: Vec<ProviderAddress>,
+    /// Import this module. May be given several times
+    #[arg(
+        long = "module",
+        value_name = "NAMESPACE/NAME/SYSTEM",
+        requires = "from"
+    )]
+    pub(crate) modules: Vec<ModuleAddress>,
+    /// Import the providers and modules in a file, which has one address on each line
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub(crate) list: Option<PathBuf>,
+    /// The variable with the token for the other registry
+    #[arg(long, value_name = "VARIABLE", requires = "from")]
+    pub(crate) from_token_env: Option<String>,
+    /// Allow downloads from this host in a private network, such as the other registry's storage. May be given several times
+    #[arg(long = "archive-host", value_name = "HOST[:PORT]", requires = "from", value_parser = https_host)]
+    pub(crate) archive_hosts: Vec<BaseUrl>,
+    /// Print what would be imported, and download nothing
+    #[arg(long, requires = "from")]
+    pub(crate) dry_run: bool,
+}
+
+fn https_url(text: &str) -> Result<BaseUrl, String> {
+    let rule = "write it as https://HOST[:PORT]: clients discover registries by https only";
+    match BaseUrl::parse(text) {
+        Ok(url) if url.is_https() => Ok(url),
+        Ok(_) => Err(rule.to_owned()),
+        Err(error) => Err(format!("{error}: {rule}")),
+    }
+}
+
+fn https_host(text: &str) -> Result<BaseUrl, String> {
+    let url = BaseUrl::parse(&format!("https://{text}"));
+    url.map_err(|error| format!("{error}: write it as HOST or HOST:PORT"))
 }
 
 #[derive(Debug, Args)]

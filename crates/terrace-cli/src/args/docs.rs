@@ -7,7 +7,7 @@ use terrace_core::model::name::ProviderType;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use super::release::hint_of_source;
+use super::release::{PackageSpec, hint_of_source};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DocsCommand {
@@ -29,9 +29,9 @@ pub(crate) enum DocsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct DocsAddArguments {
     /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
-    /// <hostname>/<namespace>/<type> for a mirrored provider
-    #[arg(value_parser = package)]
-    pub(crate) address: Package,
+    /// <hostname>/<namespace>/<type> for a mirrored provider. The hostname of the registry may precede it
+    #[arg(value_parser = package_of_registry)]
+    pub(crate) address: PackageSpec,
     /// The version, such as 1.2.3
     pub(crate) version: Version,
     /// The directory of the module, or the repository or the docs directory of the provider
@@ -91,6 +91,18 @@ pub(crate) struct DocsSubject {
     /// The output of "terraform providers schema -json" with this provider, to compare the pages with
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+}
+
+/// Parses an address without a version, which is an argument of its own.
+fn package_of_registry(text: &str) -> Result<PackageSpec, String> {
+    let spec: PackageSpec = text.parse()?;
+    match &spec.version {
+        Some(version) => Err(format!(
+            "write the version after a space: {} {version}",
+            spec.package.address()
+        )),
+        None => Ok(spec),
+    }
 }
 
 fn package(text: &str) -> Result<Package, String> {

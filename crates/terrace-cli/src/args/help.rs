@@ -137,6 +137,8 @@ const OTHER_BYTES: &str = "the version is already published with other bytes";
 const MIRRORED: &str =
     "every version is published, or already was with the same bytes; skipped parts are listed";
 const OTHER_MIRRORED_BYTES: &str = "a version is already published with other bytes";
+const OTHER_PUBLISHED_BYTES: &str =
+    "a version is already published with other bytes; the others are published";
 const ORIGIN_FORBIDS: &str = "an origin does not allow the download";
 const ORIGIN_UNAVAILABLE: &str = "the registry, its storage or an origin cannot be reached or does not respond; run the \
                                   command again";
@@ -153,8 +155,12 @@ const NO_CATALOGUE: &str =
     "the registry does not accept the search, or is too old to have a catalogue";
 const NO_SUCH_PACKAGE: &str = "the package or version does not exist";
 
+const INVALID_RULE: &str =
+    "the rule is invalid: it does not identify whom it trusts, or grants too much";
+const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
+
 /// An entry for each command without subcommands.
-const ENTRIES: [Entry; 35] = [
+const ENTRIES: [Entry; 56] = [
     Entry::new("list", "terrace list acme", "listed").rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -177,6 +183,14 @@ const ENTRIES: [Entry; 35] = [
     )
     .rejected(INVALID_RELEASE)
     .conflict(OTHER_BYTES),
+    Entry::new(
+        "publish modules",
+        "terrace publish modules . --address 'acme/{name}/{system}' --dry-run",
+        "every version is published, or already was with the same bytes",
+    )
+    .rejected("a version is invalid, or there is no module or version; every reason is printed")
+    .conflict(OTHER_PUBLISHED_BYTES)
+    .goes_on(),
     Entry::new(
         "docs add",
         "terrace docs add acme/vpc/aws 1.2.3 .",
@@ -272,7 +286,7 @@ const ENTRIES: [Entry; 35] = [
     Entry::new(
         "admin gc",
         "terrace admin gc --older-than 30d --yes",
-        "done; without --yes, the archives are only listed",
+        "done; without --yes, the archives and blobs are only listed",
     )
     .rejected("a document is missing or not understood, so nothing is removed"),
     Entry::new(
@@ -280,7 +294,7 @@ const ENTRIES: [Entry; 35] = [
         "terrace admin erase acme/vpc/aws@1.2.0 --reason 'a leaked key' --yes",
         "erased; without --yes, everything is only listed",
     )
-    .rejected("the version or archive does not exist, or all archives are in use by other versions, or a document is not understood; nothing is erased"),
+    .rejected("the version, archive, manifest or blob does not exist, or everything is in use elsewhere, or a document is not understood; nothing is erased"),
     Entry::new(
         "admin export",
         "terrace admin export backup",
@@ -292,8 +306,10 @@ const ENTRIES: [Entry; 35] = [
         "terrace admin import backup",
         "imported, or already in the registry",
     )
-    .rejected("something in the directory is invalid, missing or damaged, or nothing in it can be imported, or a version in the copy of a boring-registry is already published with other bytes")
-    .conflict("the registry has a different document or version of the same name, and keeps it"),
+    .rejected("something in the directory or at the other registry is invalid, missing or damaged, or nothing there can be imported, or a version in the copy of a boring-registry is already published with other bytes")
+    .conflict("the registry has a different document or version of the same name, and keeps it")
+    .not_allowed("the other registry denies access")
+    .unavailable("this registry or the other one cannot be reached or does not respond"),
     Entry::new(
         "token create",
         "terrace token create --name ci --scope publish:acme --expires 90d",
@@ -319,6 +335,58 @@ const ENTRIES: [Entry; 35] = [
     .rejected("there is no token with this ID, or the overlap is too long")
     .conflict("the old token is already expired or revoked, or its successor was itself rotated"),
     Entry::new(
+        "webhook add",
+        "terrace webhook add 'https://hooks.slack.com/services/…' --events publish,status --format slack",
+        "the secret is on standard output",
+    )
+    .rejected("the URL is not an https URL of a public host")
+    .conflict("the registry has as many webhooks as it may have"),
+    Entry::new("webhook list", "terrace webhook list", "listed"),
+    Entry::new(
+        "webhook test",
+        "terrace webhook test 7f3a9c2e51b04d68",
+        "the receiver accepted the test event",
+    )
+    .rejected("there is no webhook with this ID, or the receiver did not accept the event"),
+    Entry::new(
+        "webhook secret",
+        "terrace webhook secret 7f3a9c2e51b04d68",
+        "the secret is on standard output",
+    )
+    .rejected("there is no webhook with this ID"),
+    Entry::new(
+        "webhook remove",
+        "terrace webhook remove 7f3a9c2e51b04d68",
+        "removed",
+    )
+    .rejected("there is no webhook with this ID"),
+    Entry::new(
+        "trust add",
+        "terrace trust add --scope publish:acme --github acme/infra --ref 'refs/tags/*'",
+        "the rule is stored, or an equal one was before",
+    )
+    .rejected(INVALID_RULE),
+    Entry::new("trust list", "terrace trust list", "listed"),
+    Entry::new(
+        "trust remove",
+        "terrace trust remove 7f3a9c2e51b04d68",
+        "removed",
+    )
+    .rejected(NO_RULE),
+    Entry::new(
+        "role add",
+        "terrace role add --scope read --claim groups=platform",
+        "the rule is stored, or an equal one was before",
+    )
+    .rejected(INVALID_RULE),
+    Entry::new("role list", "terrace role list", "listed"),
+    Entry::new(
+        "role remove",
+        "terrace role remove 7f3a9c2e51b04d68",
+        "removed",
+    )
+    .rejected(NO_RULE),
+    Entry::new(
         "mirror add",
         "terrace mirror add registry.opentofu.org/hashicorp/random --versions '~> 3.6'",
         MIRRORED,
@@ -343,12 +411,51 @@ const ENTRIES: [Entry; 35] = [
         .conflict(OTHER_MIRRORED_BYTES)
         .goes_on(),
     Entry::new(
+        "mirror list",
+        "terrace mirror list registry.opentofu.org/hashicorp",
+        "listed",
+    ),
+    Entry::new(
+        "mirror block",
+        "terrace mirror block registry.opentofu.org/hashicorp/null@3.2.0 --reason 'it leaks variables'",
+        "blocked, or already blocked",
+    )
+    .rejected("it is a provider of this registry, or too many versions are blocked: block the provider instead"),
+    Entry::new(
+        "mirror unblock",
+        "terrace mirror unblock registry.opentofu.org/hashicorp/null@3.2.0",
+        "not blocked any more, or it was not",
+    )
+    .rejected("it is a provider of this registry"),
+    Entry::new("mirror blocks", "terrace mirror blocks", "listed"),
+    Entry::new(
+        "mirror remove",
+        "terrace mirror remove registry.opentofu.org/hashicorp/null@3.2.0 --reason 'a takedown'",
+        "listed; with --yes, removed",
+    )
+    .rejected("the provider or version does not exist, or a document is not understood; nothing is removed"),
+    Entry::new(
         "config check",
         "terrace config check wrangler.toml",
         "a registry with this configuration starts; warnings are printed",
     )
     .rejected("the configuration is invalid; every reason is printed")
     .offline(),
+    Entry::new(
+        "login",
+        "terrace login https://registry.example.com",
+        "signed in; the token is stored",
+    )
+    .rejected("the registry offers no sign-in, or the file with the tokens is not valid"),
+    Entry::new(
+        "logout",
+        "terrace logout https://registry.example.com",
+        "the token is removed, and revoked if the registry can",
+    )
+    .rejected("no token is stored for the registry, or the file with the tokens is not valid"),
+    Entry::new("whoami", "terrace whoami", "shown")
+        .rejected("the registry is too old to describe a token"),
+    Entry::new("profile list", "terrace profile list", "listed").offline(),
     Entry::new(
         "completion",
         "terrace completion bash",

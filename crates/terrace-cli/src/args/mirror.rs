@@ -1,13 +1,19 @@
 //! The command line of `terrace mirror`.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use terrace_core::model::address::MirroredAddress;
-use terrace_core::model::name::Hostname;
+use terrace_core::model::name::{Hostname, Namespace, ProviderType};
 use terrace_core::model::platform::Platform;
+use terrace_core::model::status::Reason;
 use terrace_core::upstream::origin::Constraints;
 
+use super::duration;
+use super::release::PackageSpec;
 use crate::upstream::HostOverride;
 
 #[derive(Debug, Subcommand)]
@@ -28,8 +34,12 @@ pub(crate) enum MirrorCommand {
     /// The providers in a .terraform.lock.hcl are mirrored in the locked versions, provided their zips have the
     /// locked hashes.
     ///
-    /// The required_providers of a .tf or .tf.json file, or of a directory of such files, are mirrored in the
-    /// newest version that their constraints allow.
+    /// The required_providers of a .tf or .tf.json file are mirrored in the newest version that their constraints
+    /// allow.
+    ///
+    /// In a directory, all lock files are found, also in directories below it, except in .terraform and .git. If
+    /// there are none, the required_providers of its .tf files are mirrored, as those of a file. A file that cannot
+    /// be used does not stop the others.
     Sync(MirrorSyncArguments),
     /// Publish the providers in a directory that `terraform providers mirror` wrote
     ///
@@ -38,6 +48,30 @@ pub(crate) enum MirrorCommand {
     /// unchanged. An invalid version is left out, and the others are published. Run again, the command sends
     /// only the packages that the registry does not have yet.
     Push(MirrorPushArguments),
+    /// List the mirrored providers with their versions
+    ///
+    /// Shows for each stored version the stored platforms and their size, how many more platforms its origin offers,
+    /// and whether it is blocked, revoked, withdrawn, deprecated or erased. Requires the admin scope.
+    List(MirrorListArguments),
+    /// Block a provider or a version of it, whether it is stored or not
+    ///
+    /// It disappears from all lists, requests for it get status 404 with the reason, and it is not fetched from its
+    /// origin any more. Its status stays as it is. Requires the admin scope.
+    Block(BlockArguments),
+    /// Lift a block
+    ///
+    /// Requires the admin scope.
+    Unblock(UnblockArguments),
+    /// List the blocks
+    ///
+    /// The providers that TERRACE_PULL_BLOCK names are blocked as well, and are not in this list. Requires the admin
+    /// scope.
+    Blocks,
+    /// Erase a mirrored provider or a version of it for ever
+    ///
+    /// Its bytes are removed, and a tombstone takes its place: the version returns neither by pull-through nor by a
+    /// publish. To keep the version and only prevent its use, block it instead. Requires the admin scope.
+    Remove(MirrorRemoveArguments),
 }
 
 #[derive(Debug, Args)]
@@ -55,7 +89,7 @@ pub(crate) struct MirrorAddArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorSyncArguments {
-    /// TOML lists, lock files, .tf files, or directories of .tf files
+    /// TOML lists, lock files, .tf files, or directories with lock files or .tf files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -82,6 +116,11 @@ pub(crate) struct MirrorArguments {
     /// the token are set, also ask the registry which packages it already has
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// Skip versions that their origin published later than this time ago, such as 3d. Origins need not publish dates;
+    /// a version without one is mirrored
+    #[arg(long, value_name = "DURATION", value_parser = duration::in_days)]
+    pub(crate) minimum_age: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
@@ -92,4 +131,85 @@ pub(crate) struct MirrorPushArguments {
     /// Check everything that can be checked locally, show the request, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BlockArguments {
+    /// The provider, as hostname/namespace/type; followed by @<version> for one version, otherwise all versions, also
+    /// later ones, are blocked
+    pub(crate) address: PackageSpec,
+
+    /// The reason: one line, which users read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnblockArguments {
+    /// The provider, as hostname/namespace/type; followed by @<version> for one version
+    pub(crate) address: PackageSpec,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorListArguments {
+    /// Only the providers of this registry, this namespace of it, or this provider: hostname, hostname/namespace or
+    /// hostname/namespace/type
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE]]")]
+    pub(crate) part: Option<MirrorPart>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorRemoveArguments {
+    /// The provider, as hostname/namespace/type; followed by @<version> for one version, otherwise all stored versions
+    /// are removed
+    pub(crate) address: PackageSpec,
+
+    /// The reason: one line, which users and publishers read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+
+    /// Remove, instead of listing what would be removed
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// A part of the mirror: a registry, a namespace of it, or one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MirrorPart(String);
+
+impl MirrorPart {
+    /// Returns the part in the form of a key, with a slash at its end.
+    pub(crate) fn as_key(&self) -> String {
+        format!("{}/", self.0)
+    }
+}
+
+impl FromStr for MirrorPart {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('/');
+        let checked = |part: Option<&str>, check: &dyn Fn(&str) -> Result<(), String>| {
+            part.map_or(Ok(()), check)
+        };
+        let text_of = |error: &dyn fmt::Display| error.to_string();
+        checked(parts.next(), &|it| {
+            let parsed = it.parse::<Hostname>();
+            parsed.map(drop).map_err(|error| text_of(&error))
+        })?;
+        checked(parts.next(), &|it| {
+            let parsed = it.parse::<Namespace>();
+            parsed.map(drop).map_err(|error| text_of(&error))
+        })?;
+        checked(parts.next(), &|it| {
+            let parsed = it.parse::<ProviderType>();
+            parsed.map(drop).map_err(|error| text_of(&error))
+        })?;
+        match parts.next() {
+            None => Ok(Self(text.to_owned())),
+            Some(_) => {
+                Err("it must be hostname, hostname/namespace or hostname/namespace/type".to_owned())
+            }
+        }
+    }
 }

@@ -10,6 +10,7 @@ use terrace_core::model::source::SourceUrl;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
 
+use super::collection::CollectionArguments;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::source::repository::{self, ReleaseSource, RepositoryChoice};
@@ -27,7 +28,15 @@ pub(crate) enum PublishCommand {
     /// A directory is packed without the files that its .gitignore and .terraformignore files exclude, and always
     /// without .git, .terraform, state files and CLI configuration. The same files always result in the same
     /// archive. The documentation is extracted from the same files.
+    ///
+    /// Refuses files that hold secrets, and a module that calls another one outside of its package.
     Module(ModuleArguments),
+    /// Publish the modules of a repository, or of a directory with repositories, with the versions that their tags name
+    ///
+    /// Versions that are published already are compared and left unchanged, so a run can be repeated. A version that
+    /// fails does not stop the others. Contents come from the tagged commits, not from the working tree. A module that
+    /// calls another one outside of its directory is packed with it.
+    Modules(CollectionArguments),
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +82,11 @@ pub(crate) struct ModuleArguments {
     /// The directory of the module inside the archive, if it is not the top level
     #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
+
+    /// Publish this file although it looks as if it holds secrets: its exact path in the package. May be given several
+    /// times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_secrets: Vec<String>,
 
     #[command(flatten)]
     pub(crate) source: SourceArguments,

@@ -5,11 +5,17 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Args, ValueHint};
 
+/// The name of the argument with the URL.
+pub(super) const URL: &str = "url";
+
 /// The name of the argument with the token.
 pub(super) const TOKEN: &str = "token";
 
+/// The name of the argument with the profile.
+pub(super) const PROFILE: &str = "profile";
+
 /// The registry to connect to, and the token for it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct RegistryArguments {
     /// The URL of the registry, such as https://registry.example.com
@@ -21,6 +27,19 @@ pub(crate) struct RegistryArguments {
         value_hint = ValueHint::Url
     )]
     pub(crate) url: Option<String>,
+
+    /// Whether the URL comes from TERRACE_URL.
+    #[arg(skip)]
+    pub(crate) is_url_in_environment: bool,
+
+    /// The profile of the configuration file that names the registry. Takes precedence over TERRACE_URL and TERRACE_TOKEN
+    /// but not over --url, while TERRACE_PROFILE and the default profile do not
+    #[arg(long, global = true, env = "TERRACE_PROFILE", value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
+    /// Whether the profile comes from TERRACE_PROFILE.
+    #[arg(skip)]
+    pub(crate) is_profile_in_environment: bool,
 
     /// The admin token of the registry, or an API token. Set TERRACE_TOKEN or use --token-file instead of this
     /// option: other users of the machine can see the command line. Without any of these, the first of the following
@@ -38,6 +57,10 @@ pub(crate) struct RegistryArguments {
     /// Whether the token comes from TERRACE_TOKEN.
     #[arg(skip)]
     pub(crate) is_token_in_environment: bool,
+
+    /// The variable that the token comes from, if it is not TERRACE_TOKEN.
+    #[arg(skip)]
+    pub(crate) token_variable: Option<String>,
 
     /// A file with the token, and nothing else. Takes precedence over TERRACE_TOKEN
     #[arg(long, global = true, value_name = "FILE")]

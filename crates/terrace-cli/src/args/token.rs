@@ -17,8 +17,8 @@ pub(crate) enum TokenCommand {
         /// The name of the token in `terrace token list`
         #[arg(long)]
         name: TokenName,
-        /// A permission of the token: read, read:<namespace>, publish:<namespace> or admin; may be given several
-        /// times. The namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
+        /// A permission of the token: read, read:<namespace>, publish:<namespace>, admin:<namespace> or admin; may be
+        /// given several times. The namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<Scope>,
         /// The lifetime of the token, such as 90d, 12h or 1y, or `never`

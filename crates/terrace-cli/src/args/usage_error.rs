@@ -175,8 +175,10 @@ mod tests {
         let mut command = crate::args::command();
         command.build();
         let mut count = 0;
-        for (secret, part) in SECRETS {
-            for given in each_place(&command, &["terrace".into()], secret) {
+        for (at, (secret, part)) in SECRETS.into_iter().enumerate() {
+            // Each place gets one form of secret, because a parse takes some 15 ms in an unoptimised build.
+            let places = each_place(&command, &["terrace".into()], secret).into_iter();
+            for given in places.skip(at).step_by(SECRETS.len()) {
                 let Some(message) = message(&given) else {
                     continue;
                 };
@@ -184,7 +186,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert!(count > 500, "{count}");
+        assert!(count > 300, "{count}");
     }
 
     #[test]

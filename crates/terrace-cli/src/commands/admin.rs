@@ -4,13 +4,15 @@ mod audit;
 mod backup;
 mod boring;
 mod difference;
-mod erase;
+pub(crate) mod erase;
 mod export;
 mod garbage;
 mod import;
 mod loss;
-mod reindex;
-mod stored;
+mod pushed;
+mod registry_import;
+pub(crate) mod reindex;
+pub(crate) mod stored;
 mod verify;
 
 use crate::args::{AdminCommand, RegistryArguments};
@@ -57,6 +59,7 @@ pub(crate) fn run(
         AdminCommand::Export { dir, losses } => {
             export::export(dir, &losses.accepted, registry, output)
         }
-        AdminCommand::Import { dir } => import::import(dir, registry, output),
+        AdminCommand::Import { dir: None, from } => registry_import::import(from, registry, output),
+        AdminCommand::Import { dir: Some(dir), .. } => import::import(dir, registry, output),
     }
 }

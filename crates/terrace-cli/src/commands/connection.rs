@@ -49,7 +49,7 @@ fn connect_as<'a>(
 ) -> Result<Client<'a>, Failure> {
     let url = registry_url(arguments)?.ok_or_else(|| {
         Failure::Usage(
-            "no registry URL: set TERRACE_URL, or use --url; for the local registry of `npm start`, run `. .terrace/env`"
+            "no registry URL: set TERRACE_URL, or use --url or --profile; for the local registry of `npm start`, run `. .terrace/env`"
                 .to_owned(),
         )
     })?;
@@ -79,7 +79,8 @@ fn given_token(arguments: &RegistryArguments) -> Result<Option<Token>, Failure> 
         }
         (Some(text), None, _) => Some((text.to_owned(), TokenPlace::Option("--token"))),
         (None, None, Some(text)) => {
-            let place = TokenPlace::Variable("TERRACE_TOKEN".to_owned());
+            let variable = arguments.token_variable.as_deref();
+            let place = TokenPlace::Variable(variable.unwrap_or("TERRACE_TOKEN").to_owned());
             Some((text.to_owned(), place))
         }
         (None, None, None) => None,
@@ -126,8 +127,12 @@ mod tests {
     fn url_of(text: &str) -> Result<Option<BaseUrl>, Failure> {
         registry_url(&RegistryArguments {
             url: Some(text.to_owned()),
+            is_url_in_environment: false,
             token: None,
             is_token_in_environment: false,
+            token_variable: None,
+            profile: None,
+            is_profile_in_environment: false,
             token_file: None,
             retries: 0,
             insecure: false,

@@ -107,6 +107,8 @@ fn packages(
 /// The lines of a list.
 struct List<T> {
     lines: Vec<T>,
+    /// The cursor that the user has given, if any.
+    after: Option<String>,
     /// The cursor of the next page, if there is one.
     next: Option<String>,
     /// The JSON of the last page.
@@ -124,13 +126,19 @@ impl<T> List<T> {
         if is_whole {
             query.limit = Some(MOST_LINES);
         }
+        let after = query.after.clone();
         let mut all = Vec::new();
         loop {
             let (lines, next, json) = page(&query)?;
             all.extend(lines);
             if !is_whole || next.is_none() || next == query.after {
                 let lines = all;
-                return Ok(Self { lines, next, json });
+                return Ok(Self {
+                    lines,
+                    after,
+                    next,
+                    json,
+                });
             }
             query.after = next;
         }
@@ -138,7 +146,11 @@ impl<T> List<T> {
 
     fn print(self, table: &Table, none: &str, noun: &str, output: &Output) {
         let mut screen = Screen::new();
-        if table.is_empty() {
+        if let Some(after) = self.after.filter(|_| table.is_empty()) {
+            screen.text(&format!(
+                "there is no {noun} after {after}: the list ends before"
+            ));
+        } else if table.is_empty() {
             screen.text(none);
         } else {
             screen.table(table);

@@ -2,6 +2,8 @@
 
 mod documentation;
 pub(crate) mod module;
+mod modules;
+mod package;
 pub(crate) mod provider;
 
 use crate::args::{PublishCommand, RegistryArguments};
@@ -17,5 +19,6 @@ pub(crate) fn run(
     match command {
         PublishCommand::Provider(provider) => provider::publish(provider, registry, output),
         PublishCommand::Module(module) => module::publish(module, registry, output),
+        PublishCommand::Modules(modules) => modules::publish(modules, registry, output),
     }
 }

@@ -10,6 +10,10 @@ use super::connection::connect;
 use crate::args::{PackageSpec, RegistryArguments, ReleaseCommand, StatusArguments};
 use crate::error::Failure;
 use crate::output::{Output, with_times};
+use crate::registry::client::Client;
+
+/// The start of the reason for which a version is revoked together with its signing key.
+const BY_KEY: &str = "its signing key ";
 
 /// Executes the command.
 pub(crate) fn run(
@@ -62,12 +66,26 @@ fn set_status(
         other => other,
     })?;
     let text = match state {
-        "active" => format!("{spec} is active again"),
+        "active" => restored(spec, &client),
         "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
         state => format!("{spec} is {state} (everywhere within a minute): {reason}"),
     };
     output.result(&[text], &report(spec, &standings));
     Ok(())
+}
+
+/// Returns the state of a version or package after its own status was removed: that of its signing key may remain.
+fn restored(spec: &PackageSpec, client: &Client<'_>) -> String {
+    let version = spec.version.as_ref();
+    let reason = version.and_then(|version| client.revocation(&spec.package, version));
+    // For a few minutes the registry may still show the status that was removed.
+    match reason.filter(|reason| reason.starts_with(BY_KEY)) {
+        Some(reason) => format!(
+            "{spec} has no status of its own any more, but still cannot be installed, because {reason}; terrace key restore \
+             restores the key"
+        ),
+        None => format!("{spec} is active again"),
+    }
 }
 
 /// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's, and

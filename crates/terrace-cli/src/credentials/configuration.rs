@@ -38,6 +38,12 @@ pub(super) fn read(files: Vec<PathBuf>) -> (Configured, Vec<String>) {
     (configured, problems)
 }
 
+/// Returns whether a configuration file names a credentials helper.
+pub(super) fn has_helper(path: &Path) -> bool {
+    let root = read_file(path).and_then(|text| parse(&text));
+    root.is_ok_and(|root| members(&root).any(|(name, _)| name == "credentials_helper"))
+}
+
 fn read_file(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();

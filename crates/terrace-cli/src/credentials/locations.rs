@@ -72,6 +72,18 @@ pub(super) fn files(environment: &Environment) -> Vec<PathBuf> {
     files
 }
 
+/// Returns the directory in which the clients store tokens. An existing directory of `tofu` stays the one that it reads.
+pub(super) fn directory(environment: &Environment) -> Option<PathBuf> {
+    let home = environment.home.as_ref()?;
+    if environment.is_windows {
+        return Some(home.join("terraform.d"));
+    }
+    let own = home.join(".terraform.d");
+    let xdg = environment.xdg.as_ref().map(|xdg| xdg.join("opentofu"));
+    let xdg = xdg.filter(|xdg| !own.exists() && xdg.is_dir());
+    Some(xdg.unwrap_or(own))
+}
+
 /// Returns the configuration files in a directory, by name.
 fn files_in(directory: &Path) -> Vec<PathBuf> {
     let is_configuration = |name: &OsString| {

@@ -29,6 +29,14 @@ impl Screen {
         Self::with(columns.or_else(measured), has_colors)
     }
 
+    /// Creates an empty screen without colours, for the lines of a failure.
+    pub(crate) fn plain() -> Self {
+        Self {
+            has_colors: false,
+            ..Self::new()
+        }
+    }
+
     fn with(width: Option<usize>, has_colors: bool) -> Self {
         Self {
             width: width.filter(|width| *width > 0),
@@ -73,6 +81,11 @@ impl Screen {
 
     pub(crate) fn table(&mut self, table: &Table) {
         self.lines.extend(table.lines(self.width, self.has_colors));
+    }
+
+    /// Returns the lines, for the end of a command that failed in part.
+    pub(crate) fn into_lines(self) -> Vec<String> {
+        self.lines
     }
 
     pub(super) fn into_text(self) -> String {

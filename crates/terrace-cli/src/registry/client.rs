@@ -3,12 +3,14 @@
 mod catalog;
 mod documentation;
 mod operations;
+mod rules;
+mod webhooks;
 
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
-    AuditPage, KeyChangeAnswer, MirroredBody, PublishAnswer, RevokedToken, RotationBody,
-    SigningKeysDocument, StatusBody, TokenAnswer, TokenBody, TokenPage,
+    AuditPage, KeyChangeAnswer, MirroredBody, PresentedToken, PublishAnswer, RevokedToken,
+    RotationBody, SigningKeysDocument, StatusBody, TokenAnswer, TokenBody, TokenPage,
 };
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Namespace;
@@ -214,6 +216,34 @@ impl<'a> Client<'a> {
         Ok(revoked.known)
     }
 
+    /// Returns the token that is sent, as the registry describes it.
+    pub(crate) fn presented_token(&self) -> Result<PresentedToken, Failure> {
+        self.ask_of_own_token(Method::GET)
+    }
+
+    /// Revokes the token that is sent.
+    pub(crate) fn revoke_own_token(&self) -> Result<(), Failure> {
+        self.ask_of_own_token(Method::DELETE).map(drop)
+    }
+
+    fn ask_of_own_token(&self, method: Method) -> Result<PresentedToken, Failure> {
+        let path = OWN_TOKEN.to_owned();
+        let body = None;
+        let answer = self.send(&Call { method, path, body })?;
+        match answer.status {
+            404 | 405 => Err(Failure::Missing(format!(
+                "{} has no route for the token of a request: is it a Terrace registry, of this version or newer?",
+                self.url
+            ))),
+            _ => self.read(answer),
+        }
+    }
+
+    /// Returns the place that the token comes from.
+    pub(crate) fn token_place(&self) -> String {
+        self.tokens.place()
+    }
+
     fn post<T: serde::de::DeserializeOwned>(
         &self,
         path: String,
@@ -337,6 +367,8 @@ impl<'a> Client<'a> {
         }
     }
 }
+
+const OWN_TOKEN: &str = "/api/v1/token";
 
 const TOKENS: &str = "/admin/v1/tokens";
 

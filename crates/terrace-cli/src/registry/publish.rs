@@ -258,7 +258,7 @@ impl PublishRequest {
         let package = Package::parse_address(&self.address)?;
         let reason = client.revocation(&package, &self.version.parse().ok()?)?;
         Some(format!(
-            "the version is revoked, so nobody can install it: {reason}"
+            "the version is revoked, so no client can install it: {reason}"
         ))
     }
 
@@ -281,7 +281,11 @@ impl PublishRequest {
                 }
                 PublishAnswer::Unchanged(published) => {
                     let mut receipt = Receipt::new("unchanged", uploads, published);
-                    receipt.warnings.extend(self.revocation(client));
+                    let revocation = self.revocation(client);
+                    // For a mirrored provider, the registry states it as well.
+                    let is_new = |warning: &String| !receipt.warnings.contains(warning);
+                    let revocation = revocation.filter(is_new);
+                    receipt.warnings.extend(revocation);
                     return Ok(receipt);
                 }
                 PublishAnswer::Conflict { errors } => {

@@ -96,6 +96,15 @@ impl TokenSource {
         }
     }
 
+    /// Returns the place that the token comes from, as messages name it.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Token(token, _) => token.place().to_string(),
+            Self::Job(_) => "this CI job".to_owned(),
+            Self::Anonymous => "none".to_owned(),
+        }
+    }
+
     /// Returns the message that the registry rejects a request for this reason, with the source of the token and advice.
     pub(crate) fn rejected(&self, reason: &str) -> String {
         let (place, host) = match self {

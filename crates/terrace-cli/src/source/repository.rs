@@ -2,7 +2,6 @@
 
 use std::env;
 use std::path::Path;
-use std::process::Command;
 
 use terrace_core::model::commit::CommitId;
 use terrace_core::model::source::SourceUrl;
@@ -10,6 +9,7 @@ use url::Url;
 
 use crate::error::Failure;
 use crate::output::Output;
+use crate::source::git::git_at;
 
 /// The URL to publish as the repository of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,12 +119,7 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     } else {
         directory.parent()?
     };
-    let mut command = Command::new("git");
-    // An empty path is the current directory.
-    if !directory.as_os_str().is_empty() {
-        command.arg("-C").arg(directory);
-    }
-    let output = command.args(arguments).output().ok()?;
+    let output = git_at(directory).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

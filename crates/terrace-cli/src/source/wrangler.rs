@@ -12,6 +12,10 @@ use crate::source::syntax;
 pub(crate) struct Deployment {
     /// The variables with the text that the Worker receives: a value that is not a string becomes JSON.
     pub(crate) vars: BTreeMap<String, String>,
+    /// The places of settings that wrangler does not pass to the Worker, because they are outside of `vars`.
+    pub(crate) misplaced: Vec<String>,
+    /// The settings of the top level that the environment does not inherit.
+    pub(crate) not_inherited: Vec<String>,
     /// The names of the bindings of R2 buckets.
     pub(crate) buckets: Vec<String>,
     /// The names of the bindings of KV namespaces.
@@ -86,6 +90,12 @@ impl Deployment {
                 ),
             })?,
         };
+        let table: toml::Table =
+            toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
+        let mut misplaced = Vec::new();
+        find_misplaced(&table, "", &mut misplaced);
+        let is_missing = |name: &&String| env.is_some() && !section.vars.contains_key(*name);
+        let of_top = top.vars.keys().filter(|name| is_setting(name));
         let inherited = |own: bool, of_top: bool| own || of_top;
         let has_cron = |it: &Section| it.triggers.as_ref().map(|it| !it.crons.is_empty());
         let has_route = |it: &Section| it.route.is_some() || it.routes.is_some();
@@ -97,6 +107,8 @@ impl Deployment {
                 .iter()
                 .map(|(name, it)| (name.clone(), text_of(it)))
                 .collect(),
+            misplaced,
+            not_inherited: of_top.filter(is_missing).cloned().collect(),
             buckets: names(&section.r2_buckets),
             namespaces: names(&section.kv_namespaces),
             rate_limits: section
@@ -110,6 +122,37 @@ impl Deployment {
             has_workers_dev: workers_dev.unwrap_or(!has_route),
         })
     }
+}
+
+/// The beginning of the names of all settings.
+const PREFIX: &str = "TERRACE_";
+
+fn is_setting(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// Finds the settings in all tables but those of variables. `path` is the name of the table, with a dot at its end.
+fn find_misplaced(table: &toml::Table, path: &str, found: &mut Vec<String>) {
+    for (name, value) in table {
+        let place = format!("{path}{name}");
+        match value {
+            _ if is_setting(name) => found.push(place),
+            toml::Value::Table(_) if name == "vars" && is_root(path) => {}
+            toml::Value::Table(inner) => find_misplaced(inner, &format!("{place}."), found),
+            toml::Value::Array(all) => {
+                for inner in all.iter().filter_map(toml::Value::as_table) {
+                    find_misplaced(inner, &format!("{place}."), found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns whether a table is the top level or an environment.
+fn is_root(path: &str) -> bool {
+    let parts = path.split_terminator('.').collect::<Vec<_>>();
+    matches!(parts.as_slice(), [] | ["env", _])
 }
 
 fn names(bindings: &[Binding]) -> Vec<String> {

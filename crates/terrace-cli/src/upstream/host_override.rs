@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use terrace_core::model::name::Hostname;
 
+use crate::credentials::{Token, TokenHost};
 use crate::http::BaseUrl;
 
 /// Another URL for the registry of a hostname, from the operator.
@@ -11,6 +12,22 @@ use crate::http::BaseUrl;
 pub(crate) struct HostOverride {
     pub(super) hostname: Hostname,
     pub(super) url: BaseUrl,
+    /// The host that a stored token must belong to.
+    pub(super) token_host: TokenHost,
+    /// The token that the operator gives, instead of a stored one.
+    pub(super) token: Option<Token>,
+}
+
+impl HostOverride {
+    /// Returns the registry at a URL, which may have a port or be an IP address. `hostname` names it in requests.
+    pub(crate) fn at(hostname: Hostname, url: BaseUrl, token: Option<Token>) -> Self {
+        Self {
+            hostname,
+            token_host: TokenHost::of(&url),
+            url,
+            token,
+        }
+    }
 }
 
 impl FromStr for HostOverride {
@@ -20,12 +37,17 @@ impl FromStr for HostOverride {
     fn from_str(text: &str) -> Result<Self, String> {
         let shape = || "write it as HOSTNAME=https://HOST[:PORT]".to_owned();
         let (hostname, url) = text.split_once('=').ok_or_else(shape)?;
-        let hostname = hostname.parse().map_err(|error| format!("{error}"))?;
+        let hostname: Hostname = hostname.parse().map_err(|error| format!("{error}"))?;
         let url = BaseUrl::parse(url).map_err(|error| format!("{error}: {}", shape()))?;
         if !url.is_https() {
             return Err(shape());
         }
-        Ok(Self { hostname, url })
+        Ok(Self {
+            token_host: TokenHost::from(&hostname),
+            hostname,
+            url,
+            token: None,
+        })
     }
 }
 

@@ -74,21 +74,33 @@ fn answers_verify(registry: &Registry, changes: &[(&str, u16)], facts: &[Value])
 
 /// Sets the responses for `export`.
 fn answers_export(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
-    answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
+    answers_export_from(0, registry, changes, facts);
+}
+
+/// Sets the responses for `export` with a log that began at a time.
+fn answers_export_from(began: u64, registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
+    let log = json!({ "facts": log_from(began, changes) });
+    answers(registry, "prefix=audit", &log);
     let newest = json!({ "entries": [], "newest": changes.len() });
     answers(registry, "/admin/v1/audit", &newest);
-    answers_facts(registry, changes, facts);
+    let facts = [log_from(began, changes), facts.to_vec()].concat();
+    answers_facts(registry, &[], &facts);
     answers_archives(registry, &json!([]));
 }
 
 /// Returns the entries of an audit log, as documents.
 fn log(changes: &[(&str, u16)]) -> Vec<Value> {
+    log_from(0, changes)
+}
+
+/// Returns the entries of an audit log that began at a time, as documents.
+fn log_from(began: u64, changes: &[(&str, u16)]) -> Vec<Value> {
     let mut previous = Sha256::of(b"");
     let numbered = changes.iter().zip(1..);
     let entries = numbered.map(|((what, status), number)| {
         let entry = AuditEntry {
             number,
-            at: UnixTime(number),
+            at: UnixTime(began + number),
             by: "root".to_owned(),
             provenance: None,
             from: String::new(),

@@ -215,6 +215,15 @@ fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
 }
 
 #[test]
+fn a_list_after_its_last_entry_says_that_it_ends_before() {
+    let registry = Registry::start();
+    let none = json!({ "packages": [] }).to_string();
+    registry.set("/api/v1/namespaces/acme?limit=100&after=z", page(&none));
+    let text = shown(&registry, &["list", "acme", "--after", "z"]);
+    assert_eq!(text, "there is no package after z: the list ends before\n");
+}
+
+#[test]
 fn json_is_that_of_the_registry() {
     let registry = registry();
     for (arguments, json) in [

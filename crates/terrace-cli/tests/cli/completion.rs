@@ -48,7 +48,7 @@ fn bash_completes_commands_flags_and_values() {
     let folder = script("bash");
     for (words, expected) in [
         (&["terrace", "pub"] as &[&str], &["publish"] as &[&str]),
-        (&["terrace", "publish", "m"], &["module"]),
+        (&["terrace", "publish", "m"], &["module", "modules"]),
         (&["terrace", "--quiet", "mirror", "s"], &["sync"]),
         (
             &["terrace", "completion", ""],

@@ -143,6 +143,44 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
 }
 
 #[test]
+fn a_setting_outside_of_the_variables_is_rejected_with_its_place() {
+    let bindings =
+        "[[r2_buckets]]\nbinding = \"FACTS\"\n[[kv_namespaces]]\nbinding = \"INDICES\"\n";
+    let access = "TERRACE_ACCESS = \"private\"\n";
+    for (text, place) in [
+        (
+            format!("{access}{bindings}"),
+            "TERRACE_ACCESS is not a variable",
+        ),
+        (format!("{bindings}[var]\n{access}"), "var.TERRACE_ACCESS "),
+        (
+            format!("{bindings}[observability.logs]\n{access}"),
+            "observability.logs.TERRACE_ACCESS ",
+        ),
+        (
+            format!("{bindings}{access}"),
+            "kv_namespaces.TERRACE_ACCESS ",
+        ),
+    ] {
+        let ended = check_file(&text, &[]).expect(3);
+        assert!(ended.errors().contains(place), "{text}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_an_environment_does_not_inherit_is_a_warning() {
+    let staging = "[[env.staging.r2_buckets]]\nbinding = \"FACTS\"\n\
+                   [[env.staging.kv_namespaces]]\nbinding = \"INDICES\"\n";
+    let access = "[vars]\nTERRACE_ACCESS = \"private\"\n";
+    let warning = "TERRACE_ACCESS is set below [vars] only";
+    let ended = check_file(&format!("{access}{staging}"), &["--env", "staging"]).expect(0);
+    assert!(ended.stderr.contains(warning), "{ended:?}");
+    let own = "[env.staging.vars]\nTERRACE_ACCESS = \"public\"\n";
+    let ended = check_file(&format!("{access}{staging}{own}"), &["--env", "staging"]).expect(0);
+    assert!(!ended.stderr.contains(warning), "{ended:?}");
+}
+
+#[test]
 fn a_missing_binding_is_an_error_and_a_missing_rate_limiter_a_warning() {
     let ended = check_file("[[r2_buckets]]\nbinding = \"FACTS\"\n", &[]).expect(3);
     assert!(ended.errors().contains("no binding INDICES"), "{ended:?}");

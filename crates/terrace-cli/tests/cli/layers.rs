@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top modules. Each imports only modules that come after it here.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "main",
     "commands",
     "args",
     "registry",
     "upstream",
+    "profile",
     "source",
     "archive",
     "credentials",

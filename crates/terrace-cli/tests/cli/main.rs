@@ -12,8 +12,10 @@
     reason = "native tests have a clock, and files have times"
 )]
 
+mod account;
 mod admin;
 mod catalog;
+mod collections;
 mod completion;
 mod config;
 mod credentials;
@@ -25,13 +27,18 @@ mod keys;
 mod layers;
 mod mirror_pull;
 mod mirror_push;
+mod mirrored;
 mod modules;
+mod packages;
 mod packing;
 mod providers;
+mod registry_import;
 mod releases;
+mod rules;
 mod secrets;
 mod support;
 mod tls;
 mod tokens;
 mod trouble;
 mod usage;
+mod webhooks;

@@ -83,6 +83,7 @@ fn only_the_executable_bit_of_the_mode_is_packed() {
     };
     assert_eq!(set(0o644), set(0o600));
     assert_ne!(set(0o644), set(0o755));
+    assert_eq!(set(0o755), set(0o6755));
 }
 
 #[test]

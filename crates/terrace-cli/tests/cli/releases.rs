@@ -138,7 +138,7 @@ fn a_publish_of_a_revoked_version_warns_that_nobody_can_install_it() {
     let document = run(&registry, &publish).expect(0).json();
     assert_eq!(document["status"], "unchanged");
     let warnings = document["warnings"].to_string();
-    let expected = "the version is revoked, so nobody can install it: contains a credential";
+    let expected = "the version is revoked, so no client can install it: contains a credential";
     assert!(warnings.contains(expected), "{warnings}");
     // The catalogue is no part of the publish.
     registry.set(&path, errors(503, &["storage did not answer"]));
@@ -158,4 +158,39 @@ fn a_changed_status_has_its_time_in_rfc_3339() {
         document["standings"]["package"]["at"],
         "2023-11-14T22:13:20Z"
     );
+}
+
+#[test]
+fn a_restored_version_whose_signing_key_is_revoked_is_not_called_active() {
+    let registry = Registry::start();
+    let restored = |reason: &str| {
+        registry.fail("PUT", "/standing", Fault::Answer(Response::new(200, "{}")));
+        let status = json!({ "state": "revoked", "reason": reason });
+        let details = json!({ "version": "1.0.0", "is_documented": false, "status": status });
+        registry.set(
+            &format!("{PACKAGE}/1.0.0"),
+            Response::new(200, details.to_string()),
+        );
+        let line = [
+            "release",
+            "restore",
+            "acme/hello@1.0.0",
+            "--reason",
+            "a mistake",
+        ];
+        let mut command = terrace(&line);
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        ended(&mut command).expect(0).stdout
+    };
+    let text = restored("its signing key 61C051AC9CA350D4 is revoked: stolen");
+    assert!(
+        text.contains("still cannot be installed, because its signing key"),
+        "{text}"
+    );
+    assert!(!text.contains("active again\n"), "{text}");
+    // The catalogue may be some minutes behind.
+    let text = restored("contains a credential");
+    assert!(text.contains("is active again"), "{text}");
 }

@@ -379,6 +379,29 @@ impl Backup {
         }
     }
 
+    /// Returns the paths of all files below a directory of the copy, those that no list contains as well.
+    pub(super) fn paths_below(&self, directory: &str) -> Result<Vec<String>, Failure> {
+        let mut paths = Vec::new();
+        let mut directories = vec![directory.to_owned()];
+        while let Some(directory) = directories.pop() {
+            let place = self.place(&directory)?;
+            let listed = match fs::read_dir(&place) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                listed => listed.map_err(|error| local(&place, &error))?,
+            };
+            for entry in listed {
+                let entry = entry.map_err(|error| local(&place, &error))?;
+                let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
+                let kind = entry.file_type().map_err(|error| local(&place, &error))?;
+                match kind.is_dir() {
+                    true => directories.push(path),
+                    false => paths.push(path),
+                }
+            }
+        }
+        Ok(paths)
+    }
+
     /// Returns the digest and the size of a file, if it exists.
     pub(super) fn hash(&self, path: &str) -> Option<(Sha256, u64)> {
         let mut file = File::open(self.place(path).ok()?).ok()?;

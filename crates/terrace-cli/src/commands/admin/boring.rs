@@ -242,6 +242,7 @@ fn import_modules(
                 ..SourceArguments::default()
             },
             documentation: DocumentationArguments::default(),
+            allow_secrets: Vec::new(),
             dry_run: false,
         };
         publish(

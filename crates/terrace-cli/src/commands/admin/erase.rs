@@ -5,9 +5,10 @@
 
 mod plan;
 
-use terrace_core::api::admin::{ErasureAnswer, ErasureBody};
+use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::limits;
 
+use super::pushed::{PushedContent, Repositories};
 use crate::args::{EraseArguments, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
@@ -20,7 +21,7 @@ use plan::{Plan, Subject};
 const CONSEQUENCES: &str = "an erasure cannot be undone; names and digests stay in the audit log. Copies of the registry are \
                             not changed until the next export to them";
 
-/// Erases versions and archives, or lists everything that an erasure would change.
+/// Erases versions, archives and pushed content, or lists everything that an erasure would change.
 pub(crate) fn erase(
     arguments: &EraseArguments,
     registry: &RegistryArguments,
@@ -35,6 +36,8 @@ pub(crate) fn erase(
     let client = connect(registry, output)?;
     let subject = match &arguments.address {
         Some(spec) => Subject::Versions(spec),
+        None if !arguments.manifests.is_empty() => Subject::Manifests(&arguments.manifests),
+        None if !arguments.blobs.is_empty() => Subject::Blobs(&arguments.blobs),
         None => Subject::Archives(&arguments.archives),
     };
     let plan = Plan::of(&client, &subject, arguments.everywhere, output)?;
@@ -59,6 +62,13 @@ fn preview(plan: &Plan, output: &Output) {
             .iter()
             .map(|key| format!("{key} would be erased")),
     );
+    lines.extend(plan.contents.iter().map(|(digest, repositories)| {
+        let names: Vec<&str> = repositories.iter().map(String::as_str).collect();
+        match names.as_slice() {
+            [] => format!("{digest} would be erased"),
+            names => format!("{digest} would be erased in {}", names.join(", ")),
+        }
+    }));
     lines.extend(plan.notes());
     lines.push(format!(
         "{CONSEQUENCES}. Run the command with --yes to erase this"
@@ -74,6 +84,10 @@ fn carry_out(
     reason: &str,
     output: &Output,
 ) -> Result<Vec<ErasureAnswer>, Failure> {
+    // First, because a repeated command no longer knows the documentation of an erased version.
+    for (package, version, archive) in plan.documented_elsewhere() {
+        client.remove_documentation(&package, &version, archive)?;
+    }
     let mut answers = Vec::new();
     let mut left = plan.erased.clone();
     for release in &plan.releases {
@@ -100,23 +114,100 @@ fn carry_out(
             ..ErasureBody::default()
         })?);
     }
+    erase_contents(client, plan, reason, &mut answers, output)?;
     Ok(answers)
 }
 
-fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
-    let what = match (plan.releases.len(), plan.erased.len()) {
-        (0, archives) => plural(archives, "archive"),
-        (releases, archives) => format!(
-            "{} and {}",
-            plural(releases, "version"),
-            plural(archives, "archive")
-        ),
+/// How often the repositories are listed again after an erasure. A push that has begun before the tombstones may have added
+/// the content to one.
+const LOOKS: usize = 3;
+
+/// Erases pushed content, then lists the repositories again, and erases the content where it has been pushed in the meantime.
+fn erase_contents(
+    client: &Client<'_>,
+    plan: &Plan,
+    reason: &str,
+    answers: &mut Vec<ErasureAnswer>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let mut contents = plan.contents.clone();
+    for _ in 0..LOOKS {
+        if contents.is_empty() {
+            return Ok(());
+        }
+        let mut ordered: Vec<(String, Repositories)> = contents.into_iter().collect();
+        ordered.sort_by_key(|(digest, _)| plan.rank(digest));
+        let items: Vec<ErasedContent> = ordered.into_iter().flat_map(items).collect();
+        for body in bodies(items, reason) {
+            answers.push(client.erase(&body)?);
+        }
+        let pushed = PushedContent::read(client, output)?;
+        let left = plan
+            .contents
+            .keys()
+            .map(|digest| (digest.clone(), pushed.repositories(digest)));
+        contents = left
+            .filter(|(_, repositories)| !repositories.is_empty())
+            .collect();
+    }
+    match contents.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Unavailable(
+            "clients keep pushing the erased content: run the same command again".to_owned(),
+        )),
+    }
+}
+
+/// Divides a digest's repositories into parts that fit one request.
+fn items((digest, repositories): (String, Repositories)) -> Vec<ErasedContent> {
+    let repositories: Vec<String> = repositories.into_iter().collect();
+    let item = |some: &[String]| ErasedContent {
+        digest: digest.clone(),
+        repositories: some.to_vec(),
     };
-    let mut text = format!("erased {what}");
+    match repositories.is_empty() {
+        true => vec![item(&[])],
+        false => {
+            let parts = repositories.chunks(limits::CONTENTS_ERASED_AT_ONCE);
+            parts.map(item).collect()
+        }
+    }
+}
+
+/// Divides content into requests.
+fn bodies(items: Vec<ErasedContent>, reason: &str) -> Vec<ErasureBody> {
+    let mut bodies: Vec<ErasureBody> = Vec::new();
+    let mut places = limits::CONTENTS_ERASED_AT_ONCE;
+    for item in items {
+        let size = item.repositories.len().max(1);
+        if places + size > limits::CONTENTS_ERASED_AT_ONCE {
+            bodies.push(ErasureBody {
+                reason: reason.to_owned(),
+                ..ErasureBody::default()
+            });
+            places = 0;
+        }
+        places += size;
+        if let Some(body) = bodies.last_mut() {
+            body.contents.push(item);
+        }
+    }
+    bodies
+}
+
+fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
+    let counted = [
+        (plan.releases.len(), "version"),
+        (plan.erased.len(), "archive"),
+        (plan.contents.len(), "pushed digest"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let what: Vec<String> = counted.map(|(count, noun)| plural(count, noun)).collect();
+    let mut text = format!("erased {}", what.join(" and "));
     let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
     if let Some(end) = uploads_end {
         text.push_str(&format!(
-            "; URLs that were signed before may upload an erased archive again until {end}, and the repair removes it then"
+            "; URLs that were signed before may upload erased bytes again until {end}, and the repair removes it then"
         ));
     }
     let mut lines = vec![text];

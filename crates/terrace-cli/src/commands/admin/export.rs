@@ -1,6 +1,5 @@
 //! `terrace admin export`.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 
@@ -9,10 +8,10 @@ use sha2::Digest as _;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::{AUDIT, BytesKey, FactKey};
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, PushedFact};
 use ureq::Agent;
 
-use super::backup::{Backup, OLD_LOGS, Summary, Sums, local, path_of_fact};
+use super::backup::{Backup, OLD_LOGS, Summary, Sums, fact_at, local, path_of_fact};
 use super::loss::{Older, lost_documents, lost_entries, lost_releases};
 use super::stored::{Log, References, each_fact, each_tombstone};
 use crate::archive::each_chunk;
@@ -24,6 +23,9 @@ use crate::http::Retries;
 use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
 use crate::registry::client::Client;
+
+/// The directory of the documents about pushed content in a copy.
+const PUSHED: &str = "facts/oci";
 
 /// The number of parallel downloads of archives.
 const PARALLEL_DOWNLOADS: usize = 4;
@@ -52,9 +54,16 @@ pub(crate) fn export(
     let accepts_log = accepted.contains(&AcceptedLoss::AuditLog);
     let difference = log_difference(&client, &copy, output)?;
     let has_other_log = difference.is_some();
-    if let Some(difference) = difference.filter(|_| !accepts_log) {
-        return Err(Failure::refused(difference));
+    // The log of a registry that was restored after its bucket was lost.
+    let restarted = difference
+        .as_ref()
+        .filter(|it| it.is_restart && !accepts_log);
+    let restarted = restarted.map(|it| it.message.clone());
+    if let Some(difference) = difference.filter(|it| !it.is_restart && !accepts_log) {
+        return Err(Failure::refused(difference.message));
     }
+    let mut compared = accepted.to_vec();
+    compared.extend(restarted.is_some().then_some(AcceptedLoss::AuditLog));
     let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
@@ -68,7 +77,7 @@ pub(crate) fn export(
         changed.extend(
             older
                 .as_ref()
-                .and_then(|older| older.change(&fact, &references.log, accepted)),
+                .and_then(|older| older.change(&fact, &references.log, &compared)),
         );
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
@@ -95,10 +104,14 @@ pub(crate) fn export(
     lost.extend(lost_entries(&references.log, newest, accepted));
     lost.extend(lost_releases(&references, accepted));
     lost.extend(lost_documents(&references));
-    lost.extend(older.map_or_else(Vec::new, |older| {
-        older.losses(changed, &references.there, accepted)
-    }));
+    if let Some(older) = older {
+        lost.extend(older.losses(changed, &references.there, &compared));
+        if restarted.is_some() {
+            lost.extend(older.unrestored(&references));
+        }
+    }
     if !lost.is_empty() {
+        lost.extend(restarted);
         lost.push(
             "nothing was copied. To copy the rest, export to another directory with --accept-loss for each of these"
                 .to_owned(),
@@ -107,12 +120,23 @@ pub(crate) fn export(
     }
     // Bytes are listed after the documents that refer to them. So all bytes that the documents refer to
     // have had time to arrive.
-    let erased = &references.erased;
-    let fetched = fetch_all(&client, &copy, erased, (&mut summary, &mut sums), output)?;
+    let fetched = fetch_all(
+        &client,
+        &copy,
+        &references,
+        (&mut summary, &mut sums),
+        output,
+    )?;
     let mut wrong = references.wrong.clone();
     let missing = references.bytes.iter();
-    let missing = missing.filter(|(key, _)| !sums.contains_key(*key));
-    wrong.extend(missing.map(|(key, (by, _))| references.missing(key, by)));
+    for (key, (by, _)) in missing.filter(|(key, _)| !sums.contains_key(*key)) {
+        let message = references.missing(key, by);
+        match references.is_erased(key) {
+            // The tombstone says so: nothing is lost that could be restored.
+            true => output.warning(&message),
+            false => wrong.push(message),
+        }
+    }
     if !wrong.is_empty() {
         wrong.push(
             "the copy is incomplete; run `terrace admin verify` to check everything".to_owned(),
@@ -149,12 +173,27 @@ fn remove_erased(
     output: &Output,
 ) -> Result<(), Failure> {
     for key in &references.erased {
-        if references.log.erased.contains(key) {
+        let is_recorded =
+            BytesKey::parse_key(key).is_some_and(|bytes| references.log.has_erased(bytes.digest()));
+        if is_recorded {
             copy.remove_unlisted(key, sums)?;
         } else if copy.size(key).is_some() {
             output.warning(&format!(
                 "{key} was erased, but no entry of the audit log records that: it stays in the copy"
             ));
+        }
+    }
+    // Manifests, links and referrers with these digests.
+    for path in copy.paths_below(PUSHED)? {
+        if let Some(FactKey::Pushed(
+            PushedFact::Link(_, digest)
+            | PushedFact::Manifest(_, digest)
+            | PushedFact::Referrer(_, _, digest),
+        )) = fact_at(&path).and_then(|key| FactKey::parse(&key))
+            && references.is_erased(&BytesKey::Blob(digest).to_string())
+            && references.log.has_erased(digest)
+        {
+            copy.remove_unlisted(&path, sums)?;
         }
     }
     // Their documentation is no longer in the registry.
@@ -181,25 +220,45 @@ fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
     })
 }
 
-/// Describes the first difference between the audit log and the one in the older copy, before the copy is changed.
+/// A difference between the audit log and the one in the older copy.
+struct LogDifference {
+    message: String,
+    /// Whether the registry has another log instead of a changed one: its first entry is another one, and later than the
+    /// whole older log.
+    is_restart: bool,
+}
+
+/// Returns the first difference between the audit log and the one in the older copy, before the copy is changed.
 fn log_difference(
     client: &Client<'_>,
     copy: &Backup,
     output: &Output,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<LogDifference>, Failure> {
     let mut log = Log::default();
     let mut found = None;
     each_fact(client, AUDIT, output, |entry| {
         log.add(&entry.document);
         if found.is_none() {
-            found = differing_entry(copy, &path_of_fact(&entry.key), &entry)?;
+            let difference = differing_entry(copy, &path_of_fact(&entry.key), &entry)?;
+            if let Some(message) = difference {
+                let is_first = entry.key == FactKey::Audit(1).to_string();
+                found = Some(LogDifference {
+                    message,
+                    is_restart: is_first && copy.log_ended_before(&entry.document)?,
+                });
+            }
         }
         Ok(())
     })?;
     Ok(match log.fault {
         // Reported when the log is copied.
         Some(_) => found,
-        None => found.or_else(|| missing_entry(copy, log.length() + 1)),
+        None => found.or_else(|| {
+            Some(LogDifference {
+                message: missing_entry(copy, log.length() + 1)?,
+                is_restart: false,
+            })
+        }),
     })
 }
 
@@ -239,7 +298,7 @@ fn log_advice() -> String {
 fn fetch_all(
     client: &Client<'_>,
     copy: &Backup,
-    erased: &BTreeSet<String>,
+    references: &References,
     (summary, sums): (&mut Summary, &mut Sums),
     output: &Output,
 ) -> Result<u64, Failure> {
@@ -251,7 +310,7 @@ fn fetch_all(
         let mut page = client.archives(after.as_deref(), true)?;
         // An upload whose URL was signed before the erasure.
         page.archives
-            .retain(|archive| !erased.contains(&archive.key));
+            .retain(|archive| !references.is_erased(&archive.key));
         let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
             fetch(&agent, copy, archive, output)
         });

@@ -4,17 +4,18 @@
 //! were read, and an hour earlier than that (`terrace_core::maintenance::garbage` explains why this is
 //! enough).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::json;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
+use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody, StoredArchive};
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
-use terrace_core::storage::key::{ARCHIVES, AUDIT, GARBAGE, RELEASES};
+use terrace_core::storage::key::{AUDIT, BLOBS, BytesKey, FactKey, GARBAGE, RELEASES};
 
 use super::loss::{has_old_archives, lost_entries, lost_releases};
+use super::pushed::PushedContent;
 use super::stored::{References, all_archives, documented_archives, each_fact, each_fact_or};
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -22,18 +23,18 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural, were};
 use crate::registry::client::Client;
 
-/// The operations on the archives that no release refers to.
+/// The operations on the archives and blobs that nothing refers to.
 #[derive(Debug, Default)]
 struct Plan {
     mark: Vec<String>,
     keep: Vec<String>,
     remove: Vec<MarkedBody>,
-    /// The number of archives that were marked too recently to be removed.
+    /// The number of archives and blobs that were marked too recently to be removed.
     waiting: usize,
     bytes: u64,
 }
 
-/// Removes archives that neither a release nor documentation refers to, or lists them.
+/// Removes archives that neither a release nor documentation refers to, and blobs that no repository has, or lists them.
 pub(crate) fn collect(
     older_than: Duration,
     yes: bool,
@@ -54,9 +55,9 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{} ({}) without a release: {} would be marked; {} marked more than an hour ago and would be \
+                "{} ({}) that nothing refers to: {} would be marked; {} marked more than an hour ago and would be \
                  removed; {} for that hour to pass. Run the command with --yes to do this",
-                plural(count, "archive"),
+                plural(count, "object"),
                 bytes(plan.bytes),
                 plan.mark.len(),
                 were(plan.remove.len()),
@@ -76,7 +77,7 @@ pub(crate) fn collect(
     let (removed, marked) = (done.removed.len(), done.marked.len());
     let mut text = format!("removed {removed}, marked {marked}");
     if marked + waiting > 0 {
-        text.push_str("; run the command again in an hour to remove the marked archives");
+        text.push_str("; run the command again in an hour to remove the marked archives and blobs");
     }
     let report = json!({
         "status": "ok",
@@ -105,10 +106,12 @@ fn plan(
     let (stored, now) = all_archives(client, output)?;
     let mut marks = BTreeMap::new();
     each_fact(client, GARBAGE, output, |fact| {
-        let name = fact.key.strip_prefix(GARBAGE).unwrap_or_default();
+        let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) else {
+            return Ok(());
+        };
         let document: GarbageDocument = serde_json::from_str(&fact.document)
             .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-        marks.insert(format!("{ARCHIVES}{name}"), document);
+        marks.insert(bytes.to_string(), document);
         Ok(())
     })?;
     let mut references = References::default();
@@ -155,22 +158,27 @@ fn plan(
     if !unknown.is_empty() {
         return Err(Failure::Refused(unknown));
     }
+    let used = used_blobs(client, &stored, output)?;
+    let erased = marks
+        .iter()
+        .filter(|(_, mark)| mark.state == GarbageState::Erased);
+    let erased: BTreeMap<String, UnixTime> = erased
+        .filter_map(|(key, mark)| Some((digest_of(key)?, mark.since)))
+        .collect();
     let mut plan = Plan::default();
-    for (key, archive) in stored.iter().filter(|(key, _)| key.starts_with(ARCHIVES)) {
+    for (key, archive) in &stored {
         let mark = marks.remove(key);
-        if let Some(tombstone) = mark
-            .as_ref()
-            .filter(|mark| mark.state == GarbageState::Erased)
-        {
+        if let Some(since) = digest_of(key).and_then(|digest| erased.get(&digest)) {
             // It was erased, and stored again.
             plan.bytes += archive.size;
             plan.remove.push(MarkedBody {
                 key: key.clone(),
-                marked_at: tombstone.since,
+                marked_at: *since,
             });
             continue;
         }
-        if references.bytes.contains_key(key) || documented.contains_key(key) {
+        if references.bytes.contains_key(key) || documented.contains_key(key) || used.contains(key)
+        {
             plan.keep.extend(mark.map(|_| key.clone()));
             continue;
         }
@@ -180,7 +188,7 @@ fn plan(
         plan.bytes += archive.size;
         plan.add(key.clone(), mark, now);
     }
-    // Marks of archives that no longer exist.
+    // Marks of archives and blobs that no longer exist.
     for (key, mark) in marks {
         match mark.state {
             GarbageState::Removing => plan.add(key, Some(mark), now),
@@ -189,6 +197,28 @@ fn plan(
         }
     }
     Ok(plan)
+}
+
+/// Returns the stored blobs that a repository has or a manifest refers to. Links and manifests are read after the marks, and
+/// only if blobs are stored.
+fn used_blobs(
+    client: &Client<'_>,
+    stored: &BTreeMap<String, StoredArchive>,
+    output: &Output,
+) -> Result<BTreeSet<String>, Failure> {
+    let blobs: Vec<&String> = stored.keys().filter(|key| key.starts_with(BLOBS)).collect();
+    if blobs.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let pushed = PushedContent::read(client, output)?;
+    let is_used = |key: &str| digest_of(key).is_none_or(|digest| pushed.is_used(&digest));
+    let used = blobs.into_iter().filter(|key| is_used(key));
+    Ok(used.cloned().collect())
+}
+
+/// Returns the digest in a key of bytes.
+fn digest_of(key: &str) -> Option<String> {
+    BytesKey::parse_key(key).map(|key| key.digest().to_string())
 }
 
 impl Plan {

@@ -29,7 +29,7 @@ use crate::registry::client::Client;
 use crate::registry::upload::{Upload, upload};
 
 /// The order in which documents are restored: referenced documents first.
-const RESTORE_ORDER: [&str; 11] = [
+const RESTORE_ORDER: [&str; 12] = [
     // Nothing that was erased comes back.
     "garbage/",
     // Revocations come first, so that nothing revoked is available in between.
@@ -37,6 +37,7 @@ const RESTORE_ORDER: [&str; 11] = [
     "keys/",
     "standings/",
     "tokens/",
+    "rules/",
     "origins/",
     "oci/links/",
     "oci/manifests/",

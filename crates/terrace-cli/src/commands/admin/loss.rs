@@ -9,7 +9,7 @@ use std::path::Path;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
-use terrace_core::storage::key::{ARCHIVES, FactKey};
+use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
 use terrace_core::storage::release::Release;
 
 use super::backup::{Backup, Sums, fact_at, path_of_fact};
@@ -185,6 +185,37 @@ impl Older {
             )
         }));
         found
+    }
+
+    /// Describes the documents of the copy that a restored registry does not have, apart from its own log. Content that was
+    /// erased since is not missing.
+    pub(super) fn unrestored(&self, references: &References) -> Vec<String> {
+        let place = &self.place;
+        let keys = self.sums.keys().filter_map(|path| fact_at(path));
+        // Permanent documents are reported as losses already.
+        let missing = keys.filter(|key| {
+            !Log::has(key) && !self.must_be_there(key) && !references.there.contains(key)
+        });
+        let is_erased = |key: &String| match FactKey::parse(key) {
+            Some(FactKey::Pushed(
+                PushedFact::Link(_, digest)
+                | PushedFact::Manifest(_, digest)
+                | PushedFact::Referrer(_, _, digest),
+            )) => references.is_erased(&BytesKey::Blob(digest).to_string()),
+            Some(FactKey::Documentation(package, version)) => {
+                let release = FactKey::Release(package, version).to_string();
+                references.log.erased.contains(&release)
+            }
+            _ => false,
+        };
+        let missing = missing.filter(|key| !is_erased(key));
+        let describe = |key: String| {
+            format!(
+                "{key} is in {place} but not in the registry, whose audit log starts again: restore it with `terrace admin \
+                 import {place}`; if it was removed on purpose since the restore, accept that (--accept-loss audit-log)"
+            )
+        };
+        missing.map(describe).collect()
     }
 
     /// Describes the entries of the audit log that differ or are missing.

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
-use terrace_core::model::package::Package;
 
-use crate::args::{AcceptedLoss, RegistryArguments};
+use crate::args::{AcceptedLoss, PackageSpec, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
@@ -12,12 +11,12 @@ use crate::registry::client::Client;
 
 /// The indices to compare.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Extent<'a> {
+pub(crate) struct Extent<'a> {
     /// The only package to examine, if there is one.
-    pub(super) package: Option<&'a str>,
+    pub(crate) package: Option<&'a str>,
     /// Whether the indices of every version are compared, and not only those of packages with lists that
     /// differ.
-    pub(super) is_full: bool,
+    pub(crate) is_full: bool,
 }
 
 /// Rebuilds indices from the facts: of all packages, or of one.
@@ -27,13 +26,7 @@ pub(super) fn reindex(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    if let Some(text) = extent.package
-        && Package::parse_address(text).is_none()
-    {
-        return Err(Failure::Usage(format!(
-            "{text:?} is not an address: write namespace/type, hostname/namespace/type or namespace/name/system"
-        )));
-    }
+    let spec = extent.package.map(package).transpose()?;
     if accepted.contains(&AcceptedLoss::AuditLog) {
         return Err(Failure::Usage(
             "--accept-loss audit-log is for verify, export and gc: reindex reads releases only, and accepts \
@@ -42,6 +35,14 @@ pub(super) fn reindex(
         ));
     }
     let client = connect(registry, output)?;
+    let package = match spec {
+        Some(spec) => Some(spec.at(&client.host())?.package.address()),
+        None => None,
+    };
+    let extent = Extent {
+        package: package.as_deref(),
+        ..extent
+    };
     let done = walk(&client, extent, accepted, output)?;
     let ReindexAnswer {
         looked_at,
@@ -87,7 +88,7 @@ pub(super) fn describe_lost(release: &String) -> String {
 }
 
 /// Reindexes step by step, until the registry reports the last step.
-pub(super) fn walk(
+pub(crate) fn walk(
     client: &Client<'_>,
     extent: Extent<'_>,
     accepted: &[AcceptedLoss],
@@ -129,4 +130,17 @@ pub(super) fn walk(
             None => return Ok(done),
         }
     }
+}
+
+/// Parses the address of a package, which the hostname of the registry may precede.
+fn package(text: &str) -> Result<PackageSpec, Failure> {
+    let spec = text
+        .parse::<PackageSpec>()
+        .ok()
+        .filter(|spec| !spec.is_version());
+    spec.ok_or_else(|| {
+        Failure::Usage(format!(
+            "{text:?} is not an address: write namespace/type, hostname/namespace/type or namespace/name/system"
+        ))
+    })
 }

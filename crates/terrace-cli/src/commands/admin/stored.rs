@@ -7,14 +7,15 @@ use terrace_core::api::admin::{DocumentedArchive, FactBody, StoredArchive};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
-use terrace_core::storage::key::{AUDIT, FactKey, GARBAGE};
+use terrace_core::model::oci::Digest;
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE};
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
 
 /// Passes every document with this key prefix to `take`. Returns the number of documents.
-pub(super) fn each_fact(
+pub(crate) fn each_fact(
     client: &Client<'_>,
     prefix: &str,
     output: &Output,
@@ -141,7 +142,7 @@ pub(super) fn each_documented(
     }
 }
 
-/// Passes every tombstone of an archive to `take`.
+/// Passes every tombstone of an archive or a digest to `take`.
 pub(super) fn each_tombstone(
     client: &Client<'_>,
     output: &Output,
@@ -171,7 +172,7 @@ pub(super) struct Log {
     /// Other documents that were written and are never removed, each with the number of the first entry that
     /// records it.
     pub(super) written: BTreeMap<String, u64>,
-    /// The releases and archives that were erased.
+    /// The releases, archives and digests that were erased.
     pub(super) erased: BTreeSet<String>,
 }
 
@@ -200,6 +201,12 @@ impl Log {
         }
     }
 
+    /// Returns whether an entry records the erasure of these bytes, or of others with the same digest.
+    pub(super) fn has_erased(&self, digest: Digest) -> bool {
+        let mut erased = self.erased.iter();
+        erased.any(|key| BytesKey::parse_key(key).is_some_and(|key| key.digest() == digest))
+    }
+
     /// Returns the number of entries before the first break.
     pub(super) fn length(&self) -> u64 {
         self.chain.length()
@@ -216,8 +223,10 @@ pub(super) struct References {
     facts: BTreeMap<String, String>,
     /// The documents that exist.
     pub(super) there: BTreeSet<String>,
-    /// The archives that were erased.
+    /// The archives and blobs that were erased.
     pub(super) erased: BTreeSet<String>,
+    /// Their digests. A tombstone covers all bytes with its digest.
+    digests: BTreeSet<String>,
     /// The errors in documents that no registry can have written.
     pub(super) wrong: Vec<String>,
     /// Messages about bytes for which documents give different sizes.
@@ -243,8 +252,9 @@ impl References {
                 return;
             }
         };
-        if let Some(FactKey::Garbage(archive)) = FactKey::parse(key) {
-            self.erased.insert(archive.to_string());
+        if let Some(FactKey::Garbage(bytes)) = FactKey::parse(key) {
+            self.erased.insert(bytes.to_string());
+            self.digests.insert(bytes.digest().to_string());
         }
         for needed in restored.bytes {
             let place = self.bytes.entry(needed.key.to_string());
@@ -285,7 +295,7 @@ impl References {
 
     /// Describes a reference to bytes or to a document that does not exist.
     pub(super) fn missing(&self, key: &str, by: &str) -> String {
-        match self.erased.contains(key) {
+        match self.is_erased(key) {
             true => format!(
                 "{key} was erased, but {by} refers to it: erase that as well (terrace admin erase)"
             ),
@@ -293,9 +303,15 @@ impl References {
         }
     }
 
-    /// Describes the erased archives that exist.
+    /// Returns whether the digest of bytes was erased.
+    pub(super) fn is_erased(&self, key: &str) -> bool {
+        let digest = BytesKey::parse_key(key).map(|key| key.digest().to_string());
+        digest.is_some_and(|digest| self.digests.contains(&digest))
+    }
+
+    /// Describes the erased bytes that exist.
     pub(super) fn returned(&self, stored: &BTreeMap<String, StoredArchive>) -> Vec<String> {
-        let returned = self.erased.iter().filter(|key| stored.contains_key(*key));
+        let returned = stored.keys().filter(|key| self.is_erased(key));
         let describe = |key: &String| {
             format!(
                 "{key} was erased, and is stored again, by an upload whose URL was signed before: the repair removes it, and so \

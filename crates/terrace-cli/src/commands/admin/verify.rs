@@ -93,8 +93,7 @@ pub(crate) fn verify(
     let mut lines = vec![text];
     if orphans > 0 {
         lines.push(format!(
-            "{} ({}) without a release; `terrace admin gc` removes archives that are old enough, except pushed \
-             blobs",
+            "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
             plural(orphans, "archive"),
             bytes(orphan_bytes)
         ));

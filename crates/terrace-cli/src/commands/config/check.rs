@@ -72,6 +72,7 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
 fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
     let mut found = Findings::default();
     check_bindings(deployment, env, &mut found);
+    check_places(deployment, env, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
     match parse(&vars, &assumed, None) {
@@ -120,6 +121,25 @@ fn check_bindings(deployment: &Deployment, env: Option<&str>, found: &mut Findin
              not apply to them; set workers_dev = false"
                 .to_owned(),
         );
+    }
+}
+
+/// Reports the settings that the registry does not get.
+fn check_places(deployment: &Deployment, env: Option<&str>, found: &mut Findings) {
+    let table = match env {
+        Some(env) => format!("[env.{env}.vars]"),
+        None => "[vars]".to_owned(),
+    };
+    for place in &deployment.misplaced {
+        found.errors.push(format!(
+            "{place} is not a variable, and the registry would run without it: write it below {table}"
+        ));
+    }
+    for name in &deployment.not_inherited {
+        found.warnings.push(format!(
+            "{name} is set below [vars] only, and an environment inherits no variables: write it below {table}, too, if it \
+             applies there"
+        ));
     }
 }
 

@@ -19,12 +19,11 @@ pub(super) fn run(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let DocsAddArguments {
-        address, version, ..
-    } = arguments;
+    let version = &arguments.version;
     // A missing URL or token is reported before the work of extraction.
     let client = connect(registry, output)?;
-    let extracted = extract(arguments)?;
+    let address = &arguments.address.at(&client.host())?.package;
+    let extracted = extract(arguments, address)?;
     extracted.warn(output);
     if extracted.is_empty() {
         let place = arguments.dir.display();
@@ -86,9 +85,15 @@ fn ensure_published(
     )))
 }
 
-fn extract(arguments: &DocsAddArguments) -> Result<Extracted, Failure> {
+fn extract(arguments: &DocsAddArguments, package: &Package) -> Result<Extracted, Failure> {
     let directory = &arguments.dir;
-    let provider_type = match &arguments.address {
+    let provider_type = match package {
+        Package::Module(_) if arguments.schema.is_some() => {
+            return Err(Failure::Usage(
+                "--schema is for providers: the documentation of a module comes from its own files"
+                    .to_owned(),
+            ));
+        }
         Package::Module(_) => {
             let files = files_of_module(directory)?;
             return Ok(Extracted::new(of_module(&files), &files));

@@ -58,7 +58,15 @@ pub(super) fn revoke(
     let client = connect(registry, output)?;
     let keys = set(arguments, namespace, "revoked", &client, output).map_err(with_hint)?;
     output.progress(&format!("{key_id} is revoked for {namespace}"));
-    let others = others(arguments, &client, output)?;
+    let others = match others(arguments, &client, output) {
+        Err(Failure::NotAllowed(_)) if !is_everywhere => {
+            output.warning(
+                "whether other namespaces have this key is visible only with the scope admin: ask the operator of the registry",
+            );
+            Vec::new()
+        }
+        others => others?,
+    };
     let mut revoked = vec![namespace.to_string()];
     if is_everywhere {
         for other in &others {

@@ -20,6 +20,11 @@ impl CircuitBreaker {
         self.not_allowed || self.unavailable >= UNAVAILABLE_IN_A_ROW
     }
 
+    /// Records that the registry has accepted a version.
+    pub(crate) fn succeed(&mut self) {
+        self.unavailable = 0;
+    }
+
     /// Records the outcome of one version.
     pub(crate) fn record(&mut self, outcome: &Outcome) {
         match outcome {
@@ -27,7 +32,7 @@ impl CircuitBreaker {
             Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
             // These do not depend on the registry.
             Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried | Outcome::Skipped(_) => {}
-            Outcome::Done(_) | Outcome::Failed(_) => self.unavailable = 0,
+            Outcome::Done(_) | Outcome::Failed(_) => self.succeed(),
         }
     }
 }

@@ -9,18 +9,22 @@ mod stored_packages;
 mod toml_list;
 mod version;
 
+use std::time::Duration;
+
 use terrace_core::model::name::Hostname;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::version::Version;
-use terrace_core::upstream::origin::{OriginVersion, OriginVersions, Service};
+use terrace_core::upstream::origin::{OriginVersion, OriginVersions, PublishedVersion, Service};
 
 use super::circuit_breaker::CircuitBreaker;
 use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
+use crate::clock;
 use crate::commands::connection::{connect, connect_if_given, registry_url};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
+use crate::registry::publish::Kind;
 use crate::upstream::{Upstream, failure};
 use selection::{ProviderSelection, Selections, SkippedSource, VersionSelection};
 use version::MirrorError;
@@ -51,7 +55,13 @@ pub(crate) fn add(
     }
     let named = vec![hostname.clone()];
     let found = Selections::of(selection);
-    run(found, named, &arguments.mirror, registry, output)
+    run(
+        (found, Vec::new()),
+        named,
+        &arguments.mirror,
+        registry,
+        output,
+    )
 }
 
 /// Mirrors the providers that files require.
@@ -61,24 +71,29 @@ pub(crate) fn sync(
     output: &Output,
 ) -> Result<(), Failure> {
     let mut found = Selections::default();
-    let mut empty = Vec::new();
+    let (mut empty, mut failed) = (Vec::new(), Vec::new());
     for file in &arguments.files {
-        let read = files::read(file, &arguments.default_host)?;
-        if read.is_empty() {
-            empty.push(SkippedSource {
-                source: file.display().to_string(),
-                reason: "it locks no provider".to_owned(),
-            });
+        for (source, read) in files::read(file, &arguments.default_host)? {
+            let source = source.display().to_string();
+            match read {
+                Ok(read) if read.is_empty() => empty.push(SkippedSource {
+                    source,
+                    reason: "it locks no provider".to_owned(),
+                }),
+                Ok(read) => found.extend(read),
+                Err(failure) => failed.push(failure),
+            }
         }
-        found.extend(read);
     }
     if found.is_empty() {
-        let reasons = empty
-            .iter()
-            .map(|it| format!("{}: {}", it.source, it.reason));
-        return Err(Failure::Refused(reasons.collect()));
+        let reasons = failed.iter().flat_map(Failure::reasons);
+        let mut reasons: Vec<String> = reasons.collect();
+        let empty = empty.iter();
+        reasons.extend(empty.map(|it| format!("{}: {}", it.source, it.reason)));
+        return Err(Failure::Refused(reasons));
     }
     found.skipped.extend(empty);
+    found.drop_repeated_locks();
     for selection in &mut found.providers {
         if !arguments.mirror.platforms.is_empty() {
             selection.platforms.clone_from(&arguments.mirror.platforms);
@@ -88,11 +103,17 @@ pub(crate) fn sync(
         let origin = url.origin();
         found.skip(|hostname| OwnHosts::new(&origin, &[]).include(hostname));
     }
-    run(found, Vec::new(), &arguments.mirror, registry, output)
+    run(
+        (found, failed),
+        Vec::new(),
+        &arguments.mirror,
+        registry,
+        output,
+    )
 }
 
 fn run(
-    found: Selections,
+    (found, failed): (Selections, Vec<Failure>),
     named: Vec<Hostname>,
     arguments: &MirrorArguments,
     registry: &RegistryArguments,
@@ -107,15 +128,18 @@ fn run(
     let mut mirror = Mirror {
         upstream: Upstream::new(&arguments.origins, named, registry.retries, output)?,
         report: Report {
+            kind: Kind::MirroredProvider.as_str(),
             url: client.as_ref().map(|client| client.url().to_owned()),
             dry_run: arguments.dry_run,
             versions: Vec::new(),
             directory: None,
+            unread: failed.iter().flat_map(Failure::reasons).collect(),
         },
         client,
         output,
         breaker: CircuitBreaker::default(),
         is_one,
+        minimum_age: arguments.minimum_age,
     };
     for SkippedSource { source, reason } in found.skipped {
         mirror.note(source, None, Outcome::Skipped(reason));
@@ -135,6 +159,8 @@ struct Mirror<'a> {
     breaker: CircuitBreaker,
     /// Whether the command line names one provider. Then it is a failure if there is nothing to do.
     is_one: bool,
+    /// The minimum time since the publish of a version at its origin.
+    minimum_age: Option<Duration>,
     report: Report,
 }
 
@@ -161,10 +187,13 @@ impl Mirror<'_> {
                 continue;
             }
             is_anywhere = true;
-            let outcome = if self.breaker.is_open() {
-                Outcome::NotTried
-            } else {
-                self.try_version(selection, &service, version)
+            let outcome = match self.breaker.is_open() {
+                true => Outcome::NotTried,
+                false => match self.too_new(selection, &service, version) {
+                    Ok(None) => self.try_version(selection, &service, version),
+                    Ok(Some(reason)) => Outcome::Skipped(reason),
+                    Err(failure) => Outcome::Failed(failure),
+                },
             };
             self.note(address.clone(), Some(version.version.to_string()), outcome);
         }
@@ -198,6 +227,38 @@ impl Mirror<'_> {
             self.note(address, Some(version), Outcome::Skipped(reason));
         }
         has_any
+    }
+
+    /// Returns the reason why a version is skipped: its origin says that it is too new.
+    ///
+    /// # Errors
+    /// The origin cannot be reached. Whether it has dates is then not known.
+    fn too_new(
+        &self,
+        selection: &ProviderSelection,
+        service: &Service,
+        found: &OriginVersion,
+    ) -> Result<Option<String>, Failure> {
+        let Some(minimum_age) = self.minimum_age else {
+            return Ok(None);
+        };
+        let (address, version) = (&selection.address, &found.version);
+        let fetch = PublishedVersion::ask(service, address, version);
+        let published = match self.upstream.fetch(&fetch, &address.hostname) {
+            Ok(fetched) => PublishedVersion::read(&fetch, &fetched, version),
+            Err(failure @ Failure::Unavailable(_)) => return Err(failure),
+            Err(_) => None,
+        };
+        Ok(published.and_then(|it| {
+            let is_new = clock::now().since(it.published_at) < minimum_age.as_secs();
+            is_new.then(|| {
+                format!(
+                    "its origin published it at {}, and --minimum-age is {}",
+                    it.published_at,
+                    humantime::format_duration(minimum_age)
+                )
+            })
+        }))
     }
 
     fn try_version(

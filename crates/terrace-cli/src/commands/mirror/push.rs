@@ -53,9 +53,11 @@ pub(crate) fn push(
     }
     let mut breaker = CircuitBreaker::default();
     let mut report = Report {
+        kind: Kind::MirroredProvider.as_str(),
         url: url.map(|url| url.to_string()),
         dry_run: arguments.dry_run,
         versions: Vec::new(),
+        unread: Vec::new(),
         directory: Some(DirectoryReport {
             path: arguments.dir.display().to_string(),
             skipped: notes.skipped,

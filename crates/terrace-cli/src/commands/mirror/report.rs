@@ -8,16 +8,19 @@ use serde_json::{Map, Value, json};
 use super::directory::Skipped;
 use crate::error::{Failure, Several};
 use crate::output::Output;
-use crate::registry::publish::Kind;
 
 /// The results of a run.
 pub(crate) struct Report {
+    /// The word for the results of the command, for programs.
+    pub(crate) kind: &'static str,
     /// The registry; `None` in a dry run without one.
     pub(crate) url: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) versions: Vec<VersionReport>,
     /// The results for the directory, of a push.
     pub(crate) directory: Option<DirectoryReport>,
+    /// The errors in files that could not be used.
+    pub(crate) unread: Vec<String>,
 }
 
 /// The results for a mirror directory that do not belong to a version.
@@ -70,14 +73,23 @@ impl Report {
     /// Prints the report, as a success or as a failure.
     pub(crate) fn tell(self, output: &Output) -> Result<(), Failure> {
         let (lines, mut document) = (self.lines(), self.document());
-        let Some(worst) = self.worst() else {
+        let Some(failure) = self.failure_with(lines.clone(), document.clone()) else {
             let status = if self.dry_run { "dry_run" } else { "ok" };
             document.insert("status".to_owned(), json!(status));
             output.result(&lines, &document);
             return Ok(());
         };
-        Err(Failure::Several(Box::new(Several {
-            worst,
+        Err(failure)
+    }
+
+    /// Returns the failure that other results of the command end with, if anything failed.
+    pub(crate) fn failure_with(
+        &self,
+        lines: Vec<String>,
+        document: Map<String, Value>,
+    ) -> Option<Failure> {
+        Some(Failure::Several(Box::new(Several {
+            worst: self.worst()?,
             reasons: self.all_reasons(),
             lines,
             document,
@@ -88,7 +100,9 @@ impl Report {
         let of_versions = self.versions.iter().filter_map(VersionReport::failure);
         let of_directory = Failure::Refused(self.directory_reasons().to_vec());
         let of_directory = (!self.directory_reasons().is_empty()).then_some(&of_directory);
-        let all = of_versions.chain(of_directory);
+        let of_files = Failure::Refused(self.unread.clone());
+        let of_files = (!self.unread.is_empty()).then_some(&of_files);
+        let all = of_versions.chain(of_directory).chain(of_files);
         all.max_by_key(|failure| Reverse(failure.urgency()))
             .cloned()
     }
@@ -101,6 +115,7 @@ impl Report {
 
     fn all_reasons(&self) -> Vec<String> {
         let mut reasons = self.directory_reasons().to_vec();
+        reasons.extend_from_slice(&self.unread);
         for version in &self.versions {
             let name = |reason| format!("{}: {reason}", version.name());
             let found = version.failure().map(Failure::reasons);
@@ -129,6 +144,10 @@ impl Report {
             lines.push(format!("{:<11}  {skipped}", "skipped"));
             *counts.entry("skipped").or_insert(0) += 1;
         }
+        for reason in &self.unread {
+            lines.push(format!("{:<11}  {reason}", "refused"));
+            *counts.entry("failed").or_insert(0) += 1;
+        }
         let counts: Vec<String> = counts
             .iter()
             .map(|(what, n)| format!("{n} {what}"))
@@ -148,7 +167,7 @@ impl Report {
     fn document(&self) -> Map<String, Value> {
         let versions: Vec<Value> = self.versions.iter().map(VersionReport::document).collect();
         let mut document = object(json!({
-            "kind": Kind::MirroredProvider.as_str(),
+            "kind": self.kind,
             "url": self.url,
             "versions": versions,
         }));
@@ -223,7 +242,8 @@ impl VersionReport {
     }
 }
 
-fn object(value: Value) -> Map<String, Value> {
+/// Returns the members of an object.
+pub(crate) fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),

@@ -13,7 +13,7 @@ use crate::error::{Exit, Failure, Several};
 use crate::output::Output;
 use crate::registry::client::{Client, Condition};
 use crate::registry::documentation::{DocumentationReceipt, DocumentationRequest};
-use crate::registry::publish::{DocumentationLine, PublishRequest};
+use crate::registry::publish::{DocumentationLine, PublishRequest, Receipt};
 
 /// The documentation of a release that is about to be published, if there is any. Only if it is required does a
 /// failure of it fail the publish.
@@ -76,6 +76,28 @@ impl ReleaseDocumentation {
         self.ready.as_ref().map(|ready| ready.result(None))
     }
 
+    /// Returns documentation that may be missing, without printing anything about it.
+    ///
+    /// # Errors
+    /// The registry would reject it, and it is required.
+    pub(super) fn quiet(
+        extracted: Option<&Extracted>,
+        is_required: bool,
+        (package, version): (Package, Version),
+    ) -> Result<Self, Failure> {
+        let ready = extracted.map(|found| Ready::new(found, package, version));
+        let ready = match ready.transpose() {
+            Ok(None) if is_required => {
+                return Err(Failure::refused(
+                    "there is no documentation, and --require-docs is given",
+                ));
+            }
+            Err(failure) if is_required => return Err(failure),
+            ready => ready.ok().flatten(),
+        };
+        Ok(Self { is_required, ready })
+    }
+
     /// Publishes the documentation and the release, and prints the result. `before_uploads` is a last check before
     /// the archives of the release are sent.
     pub(super) fn publish(
@@ -85,27 +107,11 @@ impl ReleaseDocumentation {
         output: &Output,
         before_uploads: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut sent = self.send(Condition::Unpublished, client, output);
-        match &sent {
-            // The version is published, perhaps with these bytes. That shows next.
-            Some(Err(Failure::Conflict(_))) => {}
-            Some(Err(failure)) if self.is_required => return Err(failure.clone()),
-            _ => {}
-        }
-        let receipt = release.send(client, output, before_uploads);
-        let receipt = receipt.inspect_err(|failure| {
-            if matches!(sent, Some(Ok(_))) && is_final(failure) {
-                self.withdraw(client, output);
-            }
-        })?;
+        let (receipt, sent) = self.send_both(release, client, output, before_uploads)?;
         for warning in &receipt.warnings {
             output.warning(warning);
         }
-        sent = self.send_again_if_replaced(sent, client, output);
-        let failure = match &sent {
-            Some(Err(failure)) => Some(failure),
-            _ => None,
-        };
+        let failure = failure_of(&sent);
         if let Some(failure) = failure.filter(|_| !self.is_required) {
             warn(failure, output);
         }
@@ -122,6 +128,48 @@ impl ReleaseDocumentation {
             lines,
             document: document.as_object().cloned().unwrap_or_default(),
         })))
+    }
+
+    /// Publishes the documentation and the release as one of many. Returns the receipt, and the failure of the
+    /// documentation if there is one and it is not required.
+    ///
+    /// # Errors
+    /// The release is not published, or lacks required documentation.
+    pub(super) fn publish_quietly(
+        &self,
+        release: &PublishRequest,
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<(Receipt, Option<Failure>), Failure> {
+        let (receipt, sent) = self.send_both(release, client, output, || Ok(()))?;
+        match failure_of(&sent).cloned() {
+            Some(failure) if self.is_required => Err(failure),
+            failure => Ok((receipt, failure)),
+        }
+    }
+
+    fn send_both(
+        &self,
+        release: &PublishRequest,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(Receipt, Sent), Failure> {
+        let sent = self.send(Condition::Unpublished, client, output);
+        match &sent {
+            // The version is published, perhaps with these bytes. That shows next.
+            Some(Err(Failure::Conflict(_))) => {}
+            Some(Err(failure)) if self.is_required => return Err(failure.clone()),
+            _ => {}
+        }
+        let receipt = release.send(client, output, before_uploads);
+        let receipt = receipt.inspect_err(|failure| {
+            if matches!(sent, Some(Ok(_))) && is_final(failure) {
+                self.withdraw(client, output);
+            }
+        })?;
+        let sent = self.send_again_if_replaced(sent, client, output);
+        Ok((receipt, sent))
     }
 
     fn send(&self, condition: Condition, client: &Client<'_>, output: &Output) -> Sent {
@@ -197,6 +245,13 @@ impl Ready {
             },
             document: Value::Object(document),
         }
+    }
+}
+
+fn failure_of(sent: &Sent) -> Option<&Failure> {
+    match sent {
+        Some(Err(failure)) => Some(failure),
+        _ => None,
     }
 }
 

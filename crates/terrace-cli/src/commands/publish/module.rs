@@ -1,15 +1,18 @@
 //! `terrace publish module`.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::json;
 use terrace_archive::{ArchiveFormat, zip_contents_warning};
 use terrace_core::api::admin::{ModuleArchiveBody, ModuleBody};
+use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::subdir::Subdir;
+use terrace_core::model::version::Version;
 use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
 use super::documentation::ReleaseDocumentation;
+use super::package::{self, PackageRules, in_shell};
 use crate::archive::pack::pack;
 use crate::archive::{Archive, Source, read_file};
 use crate::args::{ModuleArguments, RegistryArguments};
@@ -19,6 +22,7 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::documentation::{DocumentationFiles, module_directory_files, module_files};
+use crate::source::repository::ReleaseSource;
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
@@ -31,7 +35,7 @@ pub(crate) fn publish(
         true => None,
         false => Some(connect(registry, output)?),
     };
-    let request = prepare(arguments, output)?;
+    let request = prepare_checked(arguments, output)?;
     let documentation = documentation(arguments, &request, output)?;
     let Some(client) = client else {
         let url = registry_url(registry)?;
@@ -61,7 +65,7 @@ fn documentation(
     })
 }
 
-fn published_files(
+pub(super) fn published_files(
     request: &PublishRequest,
     subdir: Option<&Subdir>,
 ) -> Result<DocumentationFiles, Failure> {
@@ -81,57 +85,205 @@ pub(crate) fn files_of_module(path: &Path) -> Result<DocumentationFiles, Failure
     module_files(&archive, format, None).map_err(Failure::refused)
 }
 
-/// Returns a module that passes the core's checks.
+/// Returns a module that passes the core's checks, for an import of the version from another registry.
 pub(crate) fn prepare(
     arguments: &ModuleArguments,
     output: &Output,
 ) -> Result<PublishRequest, Failure> {
-    let ModuleArguments {
-        address, version, ..
-    } = arguments;
-    output.progress(&format!("checking {address} {version}"));
-    let (mut archive, format) = archive(&arguments.path, output)?;
+    let (archive, format) = archive(&arguments.path, output)?;
     let source = arguments.source.find(&arguments.path, output)?;
-    let body = ModuleBody {
-        archive: ModuleArchiveBody {
-            format: format.as_str().to_owned(),
-            sha256: archive.sha256.to_string(),
-            size: archive.size,
-        },
-        subdir: arguments.subdir.as_ref().map(ToString::to_string),
-        source: source.url.map(|url| url.to_string()),
-        commit: source.commit.map(|commit| commit.to_string()),
+    Release::of(arguments).request(archive, format, source, output, |_| Ok(Vec::new()))
+}
+
+/// Returns a module in an archive that passes the core's checks.
+pub(crate) fn describe(
+    (archive, format): (Archive, ArchiveFormat),
+    (address, version): (&ModuleAddress, &Version),
+    subdir: Option<&Subdir>,
+    source: ReleaseSource,
+    output: &Output,
+) -> Result<PublishRequest, Failure> {
+    let release = Release {
+        address,
+        version,
+        subdir,
     };
-    let module = ModulePublication::parse(address.clone(), version.clone(), &body)
-        .map_err(Failure::Refused)?;
-    for expected in Publication::Module(module).archives() {
-        check(&archive, &expected, output)?;
-        archive.filename = expected.filename;
-    }
-    Ok(PublishRequest {
-        kind: Kind::Module,
-        address: address.to_string(),
-        version: version.to_string(),
-        description: json!(body),
-        archives: vec![archive],
+    release.request(archive, format, source, output, |_| Ok(Vec::new()))
+}
+
+/// Returns a module that passes the core's checks, holds no secrets, and does not leave its package.
+fn prepare_checked(
+    arguments: &ModuleArguments,
+    output: &Output,
+) -> Result<PublishRequest, Failure> {
+    let (archive, format) = archive(&arguments.path, output)?;
+    let source = arguments.source.find(&arguments.path, output)?;
+    let rules = PackageRules {
+        label: "",
+        top: arguments.subdir.as_ref().map_or("", Subdir::as_str),
+        allowed: &arguments.allow_secrets,
+        advice: &|levels| advice(arguments, levels),
+    };
+    Release::of(arguments).request(archive, format, source, output, |archive| {
+        package::reasons(archive, format, &rules, output)
     })
+}
+
+/// The release that an archive is published as.
+pub(super) struct Release<'a> {
+    pub(super) address: &'a ModuleAddress,
+    pub(super) version: &'a Version,
+    pub(super) subdir: Option<&'a Subdir>,
+}
+
+impl<'a> Release<'a> {
+    fn of(arguments: &'a ModuleArguments) -> Self {
+        Self {
+            address: &arguments.address,
+            version: &arguments.version,
+            subdir: arguments.subdir.as_ref(),
+        }
+    }
+
+    /// Returns the request to publish an archive, which passes the core's checks and those of `check`. Fails with the
+    /// reasons of both.
+    pub(super) fn request(
+        &self,
+        mut archive: Archive,
+        format: ArchiveFormat,
+        source: ReleaseSource,
+        output: &Output,
+        check: impl FnOnce(&Archive) -> Result<Vec<String>, String>,
+    ) -> Result<PublishRequest, Failure> {
+        let (address, version) = (self.address, self.version);
+        output.progress(&format!("checking {address} {version}"));
+        let body = ModuleBody {
+            archive: ModuleArchiveBody {
+                format: format.as_str().to_owned(),
+                sha256: archive.sha256.to_string(),
+                size: archive.size,
+            },
+            subdir: self.subdir.map(ToString::to_string),
+            source: source.url.map(|url| url.to_string()),
+            commit: source.commit.map(|commit| commit.to_string()),
+        };
+        let module = ModulePublication::parse(address.clone(), version.clone(), &body)
+            .map_err(Failure::Refused)?;
+        let mut reasons = Vec::new();
+        for expected in Publication::Module(module).archives() {
+            reasons.extend(refusals(&archive, &expected, output)?);
+            archive.filename = expected.filename;
+        }
+        reasons.extend(check(&archive).map_err(Failure::refused)?);
+        if !reasons.is_empty() {
+            return Err(Failure::Refused(reasons));
+        }
+        Ok(PublishRequest {
+            kind: Kind::Module,
+            address: address.to_string(),
+            version: version.to_string(),
+            description: json!(body),
+            archives: vec![archive],
+        })
+    }
+}
+
+/// Returns the command that publishes a package which calls do not leave, although they lead out of this one by a number
+/// of levels.
+fn advice(arguments: &ModuleArguments, levels: usize) -> String {
+    let ModuleArguments {
+        path,
+        address,
+        version,
+        ..
+    } = arguments;
+    let command = match path.is_dir() {
+        true => common_directory(path, levels, arguments.subdir.as_ref()),
+        false => None,
+    };
+    match command {
+        Some((directory, subdir)) => format!(
+            "pack the directory that contains all of them, and name the directory of the module in it: terrace publish \
+             module {} --subdir {subdir} --address {address} --version {version}",
+            in_shell(&directory)
+        ),
+        None => "pack a directory that contains all of them, and name the directory of the module in it with --subdir"
+            .to_owned(),
+    }
+}
+
+/// Returns the directory a number of levels above a path, and the directory of the module in it.
+fn common_directory(
+    path: &Path,
+    levels: usize,
+    subdir: Option<&Subdir>,
+) -> Option<(String, Subdir)> {
+    let real = std::fs::canonicalize(path).ok()?;
+    let names = real.components().filter_map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    let names: Vec<&str> = names.collect();
+    let below = names.get(names.len().checked_sub(levels)?..)?;
+    let subdir = below.iter().copied().chain(subdir.map(Subdir::as_str));
+    let subdir = subdir.collect::<Vec<_>>().join("/").parse().ok()?;
+    let mut given: Vec<Component<'_>> = path.components().collect();
+    let is_plain = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    let kept = given.len().saturating_sub(levels);
+    let directory = match given.len() >= levels && given.iter().skip(kept).all(is_plain) {
+        true => {
+            given.truncate(kept);
+            given.into_iter().collect::<PathBuf>()
+        }
+        false => path
+            .components()
+            .chain(vec![Component::ParentDir; levels])
+            .collect(),
+    };
+    let directory = match directory.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => {
+            let directory = directory.strip_prefix(".").unwrap_or(&directory);
+            directory.to_str()?.to_owned()
+        }
+    };
+    Some((directory, subdir))
 }
 
 /// Returns the archive to send: packed now, or the user's own.
 fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Failure> {
-    if path.is_dir() {
-        let place = path.display().to_string();
-        let packed = pack(path)?;
-        for left_out in &packed.left_out {
-            output.progress(&format!("left out {left_out}: it may contain secrets"));
-        }
-        let archive = Archive::read(place, Source::Temporary(packed.zip))
-            .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
-        let (files, size) = (packed.files, bytes(archive.size));
-        output.progress(&format!("packed {} into {size}", plural(files, "file")));
-        return Ok((archive, ArchiveFormat::Zip));
+    if !path.is_dir() {
+        return own_archive(path);
     }
-    own_archive(path)
+    let packed = packed(path)?;
+    for left_out in &packed.left_out {
+        output.progress(&format!("left out {left_out}: it may contain secrets"));
+    }
+    let (files, size) = (packed.files, bytes(packed.archive.size));
+    output.progress(&format!("packed {} into {size}", plural(files, "file")));
+    Ok((packed.archive, ArchiveFormat::Zip))
+}
+
+/// The archive of a directory.
+pub(super) struct PackedDirectory {
+    pub(super) archive: Archive,
+    /// The number of its files.
+    pub(super) files: usize,
+    /// The files that are never packed.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Packs a directory.
+pub(super) fn packed(path: &Path) -> Result<PackedDirectory, Failure> {
+    let packed = pack(path)?;
+    let place = path.display().to_string();
+    let archive = Archive::read(place, Source::Temporary(packed.zip))
+        .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
+    Ok(PackedDirectory {
+        archive,
+        files: packed.files,
+        left_out: packed.left_out,
+    })
 }
 
 /// Returns the archive of the user.
@@ -147,12 +299,17 @@ fn own_archive(path: &Path) -> Result<(Archive, ArchiveFormat), Failure> {
     }
 }
 
-/// Checks the archive as the registry will, and unpacks a zip, whereas the registry only lists its contents.
-fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Result<(), Failure> {
+/// Checks the archive as the registry will, and unpacks a zip, whereas the registry only lists its contents. Returns the
+/// reasons of the registry to reject it.
+fn refusals(
+    archive: &Archive,
+    expected: &ExpectedArchive,
+    output: &Output,
+) -> Result<Vec<String>, Failure> {
     let entries = archive.entries(expected).map_err(Failure::refused)?;
     let refusals = expected.refusals(&entries);
     if !refusals.is_empty() {
-        return Err(Failure::Refused(refusals));
+        return Ok(refusals);
     }
     if expected.format() == ArchiveFormat::Zip
         && zip_contents_warning(archive.size, &entries).is_some()
@@ -162,5 +319,5 @@ fn check(archive: &Archive, expected: &ExpectedArchive, output: &Output) -> Resu
     for remark in expected.remarks(&entries) {
         output.warning(&remark);
     }
-    Ok(())
+    Ok(Vec::new())
 }

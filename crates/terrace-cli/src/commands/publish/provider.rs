@@ -197,7 +197,7 @@ fn describe(
         packages,
         source: None,
         commit: None,
-        manifest_missing: false,
+        manifest_missing: dist.lacks_listed_manifest(),
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();

@@ -122,7 +122,9 @@ fn pending(set: &StatusDocument, details: &PackageDetails) -> Vec<String> {
     let lines = details.versions.iter().filter_map(|line| {
         let status = set.versions.get(&line.version)?;
         let seen = line.status.as_ref();
-        let is_seen = seen.is_some_and(|seen| seen.state == "revoked" || is_same(status, seen));
+        let is_seen = seen.is_some_and(|seen| {
+            matches!(seen.state.as_str(), "revoked" | "blocked") || is_same(status, seen)
+        });
         let state = status.state;
         (!is_seen).then(|| {
             format!(

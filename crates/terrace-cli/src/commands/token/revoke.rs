@@ -95,7 +95,7 @@ pub(super) fn of(
     let mut lines = vec![text];
     if theirs.iter().any(|token| is_of_sign_in(token)) {
         lines.push(format!(
-            "{person} can sign in again while the sign-in provider and TERRACE_LOGIN_RULES allow it"
+            "{person} can sign in again while the sign-in provider and the rules (TERRACE_LOGIN_RULES, terrace role list) allow it"
         ));
     }
     let report = json!({ "status": "ok", "revoked": ids, "created_for_others": made });

@@ -1,5 +1,7 @@
 //! Requests to the catalogue.
 
+use std::collections::BTreeSet;
+
 use serde::de::DeserializeOwned;
 use terrace_base::percent::encode;
 use terrace_core::model::owner::Owner;
@@ -110,13 +112,33 @@ impl Client<'_> {
 
     /// Returns the reason why a published version is revoked, if the catalogue says that it is.
     pub(crate) fn revocation(&self, package: &Package, version: &Version) -> Option<String> {
-        let answer = self.get_answer(version_path(package, version)).ok()?;
-        let details: VersionDetails = serde_json::from_str(&answer.text).ok()?;
+        let details = self.known_version(package, version)?;
         let status = details
             .line
             .status
             .filter(|status| status.state == "revoked");
         status.map(|status| status.reason.unwrap_or_default())
+    }
+
+    /// Returns a version as the catalogue describes it, if it does.
+    pub(crate) fn known_version(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Option<VersionDetails> {
+        let answer = self.get_answer(version_path(package, version)).ok()?;
+        serde_json::from_str(&answer.text).ok()
+    }
+
+    /// Returns the versions of a package in the catalogue; none if it has no such package.
+    pub(crate) fn known_versions(&self, package: &Package) -> BTreeSet<Version> {
+        let answer = self.get_answer(package_path(package)).ok();
+        let details: Option<PackageDetails> =
+            answer.and_then(|answer| serde_json::from_str(&answer.text).ok());
+        let versions = details.into_iter().flat_map(|details| details.versions);
+        versions
+            .filter_map(|line| line.version.parse().ok())
+            .collect()
     }
 
     /// Returns the documents of one version.

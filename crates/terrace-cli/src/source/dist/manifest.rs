@@ -76,6 +76,14 @@ impl Dist {
         })
     }
 
+    /// Returns whether SHA256SUMS lists a manifest that may be missing, and is.
+    pub(crate) fn lacks_listed_manifest(&self) -> bool {
+        let name = format!("{}_manifest.json", self.stem());
+        let shasums = Shasums::parse(&self.shasums).ok();
+        let is_listed = shasums.is_some_and(|shasums| shasums.digest_of(&name).is_some());
+        self.may_lack_manifest && is_listed && self.manifest_path(&name).is_none()
+    }
+
     fn manifest_path(&self, name: &str) -> Option<PathBuf> {
         if self.names.contains(name) {
             return Some(self.directory.join(name));

@@ -1,17 +1,15 @@
 //! The files of an archive, or of a directory that could be packed.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use terrace_archive::ArchiveFormat;
 use terrace_core::model::subdir::Subdir;
-use zip::ZipArchive;
 
 use super::DocumentationFiles;
+use crate::archive::Archive;
 use crate::archive::pack::packable_files;
-use crate::archive::{Archive, BUFFER_BYTES};
 
 /// The extensions of configuration files.
 const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
@@ -27,15 +25,10 @@ pub(crate) fn module_files(
 ) -> Result<DocumentationFiles, String> {
     let prefix = subdir.map(|subdir| format!("{}/", subdir.as_str()));
     let wanted = |name: &str| {
-        let name = name.strip_prefix("./").unwrap_or(name);
         let path = name.strip_prefix(prefix.as_deref().unwrap_or_default())?;
         is_of_module(path).then(|| path.to_owned())
     };
-    let files = match format {
-        ArchiveFormat::Zip => read_zip(archive, wanted),
-        ArchiveFormat::TarGz => read_tar_gz(archive, wanted),
-    };
-    files.map_err(|error| format!("{}: {error}", archive.filename))
+    read(archive, format, wanted).map_err(|error| format!("{}: {error}", archive.filename))
 }
 
 /// Reads the files of a module's directory in the same way, without those that are never packed.
@@ -62,44 +55,20 @@ pub(crate) fn module_directory_files(directory: &Path) -> Result<DocumentationFi
 /// The zip cannot be read.
 pub(crate) fn zip_files(archive: &Archive) -> Result<DocumentationFiles, String> {
     let all = |name: &str| Some(name.to_owned());
-    read_zip(archive, all).map_err(|error| format!("{}: {error}", archive.filename))
+    read(archive, ArchiveFormat::Zip, all).map_err(|error| format!("{}: {error}", archive.filename))
 }
 
-fn read_zip(
+fn read(
     archive: &Archive,
+    format: ArchiveFormat,
     wanted: impl Fn(&str) -> Option<String>,
 ) -> io::Result<DocumentationFiles> {
-    let file = BufReader::with_capacity(BUFFER_BYTES, archive.source.open()?);
-    let mut zip = ZipArchive::new(file)?;
     let mut files = DocumentationFiles::default();
-    for index in 0..zip.len() {
-        let entry = zip.by_index(index)?;
-        let Some(path) = str::from_utf8(entry.name_raw()).ok().and_then(&wanted) else {
-            continue;
-        };
-        if entry.is_file() {
-            files.add(&path, entry);
+    archive.each_file(format, |name, contents| {
+        if let Some(path) = wanted(name) {
+            files.add(&path, contents);
         }
-    }
-    Ok(files)
-}
-
-fn read_tar_gz(
-    archive: &Archive,
-    wanted: impl Fn(&str) -> Option<String>,
-) -> io::Result<DocumentationFiles> {
-    let file = BufReader::with_capacity(BUFFER_BYTES, archive.source.open()?);
-    let mut tar = tar::Archive::new(MultiGzDecoder::new(file));
-    let mut files = DocumentationFiles::default();
-    for entry in tar.entries()? {
-        let entry = entry?;
-        let path = str::from_utf8(&entry.path_bytes()).ok().and_then(&wanted);
-        if let Some(path) = path
-            && entry.header().entry_type().is_file()
-        {
-            files.add(&path, entry);
-        }
-    }
+    })?;
     Ok(files)
 }
 
@@ -113,7 +82,7 @@ fn is_of_module(path: &str) -> bool {
 }
 
 /// Returns whether a file of this name is part of a configuration.
-pub(super) fn is_configuration(name: &str) -> bool {
+pub(crate) fn is_configuration(name: &str) -> bool {
     CONFIGURATION.iter().any(|end| name.ends_with(end))
 }
 

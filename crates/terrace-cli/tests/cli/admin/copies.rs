@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{
-    ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_export, answers_facts,
-    copy_with, keys,
+    ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_export, answers_export_from,
+    answers_facts, copy_with, keys,
 };
 use crate::support::registry::Registry;
 use crate::support::run;
@@ -77,52 +77,94 @@ fn an_export_that_cannot_read_the_registry_leaves_no_directory() {
     assert!(place.path().exists());
 }
 
+/// Returns the entries of the log in a directory.
+fn entries_in(registry: &Registry, copy: &std::path::Path) -> usize {
+    let path = copy.to_str().unwrap();
+    let audit = ["admin", "audit", "--verify", "--copy", path];
+    let entries = run(registry, &audit).expect(0).json()["entries"].clone();
+    entries.as_array().unwrap().len()
+}
+
 #[test]
-fn an_export_over_the_copy_of_a_lost_log_keeps_that_log() {
+fn an_export_after_a_restore_begins_a_new_copy_and_keeps_the_old_log() {
     let old = vec![("PUT /admin/v1/namespaces/acme/keys", 200); 3];
-    for new in [&[][..], &PUBLISHED[4..], &PUBLISHED[3..]] {
+    for new in [&PUBLISHED[4..], &PUBLISHED[3..]] {
         let registry = Registry::start();
         let place = tempfile::tempdir().unwrap();
         let copy = place.path().join("copy");
-        let path = copy.to_str().unwrap();
-        let export = ["admin", "export", path];
-        let accepting = [&export[..], &["--accept-loss", "audit-log"]].concat();
-        answers_export(&registry, &old, &keys());
-        run(&registry, &accepting).expect(0);
+        let export = ["admin", "export", copy.to_str().unwrap()];
+        let token = json!({ "key": "tokens/0123456789abcdef", "document": r#"{"name":"ci","scopes":"read","created":1,"by":"root"}"# });
+        let all = [keys(), vec![token]].concat();
+        answers_export(&registry, &old, &all);
+        run(&registry, &export).expect(0);
         assert!(!copy.join("old-logs").exists());
         let entry = copy.join("facts/audit/000000000001.json");
         let first = fs::read(&entry).unwrap();
 
+        // While anything else is missing, the copy stays as it is.
+        for (left, missing) in [(&all[..1], "tokens/"), (&all[1..], "keys/acme")] {
+            registry.forget_faults();
+            answers_export_from(9, &registry, new, left);
+            let message = run(&registry, &export).expect(3).errors();
+            assert!(message.contains(missing), "{message}");
+            assert!(message.contains("--accept-loss audit-log"), "{message}");
+            assert_eq!(fs::read(&entry).unwrap(), first);
+        }
+        // A log that begins before the end of the old one was changed.
+        registry.forget_faults();
+        answers_export(&registry, new, &all);
+        let message = run(&registry, &export).expect(3).errors();
+        assert!(message.contains("--accept-loss audit-log"), "{message}");
+        assert_eq!(fs::read(&entry).unwrap(), first);
+
+        registry.forget_faults();
+        answers_export_from(9, &registry, new, &all);
+        let ended = run(&registry, &export).expect(0);
+        assert!(ended.stderr.contains("(3 entries)"), "{ended:?}");
+        assert!(ended.stderr.contains("starts again"), "{ended:?}");
+        let kept: Vec<_> = fs::read_dir(copy.join("old-logs")).unwrap().collect();
+        assert_eq!(kept.len(), 1);
+        let kept = kept[0].as_ref().unwrap().path();
+        assert_eq!(entries_in(&registry, &kept), 3);
+        assert_eq!(entries_in(&registry, &copy), new.len());
+        assert_eq!(
+            fs::read(kept.join("facts/audit/000000000001.json")).unwrap(),
+            first
+        );
+        // The next export continues the new log.
+        answers_export_from(9, &registry, new, &all);
+        let ended = run(&registry, &export).expect(0);
+        assert!(!ended.stderr.contains("starts again"), "{ended:?}");
+    }
+}
+
+#[test]
+fn an_export_of_a_log_that_was_changed_or_emptied_needs_its_loss_to_be_accepted() {
+    let old = [PUBLISHED[0], PUBLISHED[0], PUBLISHED[4]];
+    for new in [&[][..], &PUBLISHED[..1], &[PUBLISHED[0], PUBLISHED[4]]] {
+        let registry = Registry::start();
+        let place = tempfile::tempdir().unwrap();
+        let copy = place.path().join("copy");
+        let export = ["admin", "export", copy.to_str().unwrap()];
+        answers_export(&registry, &old, &keys());
+        run(&registry, &export).expect(0);
         answers_export(&registry, new, &keys());
         let message = run(&registry, &export).expect(3).errors();
         assert!(
             message.contains("--accept-loss audit-log") && message.contains("old-logs/"),
             "{message}"
         );
-        assert_eq!(fs::read(&entry).unwrap(), first);
+        assert!(!copy.join("old-logs").exists());
         // The export that failed did not ask for everything.
         registry.forget_faults();
         answers_export(&registry, new, &keys());
+        let accepting = [&export[..], &["--accept-loss", "audit-log"]].concat();
         let ended = run(&registry, &accepting).expect(0);
         assert!(ended.stderr.contains("(3 entries)"), "{ended:?}");
         let kept: Vec<_> = fs::read_dir(copy.join("old-logs")).unwrap().collect();
-        assert_eq!(kept.len(), 1);
         let kept = kept[0].as_ref().unwrap().path();
-        let audit = ["admin", "audit", "--verify", "--copy"];
-        let read = |copy: &std::path::Path| {
-            let arguments = [&audit[..], &[copy.to_str().unwrap()]].concat();
-            run(&registry, &arguments).expect(0).json()["entries"].clone()
-        };
-        assert_eq!(read(&kept).as_array().unwrap().len(), 3);
-        assert_eq!(read(&copy).as_array().unwrap().len(), new.len());
-        assert_eq!(
-            fs::read(kept.join("facts/audit/000000000001.json")).unwrap(),
-            first
-        );
-
-        // The next export continues the new log.
-        answers_export(&registry, new, &keys());
-        run(&registry, &export).expect(0);
+        assert_eq!(entries_in(&registry, &kept), 3);
+        assert_eq!(entries_in(&registry, &copy), new.len());
     }
 }
 

@@ -73,26 +73,35 @@ fn an_erasure_is_only_shown_without_yes() {
     let registry = Registry::start();
     let link = format!("oci/links/team/app:sha256:{}", "1".repeat(64));
     let links = [json!({ "key": link, "document": r#"{"size":7}"# })];
-    answers_looks(
-        &registry,
-        &[release("1.0.0", "1"), release("1.1.0", "2")],
-        &links,
+    let stays = format!(
+        "{} stays, because the repository team/app also has it",
+        archive("1")
     );
-    // People see lines.
-    let mut command = terrace(&ERASE);
-    command
-        .env("TERRACE_URL", registry.url())
-        .env("TERRACE_TOKEN", TOKEN);
-    let shown = ended(&mut command).expect(0);
-    for text in [
-        "acme/vpc/aws@1.0.0 would be erased",
-        &format!("{} would be erased", archive("1")),
-        "team/app has a pushed blob",
-        "--yes",
+    let everywhere = format!("sha256:{} would be erased in team/app", "1".repeat(64));
+    let archives = format!("{} would be erased", archive("1"));
+    for (options, expected) in [
+        (&[][..], [stays.as_str(), "--everywhere"]),
+        (&["--everywhere"], [&everywhere, &archives]),
     ] {
-        assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+        answers_looks(
+            &registry,
+            &[release("1.0.0", "1"), release("1.1.0", "2")],
+            &links,
+        );
+        // People see lines.
+        let mut command = terrace(&[&ERASE[..], options].concat());
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        let shown = ended(&mut command).expect(0);
+        for text in ["acme/vpc/aws@1.0.0 would be erased", "--yes"]
+            .iter()
+            .chain(&expected)
+        {
+            assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+        }
+        assert!(!shown.stdout.contains("1.1.0"), "{}", shown.stdout);
     }
-    assert!(!shown.stdout.contains("1.1.0"), "{}", shown.stdout);
     assert_eq!(requests(&registry), 0);
 }
 
@@ -116,6 +125,40 @@ fn an_erased_version_keeps_the_archives_of_others() {
         json!(["acme/vpc/aws@1.1.0"])
     );
     assert_eq!(report["uploads_end"], "1970-01-01T01:15:00Z");
+}
+
+#[test]
+fn the_documentation_of_others_is_removed_with_an_erased_archive() {
+    let registry = Registry::start();
+    let (digest, docs) = ("3".repeat(64), format!("archives/{}.docs", "3".repeat(64)));
+    answers(
+        &registry,
+        "prefix=releases",
+        &json!({ "facts": [release("1.0.0", "1"), release("1.1.0", "2")] }),
+    );
+    let documented = |version: &str| json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "archive": docs });
+    let all = json!({ "documented": [documented("1.0.0"), documented("1.1.0")] });
+    answers(&registry, "/admin/v1/documentation", &all);
+    let document = format!(
+        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":7,"head_length":5,"history":[{{"archive":"{digest}","at":1,"by":"root"}}]}}"#
+    );
+    let facts =
+        json!({ "facts": [{ "key": "docs/modules/acme/vpc/aws/1.0.0", "document": document }] });
+    answers(&registry, "prefix=docs", &facts);
+    answers(&registry, "prefix=oci", &json!({ "facts": [] }));
+    let path = format!("/admin/v1/modules/acme/vpc/aws/1.1.0/documentation?sha256={digest}");
+    let removed = Response::new(200, json!({ "removed": digest }).to_string());
+    registry.fail("DELETE", &path, Fault::Answer(removed));
+    answers_erasure(&registry, Some(ERASED), &[archive("1"), docs.clone()]);
+    let yes = [&ERASE[..], &["--yes", "--everywhere"]].concat();
+    let report = run(&registry, &yes).expect(0).json();
+    assert_eq!(report["broken"][&docs], json!(["acme/vpc/aws@1.1.0"]));
+    let requests = registry.all_requests();
+    let at = |text: &str| {
+        let found = requests.iter().position(|it| it.contains(text));
+        found.unwrap_or_else(|| panic!("{text}: {requests:?}"))
+    };
+    assert!(at(&path) < at("POST /admin/v1/erasures"), "{requests:?}");
 }
 
 #[test]
@@ -171,6 +214,227 @@ fn an_archive_is_erased_by_its_digest() {
     let ended = run(&registry, &arguments).expect(0);
     assert_eq!(ended.json()["erased"], json!([archive("1")]));
     assert_eq!(requests(&registry), 1);
+}
+
+fn digest_of(text: &str) -> String {
+    format!(
+        "sha256:{}",
+        terrace_base::digest::Sha256::of(text.as_bytes())
+    )
+}
+
+fn layer(digit: &str) -> String {
+    format!("sha256:{}", digit.repeat(64))
+}
+
+/// Returns the text of a manifest with this layer and the empty configuration.
+fn manifest(digit: &str) -> String {
+    let empty = digest_of("{}");
+    let layer = layer(digit);
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": { "mediaType": "application/vnd.oci.empty.v1+json", "digest": empty, "size": 2 },
+        "layers": [{ "mediaType": "a/b", "digest": layer, "size": 7 }],
+    })
+    .to_string()
+}
+
+fn link(repository: &str, digest: &str) -> Value {
+    json!({ "key": format!("oci/links/{repository}:{digest}"), "document": r#"{"size":7}"# })
+}
+
+fn manifest_of(repository: &str, text: &str) -> Value {
+    let digest = digest_of(text);
+    json!({ "key": format!("oci/manifests/{repository}:{digest}"), "document": text })
+}
+
+fn tag(repository: &str, name: &str, text: &str) -> Value {
+    let document = json!({ "digest": digest_of(text), "media_type": "a/b" });
+    json!({ "key": format!("oci/tags/{repository}:{name}"), "document": document.to_string() })
+}
+
+/// Sets the responses for one look at the pushed content.
+fn answers_pushed(registry: &Registry, links: &[Value], manifests: &[Value], tags: &[Value]) {
+    for (prefix, facts) in [("links", links), ("manifests", manifests), ("tags", tags)] {
+        let path = format!("prefix=oci%2F{prefix}");
+        answers(registry, &path, &json!({ "facts": facts }));
+    }
+}
+
+/// Sets the responses for one look at everything that refers to pushed content.
+fn answers_contents(
+    registry: &Registry,
+    releases: &[Value],
+    pushed: (&[Value], &[Value], &[Value]),
+    archives: &Value,
+) {
+    answers(registry, "prefix=releases", &json!({ "facts": releases }));
+    answers(
+        registry,
+        "/admin/v1/documentation",
+        &json!({ "documented": [] }),
+    );
+    answers_pushed(registry, pushed.0, pushed.1, pushed.2);
+    answers_archives(registry, archives);
+    answers(registry, "prefix=garbage", &json!({ "facts": [] }));
+}
+
+#[test]
+fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
+    let registry = Registry::start();
+    let text = manifest("1");
+    let empty = digest_of("{}");
+    let links = [link("team/app", &layer("1")), link("team/app", &empty)];
+    let manifests = [manifest_of("team/app", &text)];
+    let tags = [tag("team/app", "1.0.0", &text)];
+    let erase = ["admin", "erase", "--reason", "a leaked key", "--manifest"];
+    let by_digest = format!("team/app@{}", digest_of(&text));
+    for name in ["team/app:1.0.0", &by_digest] {
+        let stored = json!([{ "key": archive("1"), "size": 7, "stored_at": 1 }]);
+        answers_contents(&registry, &[], (&links, &manifests, &tags), &stored);
+        let report = run(&registry, &[&erase[..], &[name]].concat())
+            .expect(0)
+            .json();
+        assert_eq!(report["contents"][layer("1")], json!(["team/app"]));
+        assert_eq!(report["contents"][digest_of(&text)], json!(["team/app"]));
+        // The configuration is shared by all manifests.
+        assert_eq!(report["contents"].as_object().unwrap().len(), 2);
+        // An archive that nothing refers to has the same digest.
+        assert_eq!(report["erased"], json!([archive("1")]));
+        assert_eq!(requests(&registry), 0);
+    }
+    answers_contents(&registry, &[], (&links, &manifests, &tags), &json!([]));
+    answers_erasure(&registry, None, &[]);
+    // Another client has pushed the layer in the meantime.
+    answers_pushed(&registry, &[link("team/other", &layer("1"))], &[], &[]);
+    answers_erasure(&registry, None, &[]);
+    answers_pushed(&registry, &[link("team/app", &empty)], &[], &[]);
+    let yes = [&erase[..], &["team/app:1.0.0", "--yes"]].concat();
+    let report = run(&registry, &yes).expect(0).json();
+    assert_eq!(report["uploads_end"], "1970-01-01T01:15:00Z");
+    assert_eq!(requests(&registry), 2);
+}
+
+#[test]
+fn pushed_content_in_use_elsewhere_stays() {
+    let registry = Registry::start();
+    let text = manifest("1");
+    let other = text.replace("a/b", "a/c");
+    let links = ["team/app", "team/other"].map(|name| link(name, &layer("1")));
+    let manifests = [
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &other),
+    ];
+    let of_manifest = ["admin", "erase", "--reason", "a leaked key", "--manifest"];
+    let by_digest = format!("team/app@{}", digest_of(&text));
+    let of_manifest = [&of_manifest[..], &[&by_digest]].concat();
+    let by_blob = layer("1");
+    let of_blob = [
+        "admin",
+        "erase",
+        "--reason",
+        "a leaked key",
+        "--blob",
+        &by_blob,
+    ];
+    let releases = [release("1.0.0", "1")];
+    let answer = || answers_contents(&registry, &releases, (&links, &manifests, &[]), &json!([]));
+    answer();
+    let report = run(&registry, &of_manifest).expect(0).json();
+    assert_eq!(
+        report["contents"],
+        json!({ digest_of(&text): ["team/app"] })
+    );
+    let users = [
+        ERASED.to_owned(),
+        format!("team/other@{}", digest_of(&other)),
+        "the repository team/other".to_owned(),
+    ];
+    assert_eq!(report["kept"][layer("1")], json!(users));
+    answer();
+    let refused = run(&registry, &of_blob).expect(3).errors();
+    assert!(
+        refused.contains("--everywhere") && refused.contains("team/app@"),
+        "{refused}"
+    );
+    answer();
+    let everywhere = [&of_blob[..], &["--everywhere"]].concat();
+    let report = run(&registry, &everywhere).expect(0).json();
+    assert_eq!(
+        report["contents"][layer("1")],
+        json!(["team/app", "team/other"])
+    );
+    assert_eq!(report["broken"][layer("1")].as_array().unwrap().len(), 3);
+    registry.forget_faults();
+    answers_contents(&registry, &[], (&[], &[], &[]), &json!([]));
+    let missing = run(&registry, &of_blob).expect(3).errors();
+    assert!(missing.contains("there is no blob sha256:"), "{missing}");
+    for name in ["team/app", "Team/App:1", "modules/acme/vpc/aws:1.0.0"] {
+        let invalid = ["admin", "erase", "--reason", "x", "--manifest", name];
+        run(&registry, &invalid).expect(2);
+    }
+}
+
+#[test]
+fn an_export_removes_documents_of_erased_content_from_an_older_copy() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    assert_eq!(export(&registry, &copy, &[PUBLISH][..0], &[]), None);
+    let text = manifest("1");
+    let blob = format!("oci/blobs/sha256/{}", "1".repeat(64));
+    let facts = [
+        link("team/app", &layer("1")),
+        manifest_of("team/app", &text),
+    ];
+    write_older(&copy, &facts, &blob);
+    let digests = [layer("1"), digest_of(&text)];
+    let marks = digests.clone().map(|digest| {
+        let key = format!("garbage/{}.blob", digest.trim_start_matches("sha256:"));
+        json!({ "key": key, "document": mark("1")["document"] })
+    });
+    let erased = digests.map(|digest| format!("oci/blobs/{}", digest.replace(':', "/")));
+    let log = format!("POST /admin/v1/erasures erases {}", erased.join(", "));
+    let left = || {
+        let manifests = copy.join("facts/oci/manifests/team");
+        let links = copy.join("facts/oci/links/team");
+        [manifests, links].map(|place| fs::read_dir(place).unwrap().count())
+    };
+    assert_eq!(
+        export(
+            &registry,
+            &copy,
+            &[("POST /admin/v1/erasures", 200)],
+            &marks
+        ),
+        None
+    );
+    assert_eq!((left(), copy.join(&blob).exists()), ([1, 1], true));
+    fs::remove_dir_all(copy.join("facts/audit")).unwrap();
+    write_older(&copy, &facts, &blob);
+    assert_eq!(export(&registry, &copy, &[(&log, 200)], &marks), None);
+    assert_eq!((left(), copy.join(&blob).exists()), ([0, 0], false));
+}
+
+#[test]
+fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let log = format!("POST /admin/v1/erasures erases {}", archive("1"));
+    answers_export(
+        &registry,
+        &[PUBLISH, (&log, 200)],
+        &[release("1.0.0", "1"), mark("1")],
+    );
+    let ran = run(&registry, &["admin", "export", copy.to_str().unwrap()]).expect(0);
+    assert!(
+        ran.stderr
+            .contains("was erased, but releases/modules/acme/vpc/aws/1.0.0"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -285,7 +549,8 @@ fn write_older(copy: &Path, facts: &[Value], archive: &str) {
         .iter()
         .map(|fact| {
             let [key, document] = ["key", "document"].map(|name| fact[name].as_str().unwrap());
-            (format!("facts/{key}.json"), document.to_owned())
+            let path = key.replace(':', "%3A");
+            (format!("facts/{path}.json"), document.to_owned())
         })
         .collect();
     files.push((archive.to_owned(), "an archive".to_owned()));

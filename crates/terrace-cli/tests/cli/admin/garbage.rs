@@ -131,3 +131,74 @@ fn answers_documented(registry: &Registry, documented: &Value, unknown: &Value) 
     let answer = json!({ "documented": documented, "unknown": unknown });
     answers(registry, "/admin/v1/documentation", &answer);
 }
+
+/// A blob that a client has deleted from its last repository.
+#[test]
+fn a_blob_that_no_repository_has_is_marked_and_removed_an_hour_later() {
+    let blob = |digit: &str| format!("oci/blobs/sha256/{}", digit.repeat(64));
+    let stored = ["1", "2", "3", "4"]
+        .map(|digit| json!({ "key": blob(digit), "size": 1, "stored_at": 1_700_000_000 }));
+    let layer = format!("sha256:{}", "2".repeat(64));
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": { "mediaType": "a/b", "digest": layer, "size": 1 },
+        "layers": [],
+    });
+    let manifest = manifest.to_string();
+    let digest = terrace_base::digest::Sha256::of(manifest.as_bytes());
+    let manifest =
+        json!({ "key": format!("oci/manifests/team/app:sha256:{digest}"), "document": manifest });
+    let link = format!("oci/links/team/app:sha256:{}", "1".repeat(64));
+    let link = json!({ "key": link, "document": r#"{"size":1}"# });
+    let mark = |digit: &str, since: u64| {
+        let document = json!({ "state": "marked", "since": since });
+        json!({ "key": format!("garbage/{}.blob", digit.repeat(64)), "document": document.to_string() })
+    };
+    let registry = Registry::start();
+    for (marks, expected) in [
+        (vec![], (vec![blob("3"), blob("4")], vec![])),
+        (
+            vec![mark("3", 1_799_990_000)],
+            (vec![blob("4")], vec![blob("3")]),
+        ),
+        // One that a repository has again is kept.
+        (
+            vec![mark("1", 1), mark("3", 1_799_999_999)],
+            (vec![blob("4")], vec![]),
+        ),
+    ] {
+        answers_archives(&registry, &json!(stored));
+        answers(&registry, "prefix=garbage", &json!({ "facts": marks }));
+        answers_log(&registry, &[]);
+        answers(&registry, "prefix=releases", &json!({ "facts": [] }));
+        answers_documented(&registry, &json!([]), &json!([]));
+        answers(&registry, "prefix=oci%2Flinks", &json!({ "facts": [link] }));
+        answers(
+            &registry,
+            "prefix=oci%2Fmanifests",
+            &json!({ "facts": [manifest] }),
+        );
+        answers(&registry, "prefix=oci%2Ftags", &json!({ "facts": [] }));
+        let report = run(&registry, &["admin", "gc"]).expect(0).json();
+        assert_eq!(report["mark"], json!(expected.0), "{report}");
+        assert_eq!(report["remove"], json!(expected.1), "{report}");
+    }
+}
+
+/// A manifest that cannot be read may refer to any blob.
+#[test]
+fn no_blob_is_removed_while_a_manifest_is_not_understood() {
+    let registry = Registry::start();
+    let stored = json!([{ "key": format!("oci/blobs/sha256/{}", "1".repeat(64)), "size": 1, "stored_at": 1 }]);
+    answers_gc(&registry, &[], &stored, &json!([]), &json!([]));
+    answers(&registry, "prefix=oci%2Flinks", &json!({ "facts": [] }));
+    let manifest = json!({ "key": format!("oci/manifests/team/app:sha256:{}", "2".repeat(64)), "document": "{}" });
+    answers(
+        &registry,
+        "prefix=oci%2Fmanifests",
+        &json!({ "facts": [manifest] }),
+    );
+    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3).errors();
+    assert!(refused.contains("oci/manifests/"), "{refused}");
+}

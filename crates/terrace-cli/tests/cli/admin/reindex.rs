@@ -37,3 +37,21 @@ fn a_lost_release_makes_reindex_exit_with_3() {
         refused.errors()
     );
 }
+
+#[test]
+fn the_hostname_of_the_registry_may_precede_the_package() {
+    let registry = Registry::start();
+    let step = json!({ "looked_at": 1, "rewritten": [], "removed": [], "failed": [], "lost": [] });
+    let answer = Response::new(200, step.to_string());
+    registry.fail("POST", "/admin/v1/reindex", Fault::Answer(answer));
+    let host = registry.url().strip_prefix("http://").unwrap();
+    let own = format!("{host}/acme/vpc/aws");
+    run(&registry, &["admin", "reindex", "--package", &own]).expect(0);
+    for (package, part) in [
+        ("localhost:1/acme/vpc/aws", host),
+        ("acme/vpc/aws@1.0.0", "not an address"),
+    ] {
+        let refused = run(&registry, &["admin", "reindex", "--package", package]).expect(2);
+        assert!(refused.errors().contains(part), "{refused:?}");
+    }
+}

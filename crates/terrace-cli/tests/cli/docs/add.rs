@@ -98,3 +98,37 @@ fn an_address_of_another_shape_is_an_error_of_usage() {
     let ended = run(&registry, &["docs", "add", "acme", "1.0.0"]).expect(2);
     assert!(ended.stderr.contains("<namespace>/<type>"), "{ended:?}");
 }
+
+#[test]
+fn the_hostname_of_the_registry_may_precede_the_address() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", "variable \"a\" {}")]);
+    let path = module.path().to_str().unwrap();
+    registry.put_release("/admin/v1/modules/acme/vpc/aws/1.0.0");
+    let host = registry.url().strip_prefix("http://").unwrap();
+    let address = format!("{host}/acme/vpc/aws");
+    let report = run(&registry, &["docs", "add", &address, "1.0.0", path]).expect(0);
+    assert_eq!(report.json()["address"], "acme/vpc/aws");
+    let other = ["docs", "add", "localhost:1/acme/vpc/aws", "1.0.0", path];
+    assert!(run(&registry, &other).expect(2).errors().contains(host));
+    let twice = ["docs", "add", "acme/vpc/aws@1.0.0", "1.0.0", path];
+    let message = run(&registry, &twice).expect(2).stderr;
+    assert!(message.contains("acme/vpc/aws 1.0.0"), "{message}");
+}
+
+#[test]
+fn a_schema_for_a_module_is_an_error_of_usage() {
+    let registry = Registry::start();
+    let line = [
+        "docs",
+        "add",
+        "acme/vpc/aws",
+        "1.0.0",
+        ".",
+        "--schema",
+        "schema.json",
+    ];
+    let message = run(&registry, &line).expect(2).errors();
+    assert!(message.contains("--schema is for providers"), "{message}");
+    assert_eq!(registry.all_requests(), [""; 0]);
+}

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{ADDRESS, command, list, lock, statuses, sync};
+use crate::support::http::Response;
 use crate::support::origin::Origin;
 use crate::support::registry::Registry;
 use crate::support::{directory, ended, fixture};
@@ -96,6 +97,67 @@ fn a_lock_file_without_providers_does_not_stop_the_others() {
         alone.ends_with(".terraform.lock.hcl: it locks no provider"),
         "{alone}"
     );
+}
+
+#[test]
+fn all_lock_files_below_a_directory_are_mirrored_and_one_with_an_error_does_not_stop_the_others() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let configuration =
+        "terraform {\n required_providers {\n x = { source = \"origin.example/acme/x\" }\n }\n}\n";
+    let broken = lock("").replace("1.2.3", "1.2");
+    let files = directory(&[
+        ("prod/eu/.terraform.lock.hcl", &lock("")),
+        ("prod/us/.terraform.lock.hcl", &lock("")),
+        ("prod/eu/main.tf", configuration),
+        ("modules/network/main.tf", configuration),
+        ("prod/eu/.terraform/modules/x/.terraform.lock.hcl", &broken),
+        (".git/.terraform.lock.hcl", &broken),
+    ]);
+    let place = files.path().to_str().unwrap();
+    let arguments = ["sync", place, "--platform", "linux_amd64"];
+    let report = ended(&mut command(&origin, &registry, &arguments)).expect(0);
+    // Both files lock the same version.
+    assert_eq!(statuses(&report.json()), ["1.2.3 created"]);
+    fs::write(files.path().join("prod/us/.terraform.lock.hcl"), &broken).unwrap();
+    let failed = ended(&mut command(&origin, &registry, &arguments)).expect(3);
+    assert!(
+        failed.errors().contains("prod/us/.terraform.lock.hcl"),
+        "{failed:?}"
+    );
+    assert_eq!(statuses(&failed.json()), ["1.2.3 unchanged"]);
+}
+
+#[test]
+fn a_version_below_the_minimum_age_is_skipped_if_its_origin_gives_a_date() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let files = directory(&[(".terraform.lock.hcl", &lock(""))]);
+    let place = files.path().to_str().unwrap();
+    let run = || {
+        let age = ["--platform", "linux_amd64", "--minimum-age", "3d"];
+        let arguments = [&["sync", place][..], &age].concat();
+        ended(&mut command(&origin, &registry, &arguments))
+    };
+    let sync = || run().expect(0).json();
+    // The origin gives no date.
+    assert_eq!(statuses(&sync()), ["1.2.3 created"]);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap().as_secs();
+    let dated = |seconds: u64| {
+        let at = terrace_base::time::UnixTime(now - seconds).to_string();
+        let description = serde_json::json!({ "version": "1.2.3", "published_at": at });
+        origin.set_json("/v1/acme/hello/1.2.3", &description);
+    };
+    dated(2 * 86_400);
+    let skipped = sync();
+    assert_eq!(statuses(&skipped), ["1.2.3 skipped"]);
+    let reason = skipped["versions"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("--minimum-age is 3days"), "{reason}");
+    dated(4 * 86_400);
+    assert_eq!(statuses(&sync()), ["1.2.3 unchanged"]);
+    // It cannot say whether the version is new.
+    origin.set("/v1/acme/hello/1.2.3", Response::new(503, ""));
+    let failed = run().expect(6).json();
+    assert_eq!(statuses(&failed), ["1.2.3 unavailable"]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The audit log of an older copy, which the registry has lost since: no later export may destroy it.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::maintenance::audit::AuditEntry;
 
 use super::{Backup, Summary, Sums, fact_at, local, path_of_fact};
 use crate::commands::admin::stored::Log;
@@ -68,23 +69,28 @@ impl Backup {
         Ok(())
     }
 
+    /// Returns whether the newest entry of the copy's audit log is not later than another entry.
+    pub(in crate::commands::admin) fn log_ended_before(
+        &self,
+        entry: &str,
+    ) -> Result<bool, Failure> {
+        let at = |entry: &[u8]| -> Option<UnixTime> {
+            let entry: AuditEntry = serde_json::from_slice(entry).ok()?;
+            Some(entry.at)
+        };
+        let entries = self.entries_on_disk()?;
+        let newest = entries.last().map(|path| self.read(path)).transpose()?;
+        let newest = newest.and_then(|entry| at(&entry));
+        Ok(newest.is_some_and(|newest| at(entry.as_bytes()).is_some_and(|at| newest <= at)))
+    }
+
     /// Returns the paths of all entries of the audit log, those that no list of the copy contains as well.
     fn entries_on_disk(&self) -> Result<Vec<String>, Failure> {
         let entry = path_of_fact("audit/0");
         let parent = entry.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let place = self.place(parent)?;
-        let listed = match fs::read_dir(&place) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            listed => listed.map_err(|error| local(&place, &error))?,
-        };
-        let mut paths = Vec::new();
-        for entry in listed {
-            let entry = entry.map_err(|error| local(&place, &error))?;
-            let path = format!("{parent}/{}", entry.file_name().to_string_lossy());
-            if fact_at(&path).is_some_and(|key| Log::has(&key)) {
-                paths.push(path);
-            }
-        }
+        let paths = self.paths_below(parent)?.into_iter();
+        let is_entry = |path: &String| fact_at(path).is_some_and(|key| Log::has(&key));
+        let mut paths: Vec<String> = paths.filter(is_entry).collect();
         paths.sort();
         Ok(paths)
     }
@@ -95,8 +101,8 @@ impl OldLog {
     pub(in crate::commands::admin) fn describe(&self) -> String {
         let place = self.place.display();
         format!(
-            "the audit log of the older copy ({}) is not the registry's. It is kept in {place}: terrace admin audit \
-             --verify --copy {place}",
+            "the audit log of the older copy ({}) is not the registry's, which starts again, as after a restore. The old log is \
+             kept in {place}: terrace admin audit --verify --copy {place}",
             plural(self.entries.len(), "entry")
         )
     }

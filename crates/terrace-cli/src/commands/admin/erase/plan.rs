@@ -1,4 +1,4 @@
-//! The versions and archives to erase, and everything that refers to them.
+//! The versions, archives and pushed content to erase, and everything that refers to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,22 @@ use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::FactBody;
 use terrace_core::maintenance::restore::Restored;
+use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{ARCHIVES, DOCUMENTATION, FactKey, RELEASES};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, PushedFact};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use terrace_core::storage::release::Release;
 
-use super::super::stored::{all_archives, each_documented, each_fact, each_fact_or};
-use crate::args::PackageSpec;
+use super::super::pushed::{Digests, PushedContent, Repositories};
+use super::super::stored::{
+    all_archives, each_documented, each_fact, each_fact_or, each_tombstone,
+};
+use crate::args::{ManifestSpec, PackageSpec};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
-
-/// The prefix of the documents that give repositories their blobs.
-const LINKS: &str = "oci/links/";
 
 /// The subject of an erasure.
 pub(super) enum Subject<'a> {
@@ -27,6 +29,10 @@ pub(super) enum Subject<'a> {
     Versions(&'a PackageSpec),
     /// Archives with these digests.
     Archives(&'a [Sha256]),
+    /// Manifests, with everything that they refer to.
+    Manifests(&'a [ManifestSpec]),
+    /// Blobs with these digests.
+    Blobs(&'a [Digest]),
 }
 
 /// A version to erase.
@@ -39,18 +45,22 @@ pub(super) struct ErasedRelease {
     pub(super) archives: BTreeSet<String>,
 }
 
-/// The versions and archives to erase.
+/// The versions, archives and pushed content to erase.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) releases: Vec<ErasedRelease>,
     /// The storage keys of the archives.
     pub(super) erased: BTreeSet<String>,
-    /// The archives that stay, with everything else that refers to them.
+    /// The digests of the pushed content, with the repositories that have it. An erased archive is in them if a repository has
+    /// its bytes.
+    pub(super) contents: BTreeMap<String, Repositories>,
+    /// The digests of manifests, and of those that the operator has named.
+    manifests: Digests,
+    named: Digests,
+    /// The archives and digests that stay, with everything else that refers to them.
     kept: BTreeMap<String, BTreeSet<String>>,
-    /// The versions that will lack an erased archive.
+    /// The versions, repositories and manifests that will lack erased bytes.
     broken: BTreeMap<String, BTreeSet<String>>,
-    /// The pushed repositories that have the same bytes as a blob.
-    blobs: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The users of archives, by the keys of the archives.
@@ -68,7 +78,7 @@ impl Plan {
         let mut users = Users::default();
         let mut plan = Self::default();
         plan.read_releases(client, subject, &mut users, output)?;
-        let named = match subject {
+        let named: BTreeSet<String> = match subject {
             Subject::Versions(spec) => {
                 plan.read_documentation(client, spec, output)?;
                 plan.releases
@@ -77,11 +87,24 @@ impl Plan {
                     .collect()
             }
             Subject::Archives(digests) => keys_of(client, digests, output)?,
+            Subject::Manifests(_) | Subject::Blobs(_) => {
+                plan.read_contents(client, subject, &users, everywhere, output)?;
+                return plan.of_something();
+            }
         };
+        let pushed = PushedContent::read_links(client, output)?;
         let targets: BTreeSet<String> = plan.releases.iter().map(|it| it.name.clone()).collect();
         for key in named {
             let others = users.0.remove(&key).unwrap_or_default();
-            let others: BTreeSet<String> = others.difference(&targets).cloned().collect();
+            let mut others: BTreeSet<String> = others.difference(&targets).cloned().collect();
+            let digest = BytesKey::parse_key(&key).map(|key| key.digest().to_string());
+            let digest = digest.unwrap_or_default();
+            let repositories = pushed.repositories(&digest);
+            others.extend(
+                repositories
+                    .iter()
+                    .map(|name| format!("the repository {name}")),
+            );
             match (others.is_empty(), everywhere) {
                 (true, _) => {}
                 (false, true) => {
@@ -92,32 +115,117 @@ impl Plan {
                     continue;
                 }
             }
+            if !repositories.is_empty() {
+                plan.contents.insert(digest, repositories);
+            }
             plan.erased.insert(key);
         }
-        plan.read_links(client, output)?;
-        if plan.releases.is_empty() && plan.erased.is_empty() {
-            let kept = plan.kept_lines();
-            return Err(Failure::Refused(kept));
+        plan.of_something()
+    }
+
+    /// Rejects a plan that erases nothing.
+    fn of_something(self) -> Result<Self, Failure> {
+        if self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty() {
+            return Err(Failure::Refused(self.kept_lines()));
         }
-        Ok(plan)
+        Ok(self)
+    }
+
+    /// Reads pushed content, and decides what of it is erased.
+    fn read_contents(
+        &mut self,
+        client: &Client<'_>,
+        subject: &Subject<'_>,
+        users: &Users,
+        everywhere: bool,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let pushed = PushedContent::read(client, output)?;
+        let (stored, _) = all_archives(client, output)?;
+        let keys: Vec<BytesKey> = stored
+            .keys()
+            .filter_map(|key| BytesKey::parse_key(key))
+            .collect();
+        let mut tombstones = BTreeSet::new();
+        each_tombstone(client, output, |fact| {
+            if let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) {
+                tombstones.insert(bytes.digest().to_string());
+            }
+            Ok(())
+        })?;
+        let is_known = |digest: &str| {
+            tombstones.contains(digest)
+                || !pushed.repositories(digest).is_empty()
+                || keys.iter().any(|key| key.digest().to_string() == digest)
+        };
+        let (mut targets, homes) = targets_of(client, subject, &pushed, is_known)?;
+        if let Subject::Manifests(specs) = subject {
+            self.named = specs
+                .iter()
+                .filter_map(|spec| pushed.manifest(spec))
+                .collect();
+        }
+        loop {
+            let in_use = |digest: &String| {
+                let users = others(digest, (&targets, &homes), &pushed, users);
+                (!users.is_empty()).then(|| (digest.clone(), users))
+            };
+            let in_use: BTreeMap<_, _> = targets.iter().filter_map(in_use).collect();
+            if everywhere {
+                self.broken = in_use;
+                break;
+            }
+            if in_use.is_empty() {
+                break;
+            }
+            // Content that only these refer to is in use now as well.
+            targets.retain(|digest| !in_use.contains_key(digest));
+            self.kept.extend(in_use);
+        }
+        for digest in targets {
+            let of_digest = keys.iter().filter(|key| {
+                matches!(key, BytesKey::Archive(_)) && key.digest().to_string() == digest
+            });
+            self.erased.extend(of_digest.map(ToString::to_string));
+            let repositories = pushed.repositories(&digest);
+            if pushed.is_manifest(&digest) {
+                self.manifests.insert(digest.clone());
+            }
+            self.contents.insert(digest, repositories);
+        }
+        Ok(())
     }
 
     /// Returns the archives that stay, and the consequences for others, one line each.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut lines = self.kept_lines();
         lines.extend(self.broken.iter().map(|(key, users)| {
-            format!(
-                "{} cannot be installed without {key}: erase this as well",
-                listed(users)
-            )
-        }));
-        lines.extend(self.blobs.iter().map(|(key, repositories)| {
-            format!(
-                "{} has a pushed blob with the bytes of {key}, which stays: delete it with an OCI client",
-                listed(repositories)
-            )
+            match documentation_digest(key).is_some() {
+                true => format!(
+                    "the documentation of {} is removed, because it is {key}: add it again without the secret (terrace docs add)",
+                    listed(users)
+                ),
+                false => format!(
+                    "{} cannot be installed or pulled without {key}: erase this as well",
+                    listed(users)
+                ),
+            }
         }));
         lines
+    }
+
+    /// Returns the other versions that have an erased archive as their documentation, with its digest.
+    pub(super) fn documented_elsewhere(&self) -> Vec<(Package, Version, Sha256)> {
+        let each = self.broken.iter().flat_map(|(key, users)| {
+            let digest = documentation_digest(key);
+            let versions = users.iter().filter_map(move |name| {
+                let (address, version) = name.rsplit_once('@')?;
+                let package = Package::parse_address(address)?;
+                Some((package, version.parse().ok()?, digest?))
+            });
+            versions.collect::<Vec<_>>()
+        });
+        each.collect()
     }
 
     /// Returns everything for programs.
@@ -129,9 +237,15 @@ impl Plan {
             "erased": self.erased,
             "kept": self.kept,
             "broken": self.broken,
-            "blobs": self.blobs,
+            "contents": self.contents,
             "uploads_end": uploads_end,
         })
+    }
+
+    /// Orders pushed content: manifests are erased after everything that they refer to, so that the same command continues an
+    /// interrupted erasure.
+    pub(super) fn rank(&self, digest: &str) -> (bool, bool) {
+        (self.manifests.contains(digest), self.named.contains(digest))
     }
 
     fn kept_lines(&self) -> Vec<String> {
@@ -275,31 +389,22 @@ impl Plan {
         })?;
         Ok(())
     }
-
-    /// Finds the pushed blobs with the bytes of erased archives.
-    fn read_links(&mut self, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
-        let digests: BTreeMap<String, String> = self
-            .erased
-            .iter()
-            .filter_map(|key| Some((BytesKey::parse_key(key)?.digest().to_string(), key.clone())))
-            .collect();
-        each_fact(client, LINKS, output, |fact| {
-            if let Some(FactKey::Pushed(PushedFact::Link(repository, digest))) =
-                FactKey::parse(&fact.key)
-                && let Some(key) = digests.get(&digest.to_string())
-            {
-                let repositories = self.blobs.entry(key.clone()).or_default();
-                repositories.insert(repository.to_string());
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
 }
 
 impl Users {
     fn add(&mut self, archive: String, name: String) {
         self.0.entry(archive).or_default().insert(name);
+    }
+}
+
+/// Returns the digest in the key of an archive of documentation; `None` for other archives.
+fn documentation_digest(key: &str) -> Option<Sha256> {
+    match BytesKey::parse_key(key)? {
+        BytesKey::Archive(ArchiveKey {
+            digest,
+            kind: ArchiveKind::Documentation,
+        }) => Some(digest),
+        _ => None,
     }
 }
 
@@ -331,6 +436,63 @@ fn keys_of(
         keys.extend(found.into_iter().cloned());
     }
     Ok(keys)
+}
+
+/// Returns the digests that an erasure is about, and the repositories whose manifests it names.
+fn targets_of(
+    client: &Client<'_>,
+    subject: &Subject<'_>,
+    pushed: &PushedContent,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(Digests, Option<Repositories>), Failure> {
+    let missing = |what: String| Failure::Missing(format!("{what} at {}", client.url()));
+    let mut targets = Digests::new();
+    match subject {
+        Subject::Manifests(specs) => {
+            let mut homes = Repositories::new();
+            for spec in *specs {
+                let manifest = pushed.manifest(spec);
+                let manifest =
+                    manifest.ok_or_else(|| missing(format!("there is no manifest {spec}")))?;
+                let repository = spec.repository.to_string();
+                pushed.add_references(&repository, &manifest, &mut targets);
+                targets.insert(manifest);
+                homes.insert(repository);
+            }
+            Ok((targets, Some(homes)))
+        }
+        Subject::Blobs(digests) => {
+            for digest in *digests {
+                let digest = digest.to_string();
+                if !is_known(&digest) {
+                    return Err(missing(format!("there is no blob {digest}")));
+                }
+                targets.insert(digest);
+            }
+            Ok((targets, None))
+        }
+        Subject::Versions(_) | Subject::Archives(_) => Ok((targets, None)),
+    }
+}
+
+/// Returns everything that has a digest, apart from the erased content and its repositories.
+fn others(
+    digest: &str,
+    (targets, homes): (&Digests, &Option<Repositories>),
+    pushed: &PushedContent,
+    users: &Users,
+) -> BTreeSet<String> {
+    let mut others = pushed.referring(digest, targets);
+    if let Some(homes) = homes {
+        let repositories = pushed.repositories(digest);
+        let elsewhere = repositories.difference(homes);
+        others.extend(elsewhere.map(|name| format!("the repository {name}")));
+    }
+    let releases = users.0.iter().filter(|(key, _)| {
+        BytesKey::parse_key(key).is_some_and(|key| key.digest().to_string() == digest)
+    });
+    others.extend(releases.flat_map(|(_, names)| names.clone()));
+    others
 }
 
 fn listed(names: &BTreeSet<String>) -> String {

@@ -112,6 +112,17 @@ impl Selections {
         self.skipped.extend(other.skipped);
     }
 
+    /// Leaves out versions that several lock files lock in the same way.
+    pub(crate) fn drop_repeated_locks(&mut self) {
+        let mut kept: Vec<ProviderSelection> = Vec::new();
+        for selection in std::mem::take(&mut self.providers) {
+            if selection.lock.is_none() || !kept.contains(&selection) {
+                kept.push(selection);
+            }
+        }
+        self.providers = kept;
+    }
+
     /// Skips the providers that the registry hosts itself.
     pub(crate) fn skip(&mut self, is_own: impl Fn(&Hostname) -> bool) {
         let selection = std::mem::take(&mut self.providers);

@@ -1,8 +1,5 @@
 //! One version of a provider: requested from its origin, checked, downloaded, and sent.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -12,7 +9,7 @@ use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::MirrorPublication;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service,
+    InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service,
 };
 
 use super::Mirror;
@@ -26,8 +23,7 @@ use crate::output::plural;
 use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest, Receipt};
-use crate::upstream::failure;
-use crate::upstream::resolve::resolve;
+use crate::upstream::{FetchCache, failure};
 
 /// The maximum number of parallel requests or downloads.
 const PARALLEL_REQUESTS: usize = 4;
@@ -211,33 +207,6 @@ impl Mirror<'_> {
         let h1 = inspected.h1;
         check_locked(selection, package, h1)?;
         Ok((package_body(package, &archive, h1), archive))
-    }
-}
-
-/// The documents fetched for one version, by URL: its packages mostly share SHA256SUMS and its signature.
-#[derive(Default)]
-struct FetchCache(Mutex<BTreeMap<String, Fetched>>);
-
-impl FetchCache {
-    fn or_else(
-        &self,
-        fetch: &Fetch,
-        get: impl FnOnce() -> Result<Fetched, Failure>,
-    ) -> Result<Fetched, Failure> {
-        let url = resolve(fetch.base.as_deref().unwrap_or_default(), &fetch.reference);
-        let known = self
-            .0
-            .lock()
-            .ok()
-            .and_then(|known| known.get(&url).cloned());
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let fetched = get()?;
-        if let Ok(mut known) = self.0.lock() {
-            known.insert(url, fetched.clone());
-        }
-        Ok(fetched)
     }
 }
 

@@ -1,0 +1,116 @@
+//! `terrace login`, `terrace logout` and `terrace whoami`: the caller's own token for a registry.
+
+mod login;
+mod sign_in;
+
+use serde_json::json;
+use terrace_core::api::admin::PresentedToken;
+
+use crate::args::{AccountArguments, RegistryArguments};
+use crate::commands::connection::{connect, registry_url};
+use crate::credentials::{CredentialsFile, TokenHost};
+use crate::error::Failure;
+use crate::http::BaseUrl;
+use crate::output::Output;
+
+pub(super) use login::login;
+
+/// Returns the URL of the registry that a command about a token needs.
+fn required_url(registry: &RegistryArguments) -> Result<BaseUrl, Failure> {
+    registry_url(registry)?.ok_or_else(|| {
+        Failure::Usage(
+            "no registry URL: give it as the argument, or set TERRACE_URL, --url or --profile"
+                .to_owned(),
+        )
+    })
+}
+
+/// Returns the arguments for the registry that the command names. A token that belongs to TERRACE_URL goes to no other
+/// registry.
+fn named(arguments: &AccountArguments, registry: &RegistryArguments) -> RegistryArguments {
+    let mut registry = registry.clone();
+    if let Some(url) = &arguments.registry {
+        let given = BaseUrl::parse(url.trim()).map(|url| url.origin()).ok();
+        let of_environment = registry.url.as_deref().map(str::trim);
+        let of_environment = of_environment.and_then(|url| BaseUrl::parse(url).ok());
+        let is_same = of_environment.is_some_and(|url| Some(url.origin()) == given);
+        if registry.is_token_in_environment && !is_same {
+            registry.token = None;
+        }
+        registry.url = Some(url.clone());
+    }
+    registry
+}
+
+/// Shows whose token the command would send to a registry, and where it comes from.
+pub(super) fn whoami(
+    arguments: &AccountArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let registry = named(arguments, registry);
+    let client = connect(&registry, output)?;
+    let presented = client.presented_token()?;
+    let source = client.token_place();
+    let mut lines = vec![format!("{} at {}", presented.name, client.url())];
+    lines.extend(presented.id.iter().map(|id| format!("token    {id}")));
+    lines.push(format!("scopes   {}", presented.scopes.join(", ")));
+    lines.push(format!("expires  {}", expiry(&presented)));
+    lines.push(format!("source   {source}"));
+    let document = json!({
+        "status": "ok",
+        "url": client.url(),
+        "id": presented.id,
+        "name": presented.name,
+        "scopes": presented.scopes,
+        "expires": presented.expires,
+        "source": source,
+    });
+    output.result(&lines, &document);
+    Ok(())
+}
+
+fn expiry(presented: &PresentedToken) -> &str {
+    presented.expires.as_deref().unwrap_or("never")
+}
+
+/// Revokes the stored token of a registry, and removes it from the file of `terraform` and `tofu`.
+pub(super) fn logout(
+    arguments: &AccountArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let registry = named(arguments, registry);
+    let url = required_url(&registry)?;
+    let host = TokenHost::of(&url);
+    let file = CredentialsFile::find()?;
+    let Some(token) = file.token(&host)? else {
+        return Err(Failure::refused(format!(
+            "there is no token for {host} in {file}. A token in a variable or in another file is not removed by this \
+             command"
+        )));
+    };
+    output.hide(token.secret());
+    let is_revoked = match login::client(&url, token, &registry, output)?.revoke_own_token() {
+        Ok(()) => true,
+        // An invalid token, or one of an older registry, is removed all the same.
+        Err(Failure::NotAllowed(_) | Failure::Missing(_)) => {
+            output.warning(&format!(
+                "{url} did not revoke the token: it is no longer valid, or the registry does not let a token revoke itself"
+            ));
+            false
+        }
+        Err(failure) => return Err(failure),
+    };
+    file.remove(&host)?;
+    let done = match is_revoked {
+        true => "revoked the token and removed it",
+        false => "removed the token",
+    };
+    let document = json!({ "status": "ok", "host": host.to_string(), "revoked": is_revoked, "file": file.to_string() });
+    output.result(
+        &[format!("{done} from {file}: signed out of {host}")],
+        &document,
+    );
+    Ok(())
+}

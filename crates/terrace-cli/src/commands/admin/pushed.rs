@@ -1,0 +1,183 @@
+//! The content of pushed repositories, and everything in it that refers to other content.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use terrace_core::model::oci::{Digest, RepositoryName, Tag};
+use terrace_core::oci::empty_config_digest;
+use terrace_core::oci::pushed::{ContentReference, PushedManifest, Reference, TagDocument};
+use terrace_core::storage::key::{FactKey, PushedFact};
+
+use super::stored::each_fact;
+use crate::args::ManifestSpec;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::registry::client::Client;
+
+/// The prefixes of the documents about pushed content.
+const LINKS: &str = "oci/links/";
+const MANIFESTS: &str = "oci/manifests/";
+const TAGS: &str = "oci/tags/";
+
+/// Digests, by their texts.
+pub(in crate::commands::admin) type Digests = BTreeSet<String>;
+
+/// The names of repositories.
+pub(in crate::commands::admin) type Repositories = BTreeSet<String>;
+
+/// The pushed content of a registry.
+#[derive(Debug, Default)]
+pub(in crate::commands::admin) struct PushedContent {
+    /// The repositories that have a blob, by its digest.
+    links: BTreeMap<String, Repositories>,
+    /// The digests that manifests refer to, by repository and digest.
+    manifests: BTreeMap<(String, String), Digests>,
+    /// The digests of manifests, by repository and tag.
+    tags: BTreeMap<(String, String), String>,
+}
+
+impl PushedContent {
+    /// Reads everything.
+    pub(in crate::commands::admin) fn read(
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let mut content = Self::read_links(client, output)?;
+        content.read_manifests(client, output)?;
+        each_fact(client, TAGS, output, |fact| {
+            let tag = serde_json::from_str::<TagDocument>(&fact.document);
+            if let Some(FactKey::Pushed(PushedFact::Tag(repository, name))) =
+                FactKey::parse(&fact.key)
+                && let Ok(tag) = tag
+                && !tag.is_tombstone
+            {
+                let key = (repository.to_string(), name.to_string());
+                content.tags.insert(key, tag.digest.to_string());
+            }
+            Ok(())
+        })?;
+        Ok(content)
+    }
+
+    /// Reads which repositories have which blobs.
+    pub(in crate::commands::admin) fn read_links(
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let mut content = Self::default();
+        each_fact(client, LINKS, output, |fact| {
+            if let Some(FactKey::Pushed(PushedFact::Link(repository, digest))) =
+                FactKey::parse(&fact.key)
+            {
+                let repositories = content.links.entry(digest.to_string()).or_default();
+                repositories.insert(repository.to_string());
+            }
+            Ok(())
+        })?;
+        Ok(content)
+    }
+
+    fn read_manifests(&mut self, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
+        let mut damaged = Vec::new();
+        each_fact(client, MANIFESTS, output, |fact| {
+            let Some(FactKey::Pushed(PushedFact::Manifest(repository, digest))) =
+                FactKey::parse(&fact.key)
+            else {
+                return Ok(());
+            };
+            match PushedManifest::parse(fact.document.as_bytes()) {
+                Ok(manifest) => {
+                    let named = manifest.references().iter().map(digest_of);
+                    let key = (repository.to_string(), digest.to_string());
+                    self.manifests.insert(key, named.collect());
+                }
+                Err(_) => damaged.push(format!(
+                    "{:?} is not a manifest that can be read, and may refer to any content: nothing is erased or removed",
+                    fact.key
+                )),
+            }
+            Ok(())
+        })?;
+        match damaged.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Refused(damaged)),
+        }
+    }
+
+    /// Returns the digest of a manifest, and `None` if its repository does not have it.
+    pub(in crate::commands::admin) fn manifest(&self, spec: &ManifestSpec) -> Option<String> {
+        let repository = spec.repository.to_string();
+        let digest = match &spec.reference {
+            Reference::Digest(digest) => digest.to_string(),
+            Reference::Tag(tag) => self.tag(&spec.repository, tag)?,
+        };
+        let key = (repository, digest);
+        let exists = self.manifests.contains_key(&key);
+        exists.then_some(key.1)
+    }
+
+    fn tag(&self, repository: &RepositoryName, tag: &Tag) -> Option<String> {
+        let key = (repository.to_string(), tag.to_string());
+        self.tags.get(&key).cloned()
+    }
+
+    /// Adds everything that a manifest refers to, directly or through another manifest of its repository. The empty
+    /// configuration, which manifests share, is left out.
+    pub(in crate::commands::admin) fn add_references(
+        &self,
+        repository: &str,
+        digest: &str,
+        found: &mut Digests,
+    ) {
+        let key = (repository.to_owned(), digest.to_owned());
+        let empty = Digest::Sha256(empty_config_digest()).to_string();
+        for named in self.manifests.get(&key).into_iter().flatten() {
+            if *named != empty && found.insert(named.clone()) {
+                self.add_references(repository, named, found);
+            }
+        }
+    }
+
+    /// Returns the repositories that have a digest, as a blob or as a manifest.
+    pub(in crate::commands::admin) fn repositories(&self, digest: &str) -> Repositories {
+        let links = self.links.get(digest).into_iter().flatten();
+        let manifests = self.manifests.keys();
+        let manifests = manifests.filter(|(_, manifest)| manifest == digest);
+        links
+            .chain(manifests.map(|(repository, _)| repository))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the manifests that refer to a digest, except for these, as `REPOSITORY@DIGEST`.
+    pub(in crate::commands::admin) fn referring(
+        &self,
+        digest: &str,
+        but_for: &Digests,
+    ) -> BTreeSet<String> {
+        let manifests = self.manifests.iter();
+        let referring = manifests
+            .filter(|((_, manifest), named)| named.contains(digest) && !but_for.contains(manifest));
+        referring
+            .map(|((repository, manifest), _)| format!("{repository}@{manifest}"))
+            .collect()
+    }
+
+    /// Returns whether a repository has a digest, or a manifest refers to it.
+    pub(in crate::commands::admin) fn is_used(&self, digest: &str) -> bool {
+        self.links.contains_key(digest)
+            || self.manifests.values().any(|named| named.contains(digest))
+    }
+
+    /// Returns whether a digest is that of a manifest.
+    pub(in crate::commands::admin) fn is_manifest(&self, digest: &str) -> bool {
+        self.manifests
+            .keys()
+            .any(|(_, manifest)| manifest == digest)
+    }
+}
+
+fn digest_of(reference: &ContentReference) -> String {
+    match reference {
+        ContentReference::Blob(digest) | ContentReference::Manifest(digest) => digest.to_string(),
+    }
+}

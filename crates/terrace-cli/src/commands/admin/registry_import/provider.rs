@@ -1,0 +1,325 @@
+//! One version of a provider: requested, checked as clients check it, downloaded, and published.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use terrace_core::api::admin::{PackageBody, ProviderBody};
+use terrace_core::model::address::{MirroredAddress, ProviderAddress};
+use terrace_core::model::package::{Package, manifest_filename, package_filename};
+use terrace_core::model::platform::Platform;
+use terrace_core::model::protocol_version::ProtocolVersion;
+use terrace_core::model::shasums::Shasums;
+use terrace_core::model::version::Version;
+use terrace_core::publish::ProviderPublication;
+use terrace_core::storage::release::SigningKeyDocument;
+use terrace_core::upstream::origin::{
+    InquiryStep, OriginError, OriginPackage, OriginVersion, OriginVersions, PackageInquiry,
+};
+
+use super::{Import, ImportError, Origin, Tried};
+use crate::archive::Archive;
+use crate::clock;
+use crate::commands::mirror::report::Done;
+use crate::error::Failure;
+use crate::output::{Output, plural};
+use crate::parallel;
+use crate::registry::publish::{Kind, PublishRequest};
+use crate::upstream::{FetchCache, failure};
+
+/// The maximum number of parallel requests or downloads.
+const PARALLEL_REQUESTS: usize = 4;
+
+/// The platforms that are tried if the origin lists none. SHA256SUMS names the others.
+const COMMON_PLATFORMS: [&str; 5] = [
+    "linux_amd64",
+    "darwin_arm64",
+    "windows_amd64",
+    "darwin_amd64",
+    "linux_arm64",
+];
+
+/// The packages of a version.
+struct Packages {
+    packages: Vec<OriginPackage>,
+    /// The text and signature that all of them share.
+    shasums: Shasums,
+    signature: Vec<u8>,
+    key: SigningKeyDocument,
+}
+
+impl Origin<'_> {
+    /// Returns the versions of a provider, in ascending order.
+    pub(super) fn provider_versions(
+        &self,
+        address: &ProviderAddress,
+        output: &Output,
+    ) -> Result<Vec<OriginVersion>, Failure> {
+        let url = &self.url;
+        let missing = || Failure::refused(format!("{url} has no registry of providers"));
+        let service = self.providers.as_ref().ok_or_else(missing)?;
+        let fetch = OriginVersions::ask(service, &self.mirrored(address));
+        let fetched = self.upstream.fetch(&fetch, &self.hostname)?;
+        let list = OriginVersions::read(&fetch, &fetched).map_err(|error| failure(url, &error))?;
+        for skipped in &list.skipped {
+            output.warning(&format!("{address}: skipped: {skipped}"));
+        }
+        Ok(list.versions)
+    }
+
+    fn mirrored(&self, address: &ProviderAddress) -> MirroredAddress {
+        MirroredAddress {
+            hostname: self.hostname.clone(),
+            provider: address.clone(),
+        }
+    }
+
+    /// Requests one package; `None` if the origin has none for the platform.
+    fn package(
+        &self,
+        (address, version): (&ProviderAddress, &Version),
+        platform: &Platform,
+        cache: &FetchCache,
+    ) -> Result<Option<OriginPackage>, Failure> {
+        let url = &self.url;
+        let missing = || Failure::refused(format!("{url} has no registry of providers"));
+        let service = self.providers.as_ref().ok_or_else(missing)?;
+        let address = self.mirrored(address);
+        let mut inquiry = PackageInquiry::new(
+            service,
+            address,
+            version.clone(),
+            platform.clone(),
+            clock::now(),
+        );
+        while let InquiryStep::Fetch(fetch) = inquiry.next() {
+            let get = || self.upstream.fetch(&fetch, &self.hostname);
+            match inquiry.feed(&cache.or_else(&fetch, get)?) {
+                Ok(()) => {}
+                Err(OriginError::NotFound { what }) if what == PackageInquiry::DESCRIPTION => {
+                    return Ok(None);
+                }
+                Err(error) => return Err(failure(platform, &error)),
+            }
+        }
+        let finished = inquiry.finish().map_err(|error| failure(platform, &error));
+        finished.map(Some)
+    }
+}
+
+impl Import<'_> {
+    /// Imports one version of a provider.
+    pub(super) fn provider(&mut self, address: &ProviderAddress, found: &OriginVersion) -> Tried {
+        let version = &found.version;
+        let packages = self.packages(address, found)?;
+        if self.is_published((address, version), &packages) {
+            return Ok(Done {
+                status: "unchanged",
+                text: String::new(),
+                lines: Vec::new(),
+                details: json!({ "kind": Kind::Provider.as_str(), "uploaded": [] }),
+            });
+        }
+        self.add_key(address, &packages.key)?;
+        let download = |package: &OriginPackage| self.download(address, package);
+        let downloaded = parallel::map(&packages.packages, PARALLEL_REQUESTS, download);
+        let downloaded: Vec<(PackageBody, Archive)> =
+            downloaded.into_iter().collect::<Result<_, Failure>>()?;
+        let (bodies, archives) = downloaded.into_iter().unzip();
+        let body = self.describe((address, found), &packages, bodies);
+        ProviderPublication::parse(address.clone(), version.clone(), &body)
+            .map_err(Failure::Refused)?;
+        self.publish(&PublishRequest {
+            kind: Kind::Provider,
+            address: address.to_string(),
+            version: version.to_string(),
+            description: json!(body),
+            archives,
+        })
+    }
+
+    /// Requests the packages of all platforms that the origin or SHA256SUMS lists.
+    fn packages(
+        &self,
+        address: &ProviderAddress,
+        found: &OriginVersion,
+    ) -> Result<Packages, Failure> {
+        let version = &found.version;
+        let cache = FetchCache::default();
+        let ask = |platform: &Platform| {
+            let asked = self.origin.package((address, version), platform, &cache);
+            asked.map(|package| (platform.clone(), package))
+        };
+        let mut platforms = found.platforms.clone();
+        if platforms.is_empty() {
+            let common = COMMON_PLATFORMS.iter();
+            platforms.extend(common.filter_map(|text| text.parse().ok()));
+        }
+        let count = plural(platforms.len(), "platform");
+        self.output
+            .progress(&format!("checking {address} {version} for {count}"));
+        let asked = parallel::map(&platforms, PARALLEL_REQUESTS, ask);
+        let mut asked: Vec<_> = asked.into_iter().collect::<Result<_, Failure>>()?;
+        let first = asked.iter().find_map(|(_, package)| package.as_ref());
+        let Some(first) = first else {
+            let url = &self.origin.url;
+            let message = format!("{url} serves no package of this version");
+            return Err(Failure::refused(message));
+        };
+        let shasums = first.shasums.clone();
+        let signed = first.signed.clone();
+        let signed = signed.ok_or_else(|| Failure::refused("the version is not signed"))?;
+        let rest = listed_platforms(address, version, &shasums);
+        let rest: Vec<Platform> = rest
+            .into_iter()
+            .filter(|it| !platforms.contains(it))
+            .collect();
+        let more = parallel::map(&rest, PARALLEL_REQUESTS, ask);
+        asked.extend(more.into_iter().collect::<Result<Vec<_>, Failure>>()?);
+        let mut reasons = Vec::new();
+        let mut packages = Vec::new();
+        for (platform, package) in asked {
+            let filename = package_filename(address, version, &platform);
+            match package {
+                Some(package) if package.shasums != shasums => reasons.push(format!(
+                    "{platform} has another SHA256SUMS file than other platforms"
+                )),
+                Some(package) => packages.push(package),
+                None if shasums.digest_of(&filename).is_some() => reasons.push(format!(
+                    "SHA256SUMS lists {filename}, but {} does not serve it: a version is published with all of its \
+                     zips. Publish it from its files, with `terrace publish provider`",
+                    self.origin.url
+                )),
+                None if found.platforms.contains(&platform) => self.output.warning(&format!(
+                    "{address} {version}: the origin lists {platform}, but has no package for it"
+                )),
+                None => {}
+            }
+        }
+        if !reasons.is_empty() {
+            return Err(Failure::Refused(reasons));
+        }
+        Ok(Packages {
+            packages,
+            shasums,
+            signature: signed.signature,
+            key: signed.key,
+        })
+    }
+
+    /// Returns whether the registry has these packages already, by its own report.
+    fn is_published(&self, of: (&ProviderAddress, &Version), packages: &Packages) -> bool {
+        let package = Package::Provider(of.0.clone());
+        let Some(details) = self.client.known_version(&package, of.1) else {
+            return false;
+        };
+        let is_stored = |package: &OriginPackage| {
+            let stored = details.platforms.iter();
+            let mut of_platform = stored
+                .filter(|it| it.os == package.platform.os() && it.arch == package.platform.arch());
+            of_platform.any(|it| it.sha256 == Some(package.sha256.to_string()))
+        };
+        details.platforms.len() == packages.packages.len()
+            && packages.packages.iter().all(is_stored)
+    }
+
+    /// Allows the key of a version to sign for its namespace, unless it may already.
+    fn add_key(
+        &mut self,
+        address: &ProviderAddress,
+        key: &SigningKeyDocument,
+    ) -> Result<(), ImportError> {
+        let namespace = &address.namespace;
+        let known = match self.keys.entry(namespace.clone()) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(place) => {
+                let keys = self.client.keys(namespace).map_err(ImportError::Registry)?;
+                let fingerprints = keys.keys.into_iter().map(|key| key.fingerprint);
+                place.insert(fingerprints.collect())
+            }
+        };
+        if known.contains(&key.fingerprint) {
+            return Ok(());
+        }
+        self.client
+            .add_keys(namespace, &key.ascii_armor)
+            .map_err(ImportError::Registry)?;
+        known.insert(key.fingerprint.clone());
+        self.output.progress(&format!(
+            "{} may sign the providers of {namespace} from now on: {} names it as the key of {address}",
+            key.fingerprint, self.origin.url
+        ));
+        Ok(())
+    }
+
+    fn download(
+        &self,
+        address: &ProviderAddress,
+        package: &OriginPackage,
+    ) -> Result<(PackageBody, Archive), Failure> {
+        let (fetch, filename) = (&package.download, &package.filename);
+        let origin = &self.origin;
+        let archive =
+            origin
+                .upstream
+                .download(fetch, &origin.hostname, filename, package.sha256)?;
+        let inspected = archive.inspect_provider(&address.provider_type, &package.platform);
+        for remark in &inspected.remarks {
+            self.output.warning(remark);
+        }
+        if !inspected.reasons.is_empty() {
+            return Err(Failure::Refused(inspected.reasons));
+        }
+        let body = PackageBody {
+            os: package.platform.os().to_owned(),
+            arch: package.platform.arch().to_owned(),
+            filename: filename.clone(),
+            sha256: archive.sha256.to_string(),
+            size: archive.size,
+            h1: inspected.h1.map(|h1| h1.to_string()),
+        };
+        Ok((body, archive))
+    }
+
+    /// Describes the version. Its protocols are those that the origin states; its signed text stays as it is.
+    fn describe(
+        &self,
+        (address, found): (&ProviderAddress, &OriginVersion),
+        packages: &Packages,
+        bodies: Vec<PackageBody>,
+    ) -> ProviderBody {
+        let version = &found.version;
+        let named = packages.packages.iter().map(|package| &package.protocols);
+        let named = named.chain([&found.protocols]).find(|it| !it.is_empty());
+        let assumed = vec![ProtocolVersion::DEFAULT];
+        let protocols = named.unwrap_or_else(|| {
+            self.output.warning(&format!(
+                "{address} {version}: the origin states no plugin protocols, so 5.0 is assumed"
+            ));
+            &assumed
+        });
+        let manifest = manifest_filename(address, version);
+        ProviderBody {
+            protocols: protocols.iter().map(ToString::to_string).collect(),
+            shasums: packages.shasums.as_str().to_owned(),
+            signature: STANDARD.encode(&packages.signature),
+            packages: bodies,
+            source: None,
+            commit: None,
+            manifest_missing: packages.shasums.digest_of(&manifest).is_some(),
+        }
+    }
+}
+
+/// Returns the platforms of the packages that SHA256SUMS lists.
+fn listed_platforms(
+    address: &ProviderAddress,
+    version: &Version,
+    shasums: &Shasums,
+) -> Vec<Platform> {
+    let prefix = format!("terraform-provider-{}_{version}_", address.provider_type);
+    let platform = |name: &str| -> Option<Platform> {
+        let platform = name.strip_prefix(&prefix)?.strip_suffix(".zip")?;
+        platform.parse().ok()
+    };
+    shasums.filenames().filter_map(platform).collect()
+}

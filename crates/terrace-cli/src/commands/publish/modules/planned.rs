@@ -1,0 +1,51 @@
+//! The modules and versions that a run publishes.
+
+use std::path::PathBuf;
+
+use terrace_core::model::address::ModuleAddress;
+use terrace_core::model::source::SourceUrl;
+use terrace_core::model::version::Version;
+
+use crate::source::git::{Repository, Tag};
+
+/// The versions to publish.
+pub(super) struct Plan {
+    pub(super) origins: Vec<Origin>,
+    /// The modules, ascending by address.
+    pub(super) modules: Vec<PlannedModule>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) ignored_tags: Vec<String>,
+}
+
+/// A repository, or a directory without one.
+pub(super) struct Origin {
+    pub(super) directory: PathBuf,
+    pub(super) repository: Option<Repository>,
+    /// The URL that is published as the source of the releases.
+    pub(super) source: Option<SourceUrl>,
+}
+
+/// A module with its versions, ascending.
+pub(super) struct PlannedModule {
+    pub(super) address: ModuleAddress,
+    pub(super) versions: Vec<PlannedVersion>,
+}
+
+/// A version of a module.
+#[derive(Debug, Clone)]
+pub(super) struct PlannedVersion {
+    pub(super) version: Version,
+    /// The index of its origin.
+    pub(super) origin: usize,
+    pub(super) directory: String,
+    /// The tag that names it; `None` for the files of a working tree.
+    pub(super) tag: Option<Tag>,
+}
+
+/// A module or a version that cannot be published.
+pub(super) struct Problem {
+    pub(super) name: String,
+    pub(super) version: Option<Version>,
+    pub(super) directory: String,
+    pub(super) reason: String,
+}

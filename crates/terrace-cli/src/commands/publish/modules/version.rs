@@ -1,0 +1,171 @@
+//! One version of a module of a collection: its package, and the request that publishes it.
+
+use terrace_core::model::address::ModuleAddress;
+use terrace_core::model::package::Package;
+use terrace_core::model::subdir::Subdir;
+
+use super::planned::{Origin, PlannedVersion};
+use super::report::{Done, Row};
+use crate::args::CollectionArguments;
+use crate::commands::documentation::{Extracted, of_module};
+use crate::commands::publish::documentation::ReleaseDocumentation;
+use crate::commands::publish::module::{PackedDirectory, Release, packed, published_files};
+use crate::commands::publish::package::{self, PackageRules};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::registry::client::Client;
+use crate::registry::publish::PublishRequest;
+use crate::source::collection::reach::{self, PackagePlace};
+use crate::source::collection::tree::{CommitTree, DiskTree};
+use crate::source::git::{Checkout, Objects};
+use crate::source::repository::ReleaseSource;
+use terrace_archive::ArchiveFormat;
+
+/// Publishes one version.
+pub(super) struct VersionPublisher<'a> {
+    pub(super) arguments: &'a CollectionArguments,
+    pub(super) address: &'a ModuleAddress,
+    pub(super) version: &'a PlannedVersion,
+    pub(super) origin: &'a Origin,
+    /// Whether the registry has the version with documentation.
+    pub(super) is_documented: bool,
+    /// The registry, unless this is a dry run.
+    pub(super) client: Option<&'a Client<'a>>,
+    pub(super) output: &'a Output,
+}
+
+impl VersionPublisher<'_> {
+    /// Packs and publishes the version. `objects` is the repository, unless the files come from a directory.
+    pub(super) fn publish(
+        &self,
+        objects: Option<&Objects>,
+        row: &mut Row,
+    ) -> Result<Done, Failure> {
+        let (place, packed) = match (objects, &self.version.tag) {
+            (Some(objects), Some(tag)) => {
+                let tree = objects.tree_of(&tag.commit).map_err(Failure::refused)?;
+                self.pack_commit(objects, tree, row)?
+            }
+            _ => self.pack_directory(row)?,
+        };
+        let subdir = subdir_of(&place)?;
+        let (files, size) = (packed.files, packed.archive.size);
+        let request = self.request(packed, subdir.as_ref())?;
+        let documentation = self.documentation(&request, subdir.as_ref())?;
+        let mut done = Done {
+            status: "dry_run",
+            files,
+            size,
+            sha256: request
+                .archives
+                .first()
+                .map(|archive| archive.sha256.to_string()),
+        };
+        let Some(client) = self.client else {
+            return Ok(done);
+        };
+        let (receipt, failure) = documentation.publish_quietly(&request, client, self.output)?;
+        let mut warnings = receipt.warnings;
+        warnings.extend(
+            failure.map(|it| format!("without documentation: {}", it.reasons().join("; "))),
+        );
+        for warning in warnings {
+            self.output.warning(&format!("{}: {warning}", self.name()));
+        }
+        done.status = receipt.status;
+        Ok(done)
+    }
+
+    fn name(&self) -> String {
+        format!("{} {}", self.address, self.version.version)
+    }
+
+    fn pack_commit(
+        &self,
+        objects: &Objects,
+        id: String,
+        row: &mut Row,
+    ) -> Result<(PackagePlace, PackedDirectory), Failure> {
+        let tree = CommitTree { objects, id };
+        let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
+        row.package = Some(place.clone());
+        let checkout = Checkout::write(objects, &tree.id, &place.directory);
+        let checkout = checkout.map_err(Failure::refused)?;
+        let packed = packed(&checkout.directory).map_err(|failure| match failure {
+            Failure::Refused(reasons) => {
+                let reasons = reasons.iter().map(|reason| checkout.in_repository(reason));
+                Failure::Refused(reasons.collect())
+            }
+            other => other,
+        })?;
+        Ok((place, packed))
+    }
+
+    fn pack_directory(&self, row: &mut Row) -> Result<(PackagePlace, PackedDirectory), Failure> {
+        let tree = DiskTree {
+            top: &self.origin.directory,
+        };
+        let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
+        row.package = Some(place.clone());
+        let packed = packed(&self.origin.directory.join(&place.directory))?;
+        Ok((place, packed))
+    }
+
+    fn request(
+        &self,
+        packed: PackedDirectory,
+        subdir: Option<&Subdir>,
+    ) -> Result<PublishRequest, Failure> {
+        let release = Release {
+            address: self.address,
+            version: &self.version.version,
+            subdir,
+        };
+        // The commit of the tag is the one that was packed, but without a repository it would say nothing.
+        let url = self.origin.source.clone();
+        let commit = self.version.tag.as_ref().filter(|_| url.is_some());
+        let source = ReleaseSource {
+            commit: commit.and_then(|tag| tag.commit.parse().ok()),
+            url,
+        };
+        let label = format!("{}: ", self.name());
+        let rules = PackageRules {
+            label: &label,
+            top: subdir.map_or("", Subdir::as_str),
+            allowed: &self.arguments.allow_secrets,
+            advice: &|_| "call modules inside of the repository, or by their addresses".to_owned(),
+        };
+        let format = ArchiveFormat::Zip;
+        release.request(packed.archive, format, source, self.output, |archive| {
+            package::reasons(archive, format, &rules, self.output)
+        })
+    }
+
+    fn documentation(
+        &self,
+        request: &PublishRequest,
+        subdir: Option<&Subdir>,
+    ) -> Result<ReleaseDocumentation, Failure> {
+        let subject = (
+            Package::Module(self.address.clone()),
+            self.version.version.clone(),
+        );
+        if self.is_documented {
+            return ReleaseDocumentation::quiet(None, false, subject);
+        }
+        let extracted = match self.arguments.no_docs {
+            true => None,
+            false => {
+                let files = published_files(request, subdir)?;
+                Some(Extracted::new(of_module(&files), &files)).filter(|it| !it.is_empty())
+            }
+        };
+        ReleaseDocumentation::quiet(extracted.as_ref(), self.arguments.require_docs, subject)
+    }
+}
+
+fn subdir_of(place: &PackagePlace) -> Result<Option<Subdir>, Failure> {
+    let subdir = Some(place.subdir.as_str()).filter(|subdir| !subdir.is_empty());
+    let subdir = subdir.map(str::parse::<Subdir>).transpose();
+    subdir.map_err(|error| Failure::refused(error.to_string()))
+}

@@ -1,0 +1,201 @@
+//! The checks of a module's package that only its publisher can make: does it hold secrets, and does it hold everything
+//! that it refers to?
+
+use std::collections::BTreeSet;
+
+use terrace_archive::{ArchiveFormat, SecretFile};
+use terrace_base::untrusted::quoted;
+use terrace_core::limits;
+use terrace_metadata::{ModuleSource, SourceFile, module_sources};
+
+use crate::archive::Archive;
+use crate::output::{Output, plural};
+use crate::source::documentation::is_configuration;
+use crate::source::local_paths::{Escape, escapes, outside_files};
+
+/// The name of the ignore file that excludes files from packages.
+const TERRAFORM_IGNORE: &str = ".terraformignore";
+
+/// The rules by which a package is checked.
+pub(super) struct PackageRules<'a> {
+    /// The start of each warning, if modules are published together.
+    pub(super) label: &'a str,
+    /// The directory of the module in the package; empty for its top.
+    pub(super) top: &'a str,
+    /// The paths of files that hold secrets and are published anyway.
+    pub(super) allowed: &'a [String],
+    /// Returns the advice about calls that lead this number of levels out of the package.
+    pub(super) advice: &'a dyn Fn(usize) -> String,
+}
+
+/// Returns the reasons not to publish a package. The others are printed as warnings.
+///
+/// # Errors
+/// The archive cannot be read.
+pub(super) fn reasons(
+    archive: &Archive,
+    format: ArchiveFormat,
+    rules: &PackageRules<'_>,
+    output: &Output,
+) -> Result<Vec<String>, String> {
+    let is_wanted = |path: &str| is_configuration(path.rsplit('/').next().unwrap_or(path));
+    let contents = archive.contents(format, is_wanted)?;
+    let mut reasons = link_reasons(archive, format, is_wanted)?;
+    reasons.extend(secret_reasons(&contents.secrets, rules.allowed, output));
+    let files = contents.files.iter();
+    let files: Vec<SourceFile<'_>> = files
+        .map(|(path, bytes)| SourceFile { path, bytes })
+        .collect();
+    reasons.extend(escape_reasons(&module_sources(&files), rules, output));
+    for file in &files {
+        let text = String::from_utf8_lossy(file.bytes);
+        for escape in outside_files(file.path, &text) {
+            output.warning(&format!(
+                "{}{}: {} is outside of the package, so consumers do not have it",
+                rules.label,
+                place(&escape),
+                quoted(&escape.reference)
+            ));
+        }
+    }
+    Ok(reasons)
+}
+
+/// Returns the configuration files that clients would unpack as empty files, so that parts of the module are missing without
+/// an error. Other links are warnings of the registry.
+fn link_reasons(
+    archive: &Archive,
+    format: ArchiveFormat,
+    is_configuration: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, String> {
+    let links = archive.links(format);
+    let links = links.map_err(|error| format!("{}: {error}", archive.filename))?;
+    let links = links.iter().filter(|path| is_configuration(path));
+    let reason = |path: &String| {
+        format!(
+            "{} is a symbolic link, which clients unpack as an empty file: pack the file that it points to (tar \
+             --dereference)",
+            quoted(path)
+        )
+    };
+    Ok(links.take(limits::REASONS).map(reason).collect())
+}
+
+fn secret_reasons(
+    found: &[(String, SecretFile)],
+    allowed: &[String],
+    output: &Output,
+) -> Vec<String> {
+    let allowed: BTreeSet<&str> = allowed.iter().map(|path| normal(path)).collect();
+    for path in &allowed {
+        if !found.iter().any(|(name, _)| name == path) {
+            output.detail(&format!(
+                "--allow-secrets {path}: the package has no such file, or it holds no secrets"
+            ));
+        }
+    }
+    let refused = found
+        .iter()
+        .filter(|(name, _)| !allowed.contains(name.as_str()));
+    let refused: Vec<String> = refused
+        .map(|(name, kind)| format!("{} holds {kind}", quoted(name)))
+        .collect();
+    let Some((first, _)) = found
+        .iter()
+        .find(|(name, _)| !allowed.contains(name.as_str()))
+    else {
+        return Vec::new();
+    };
+    let advice = format!(
+        "a published version can only be erased, so such files are refused: delete them, exclude them in \
+         {TERRAFORM_IGNORE}, or confirm each one that holds no secret with --allow-secrets {}",
+        in_shell(first)
+    );
+    with_advice(refused, advice)
+}
+
+fn escape_reasons(
+    sources: &[ModuleSource],
+    rules: &PackageRules<'_>,
+    output: &Output,
+) -> Vec<String> {
+    let found = escapes(sources, rules.top);
+    for escape in &found.harmless {
+        output.warning(&format!(
+            "{}{}: the source {} leads out of the package: this module cannot be used from the registry",
+            rules.label,
+            place(escape),
+            quoted(&escape.reference)
+        ));
+    }
+    let Some(levels) = found
+        .fatal
+        .iter()
+        .map(|escape| escape.levels.unwrap_or_default())
+        .max()
+    else {
+        return Vec::new();
+    };
+    let refused = found.fatal.iter().map(|escape| match escape.levels {
+        Some(_) => format!(
+            "{}: the source {} leads out of the package, and consumers only download the package: their \
+             \"terraform init\" fails (Local module path escapes module package)",
+            place(escape),
+            quoted(&escape.reference)
+        ),
+        None => format!(
+            "{}: the source {} is a path on this machine, which consumers do not have: use a path inside of the \
+             package, or an address of the registry",
+            place(escape),
+            quoted(&escape.reference)
+        ),
+    });
+    match levels {
+        0 => refused.take(limits::REASONS).collect(),
+        levels => with_advice(refused.collect(), (rules.advice)(levels)),
+    }
+}
+
+/// Returns the first reasons, the number of the others, and what to do about all of them.
+fn with_advice(mut reasons: Vec<String>, advice: String) -> Vec<String> {
+    let others = reasons.len().saturating_sub(limits::REASONS);
+    reasons.truncate(limits::REASONS);
+    if others > 0 {
+        reasons.push(format!("and {}", plural(others, "more file")));
+    }
+    reasons.push(advice);
+    reasons
+}
+
+fn place(escape: &Escape) -> String {
+    match escape.line {
+        Some(line) => format!("{}:{line}", escape.file),
+        None => escape.file.clone(),
+    }
+}
+
+/// Returns a path as the archive names it.
+fn normal(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+/// Returns a word of a command line that a shell reads as this text.
+pub(super) fn in_shell(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+:@%,=".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_command_line_is_quoted_where_a_shell_needs_it() {
+        assert_eq!(in_shell("modules/vpc"), "modules/vpc");
+        assert_eq!(in_shell("my modules"), "'my modules'");
+        assert_eq!(in_shell("it's"), "'it'\\''s'");
+    }
+}

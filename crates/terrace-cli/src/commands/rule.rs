@@ -1,0 +1,266 @@
+//! `terrace trust` and `terrace role`: rules that are stored in the registry.
+
+use serde_json::{Map, Value, json};
+use terrace_core::api::admin::{RuleAnswer, RuleBody};
+use terrace_core::auth::oidc::{RuleKind, StoredRule};
+use terrace_core::model::rule_id::RuleId;
+
+use crate::args::{
+    RegistryArguments, RoleAddArguments, RoleCommand, RuleArguments, TrustAddArguments,
+    TrustCommand,
+};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::{Column, Output, Screen, Table};
+
+const GITHUB: &str = "https://token.actions.githubusercontent.com";
+const GITLAB: &str = "https://gitlab.com";
+
+/// Executes `terrace trust`.
+pub(crate) fn trust(
+    command: &TrustCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let kind = RuleKind::Trust;
+    match command {
+        TrustCommand::Add(arguments) => {
+            let rule = trusted(arguments)?;
+            add(kind, rule, arguments.rule.dry_run, registry, output)
+        }
+        TrustCommand::List => list(kind, registry, output),
+        TrustCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
+    }
+}
+
+/// Executes `terrace role`.
+pub(crate) fn role(
+    command: &RoleCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let kind = RuleKind::Role;
+    match command {
+        RoleCommand::Add(arguments) => {
+            let rule = granted(arguments)?;
+            add(kind, rule, arguments.rule.dry_run, registry, output)
+        }
+        RoleCommand::List => list(kind, registry, output),
+        RoleCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
+    }
+}
+
+/// Returns the rule for CI jobs that the arguments describe.
+fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
+    let TrustAddArguments {
+        rule,
+        github,
+        gitlab,
+        issuer,
+        reference,
+        environment,
+        audience,
+        identifies,
+    } = arguments;
+    let mut claims = Claims::default();
+    let default = match (github, gitlab) {
+        (Some(name), _) => {
+            let claim = if name.contains('/') {
+                "repository"
+            } else {
+                "repository_owner"
+            };
+            claims.add(claim, name)?;
+            GITHUB
+        }
+        (None, Some(name)) => {
+            let claim = if name.contains('/') {
+                "project_path"
+            } else {
+                "namespace_path"
+            };
+            claims.add(claim, name)?;
+            GITLAB
+        }
+        (None, None) => "",
+    };
+    if let Some(reference) = reference {
+        // GitLab's `ref` is the name of the branch or tag alone.
+        let is_path = gitlab.is_some() && reference.starts_with("refs/");
+        claims.add(if is_path { "ref_path" } else { "ref" }, reference)?;
+    }
+    if let Some(environment) = environment {
+        claims.add("environment", environment)?;
+    }
+    let mut members = members(rule, claims)?;
+    let issuer = issuer.as_deref().unwrap_or(default);
+    members.insert("issuer".to_owned(), json!(issuer));
+    if let Some(audience) = audience {
+        members.insert("audience".to_owned(), json!(audience));
+    }
+    if *identifies {
+        members.insert("identifies".to_owned(), json!(true));
+    }
+    Ok(Value::Object(members))
+}
+
+/// Returns the rule for people that the arguments describe.
+fn granted(arguments: &RoleAddArguments) -> Result<Value, Failure> {
+    let mut claims = Claims::default();
+    if let Some(email) = &arguments.email {
+        claims.add("email", email)?;
+    }
+    if let Some(domain) = &arguments.domain {
+        let domain = domain.strip_prefix('@').unwrap_or(domain);
+        claims.add("email", &format!("*@{domain}"))?;
+    }
+    members(&arguments.rule, claims).map(Value::Object)
+}
+
+/// The claims of a rule, each with one pattern.
+#[derive(Default)]
+struct Claims(Map<String, Value>);
+
+impl Claims {
+    fn add(&mut self, name: &str, pattern: &str) -> Result<(), Failure> {
+        match self.0.insert(name.to_owned(), json!(pattern)) {
+            None => Ok(()),
+            Some(_) => Err(Failure::Usage(format!(
+                "the claim {name} is given twice: a rule requires one pattern for each claim; for a second one, add a second rule"
+            ))),
+        }
+    }
+}
+
+fn members(rule: &RuleArguments, mut claims: Claims) -> Result<Map<String, Value>, Failure> {
+    for claim in &rule.claims {
+        claims.add(&claim.name, &claim.pattern)?;
+    }
+    let scopes: Vec<String> = rule.scopes.iter().map(ToString::to_string).collect();
+    let mut members = Map::new();
+    members.insert("scopes".to_owned(), json!(scopes));
+    members.insert("claims".to_owned(), Value::Object(claims.0));
+    Ok(members)
+}
+
+/// Checks a rule, and adds it or prints it.
+fn add(
+    kind: RuleKind,
+    rule: Value,
+    is_dry: bool,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let parsed = StoredRule::parse(kind, &rule.to_string());
+    let parsed = parsed.map_err(|error| Failure::refused(error.to_string()))?;
+    if is_dry {
+        for warning in parsed.warnings() {
+            output.warning(&warning);
+        }
+        let text = serde_json::to_string_pretty(&rule);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let document = json!({ "status": "ok", "kind": kind, "rule": rule });
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        output.result(&lines, &document);
+        return Ok(());
+    }
+    let body = RuleBody { kind, rule };
+    let added = connect(registry, output)?.add_rule(&body)?;
+    for warning in &added.warnings {
+        output.warning(warning);
+    }
+    let line = format!(
+        "rule {} grants {}, everywhere within a minute; to undo this: terrace {kind} remove {}",
+        added.id,
+        scopes(&added),
+        added.id
+    );
+    output.result(&[line], &json!({ "status": "ok", "rule": added }));
+    Ok(())
+}
+
+fn list(kind: RuleKind, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
+    let mut rules = connect(registry, output)?.rules()?;
+    rules.retain(|rule| rule.kind == kind);
+    let mut screen = Screen::new();
+    if rules.is_empty() {
+        let variable = match kind {
+            RuleKind::Trust => "TERRACE_TRUSTED_PUBLISHERS",
+            RuleKind::Role => "TERRACE_LOGIN_RULES",
+        };
+        screen.text(&format!(
+            "no rules that this token may manage are stored in the registry; those in {variable} are not listed"
+        ));
+    } else {
+        screen.table(&table(&rules));
+    }
+    for rule in &rules {
+        let id = rule.id;
+        if let Some(fault) = &rule.fault {
+            output.warning(&format!("{id} grants nothing: {fault}"));
+        }
+        for warning in &rule.warnings {
+            output.warning(&format!("{id}: {warning}"));
+        }
+    }
+    output.report(screen, &json!({ "status": "ok", "rules": rules }));
+    Ok(())
+}
+
+fn remove(
+    kind: RuleKind,
+    ids: &[RuleId],
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    for id in ids {
+        client.remove_rule(*id)?;
+        output.progress(&format!("rule {id} is removed"));
+    }
+    let line = match kind {
+        RuleKind::Trust => "removed: no job gets a token by them any more, after a minute",
+        RuleKind::Role => {
+            "removed: no sign-in is granted anything by them any more, after a minute; tokens of earlier sign-ins stay valid"
+        }
+    };
+    output.result(&[line], &json!({ "status": "ok", "removed": ids }));
+    Ok(())
+}
+
+fn table(rules: &[RuleAnswer]) -> Table {
+    let mut table = Table::new([
+        Column::whole("ID"),
+        Column::cut("SCOPES"),
+        Column::left_out(1, "ISSUER"),
+        Column::cut("CLAIMS"),
+        Column::left_out(3, "CREATED"),
+        Column::left_out(2, "CREATED BY"),
+    ]);
+    for answer in rules {
+        let claims = answer.rule.get("claims").and_then(Value::as_object);
+        let claims = claims.into_iter().flatten();
+        let claims = claims.map(|(name, pattern)| {
+            let pattern = pattern.as_str().unwrap_or_default();
+            format!("{name}={pattern}")
+        });
+        let claims: Vec<String> = claims.collect();
+        let issuer = answer.rule.get("issuer").and_then(Value::as_str);
+        table.row([
+            answer.id.to_string(),
+            scopes(answer),
+            issuer.unwrap_or_default().to_owned(),
+            claims.join(" "),
+            answer.created.clone(),
+            answer.created_by.clone(),
+        ]);
+    }
+    table
+}
+
+fn scopes(answer: &RuleAnswer) -> String {
+    let scopes = answer.rule.get("scopes").and_then(Value::as_array);
+    let scopes = scopes.into_iter().flatten();
+    let scopes: Vec<&str> = scopes.filter_map(Value::as_str).collect();
+    scopes.join(" ")
+}

@@ -1,0 +1,268 @@
+//! A git repository: its tags, and the objects that they name.
+//!
+//! Everything is read by the program `git`. Objects are requested by their IDs and never by names of the repository, so
+//! that no name is taken for an option or another revision.
+
+mod checkout;
+mod objects;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output as ProcessOutput, Stdio};
+
+use tempfile::TempDir;
+
+use crate::output::Output;
+
+pub(crate) use checkout::Checkout;
+pub(crate) use objects::{Entry, EntryKind, Objects};
+
+/// The protocols that a repository is cloned by. Others are unencrypted, or run programs.
+const PROTOCOLS: [&str; 3] = ["https", "ssh", "file"];
+
+/// A repository on this machine.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    /// The directory of the working tree, or of the bare repository.
+    pub(crate) directory: PathBuf,
+    /// The clone that is removed in the end, if it is one.
+    _clone: Option<TempDir>,
+}
+
+/// A tag of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) name: String,
+    /// The ID of the tagged commit.
+    pub(crate) commit: String,
+}
+
+/// Returns whether a text is the URL of a repository, and not a directory of this machine.
+pub(crate) fn is_url(text: &str) -> bool {
+    let is_scp = || {
+        let host = text.split_once(':').map(|(host, _)| host);
+        host.is_some_and(|host| host.len() > 1 && !host.contains(['/', '\\']))
+    };
+    text.contains("://") || (!Path::new(text).exists() && is_scp())
+}
+
+impl Repository {
+    /// Returns the repository whose top, or whose bare repository, is this directory.
+    pub(crate) fn at(directory: &Path) -> Option<Self> {
+        let is_bare = || directory.join("HEAD").is_file() && directory.join("objects").is_dir();
+        let is_top = directory.join(".git").exists() || is_bare();
+        is_top.then(|| Self {
+            directory: directory.to_owned(),
+            _clone: None,
+        })
+    }
+
+    /// Returns the top of the repository around a directory.
+    pub(crate) fn around(directory: &Path) -> Option<PathBuf> {
+        let real = std::fs::canonicalize(directory).ok()?;
+        let top = real.ancestors().find(|place| place.join(".git").exists())?;
+        Some(top.to_owned())
+    }
+
+    /// Clones a repository with its tags, without a working tree.
+    ///
+    /// # Errors
+    /// The protocol is not allowed, or git cannot clone the repository.
+    pub(crate) fn clone(url: &str, output: &Output) -> Result<Self, String> {
+        let scheme = url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
+        if !PROTOCOLS.contains(&scheme.to_ascii_lowercase().as_str()) || url.contains("::") {
+            return Err(format!(
+                "{url}: a repository is cloned over {} only: clone it by other means, and name its directory",
+                PROTOCOLS.join(", ")
+            ));
+        }
+        output.progress(&format!("cloning {url}"));
+        let place = tempfile::tempdir()
+            .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
+        let mut command = Command::new("git");
+        command.args(["-c", "protocol.allow=never"]);
+        for protocol in PROTOCOLS {
+            command
+                .arg("-c")
+                .arg(format!("protocol.{protocol}.allow=always"));
+        }
+        command.args(["clone", "--quiet", "--bare", "--", url]);
+        // A question of git would wait for an answer: in a CI job, for ever.
+        command.arg(place.path()).env("GIT_TERMINAL_PROMPT", "0");
+        command.env_remove("GIT_ALLOW_PROTOCOL");
+        run(&mut command).map_err(|reason| format!("{url}: {reason}"))?;
+        Ok(Self {
+            directory: place.path().to_owned(),
+            _clone: Some(place),
+        })
+    }
+
+    /// Returns the tags of commits, ascending by name.
+    ///
+    /// # Errors
+    /// There is no git, or it cannot read the repository.
+    pub(crate) fn tags(&self) -> Result<Vec<Tag>, String> {
+        const FORMAT: &str =
+            "%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname:lstrip=2)";
+        let format = format!("--format={FORMAT}");
+        let output = run(self.git().args(["for-each-ref", &format, "refs/tags"]))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().filter_map(tag).collect())
+    }
+
+    /// Returns the commit of `HEAD`, if there is one.
+    pub(crate) fn head(&self) -> Option<String> {
+        let command = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            "HEAD^{commit}",
+        ];
+        let output = run(self.git().args(command)).ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Opens the objects of the repository.
+    ///
+    /// # Errors
+    /// There is no git.
+    pub(crate) fn objects(&self) -> Result<Objects, String> {
+        Objects::open(self.git())
+    }
+
+    fn git(&self) -> Command {
+        let mut command = git_at(&self.directory);
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
+        // A bare repository may be part of a strange repository's files, with a configuration that names programs: git would
+        // run them to fetch an object that is missing. `.git` is never part of files.
+        if !self.directory.join(".git").exists() {
+            command.env("GIT_ALLOW_PROTOCOL", "none");
+        }
+        command
+    }
+}
+
+/// Returns git in a directory, for the repository that the directory belongs to.
+pub(super) fn git_at(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    // An empty path is the current directory.
+    if !directory.as_os_str().is_empty() {
+        command.arg("-C").arg(directory);
+    }
+    // Variables of a hook that runs this program name another repository.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Parses a line of the list of tags: that of a commit has one ID, an annotated one also that of its commit.
+fn tag(line: &str) -> Option<Tag> {
+    let mut parts = line.splitn(5, ' ');
+    let mut next = || parts.next();
+    let (kind, id, inner_kind, inner_id, name) = (next()?, next()?, next()?, next()?, next()?);
+    let commit = match (kind, inner_kind) {
+        ("commit", _) => id,
+        ("tag", "commit") => inner_id,
+        _ => return None,
+    };
+    Some(Tag {
+        name: name.to_owned(),
+        commit: commit.to_owned(),
+    })
+}
+
+/// Runs git to its end.
+fn run(command: &mut Command) -> Result<ProcessOutput, String> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("git cannot be started: {error}"))?;
+    match output.status.success() {
+        true => Ok(output),
+        false => {
+            let message = String::from_utf8_lossy(&output.stderr);
+            let lines = message
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty());
+            Err(format!(
+                "git failed: {}",
+                lines.collect::<Vec<_>>().join("; ")
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Verbosity;
+
+    #[test]
+    fn urls_are_told_apart_from_directories() {
+        for url in [
+            "https://git.example.com/modules.git",
+            "git@git.example.com:acme/modules.git",
+            "file:///srv/modules.git",
+        ] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in [".", "modules", "/srv/modules.git", "C:\\modules"] {
+            assert!(!is_url(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_protocol_that_runs_programs_or_sends_plain_text_is_refused() {
+        let output = Output::new(false, Verbosity::Quiet, Default::default());
+        for url in [
+            "ext::sh -c true",
+            "http://git.example.com/a",
+            "git://git.example.com/a",
+            "https::ext://x",
+        ] {
+            let error = Repository::clone(url, &output).unwrap_err();
+            assert!(error.contains("only"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bare_repository_runs_no_program_to_fetch_a_missing_object() {
+        let directory = tempfile::tempdir().unwrap();
+        let proof = directory.path().join("proof");
+        let place = directory.path().join("modules.git");
+        let git = |arguments: &[&str]| {
+            let mut command = Command::new("git");
+            run(command.arg("-C").arg(directory.path()).args(arguments)).unwrap()
+        };
+        git(&["init", "--quiet", "--bare", "modules.git"]);
+        let program = format!("touch '{}'; false", proof.display());
+        for (name, value) in [
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", "ssh://git.example.com/modules"),
+            ("protocol.ssh.allow", "always"),
+            ("core.sshCommand", &program),
+        ] {
+            git(&["-C", "modules.git", "config", name, value]);
+        }
+        let objects = Repository::at(&place).unwrap().objects().unwrap();
+        objects.blob(&"ab".repeat(20)).unwrap_err();
+        assert!(!proof.exists());
+    }
+
+    #[test]
+    fn a_tag_names_its_commit() {
+        let of = |line: &str| tag(line).map(|tag| (tag.name, tag.commit));
+        let found = |name: &str, commit: &str| Some((name.to_owned(), commit.to_owned()));
+        assert_eq!(of("commit aa   v1.0.0"), found("v1.0.0", "aa"));
+        assert_eq!(of("tag aa commit bb a/v1 x"), found("a/v1 x", "bb"));
+        assert_eq!(of("blob aa   key"), None);
+        assert_eq!(of("tag aa tree bb x"), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! A directory of a commit, written to disk with the ignore files above it.
+//!
+//! Trees of a strange repository may have names that lead out of the directory, or the same name twice: nothing is ever
+//! written over something, or through a link.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::{Entry, EntryKind, Objects};
+
+/// The names of files that exclude others from a package.
+const IGNORE_FILES: [&str; 2] = [".gitignore", ".terraformignore"];
+
+/// Maximum number of files and directories, as when a directory is packed.
+const MOST_ENTRIES: usize = 25_000;
+
+/// Maximum number of bytes of all files: no registry accepts such a module.
+const TOTAL_BYTES: usize = 1024 * 1024 * 1024;
+
+/// The start of a file that stands for a large one in another store.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+
+/// A directory of a commit on disk. It is removed with the value.
+pub(crate) struct Checkout {
+    /// The directory that stands for the top of the repository.
+    top: TempDir,
+    /// The directory of the package.
+    pub(crate) directory: PathBuf,
+}
+
+/// The state of writing.
+struct Writer<'o> {
+    objects: &'o Objects,
+    entries: usize,
+    bytes: usize,
+    /// Links, which are written last.
+    links: Vec<Link>,
+}
+
+/// A symbolic link to write.
+struct Link {
+    path: PathBuf,
+    /// The path in the package.
+    name: String,
+    target: Vec<u8>,
+}
+
+impl Checkout {
+    /// Writes the directory at `path` of a tree; an empty path is the tree itself.
+    ///
+    /// # Errors
+    /// A file cannot be read, is not part of the repository, or cannot be written.
+    pub(crate) fn write(objects: &Objects, tree: &str, path: &str) -> Result<Self, String> {
+        let top = tempfile::tempdir();
+        let top = top.map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
+        let mut writer = Writer {
+            objects,
+            entries: 0,
+            bytes: 0,
+            links: Vec::new(),
+        };
+        // The ignore files of a repository count up to its top, which this directory shows.
+        writer.create_directory(&top.path().join(".git"), ".git")?;
+        let mut directory = top.path().to_owned();
+        let mut tree = tree.to_owned();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            writer.ignore_files(&directory, &tree)?;
+            let entry = objects.entry(&tree, part)?;
+            let entry = entry.filter(|entry| entry.kind == EntryKind::Directory);
+            let entry = entry.ok_or_else(|| format!("{path} is not a directory of the commit"))?;
+            directory.push(checked(part, path)?);
+            writer.create_directory(&directory, path)?;
+            tree = entry.id;
+        }
+        writer.directory(&directory, &tree, "")?;
+        for Link { path, name, target } in &writer.links {
+            link(path, target).map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok(Self { top, directory })
+    }
+
+    /// Returns a message about files on disk as one about the files of the repository.
+    pub(crate) fn in_repository(&self, message: &str) -> String {
+        let real = fs::canonicalize(self.top.path()).unwrap_or_default();
+        let places = [real.as_path(), self.top.path()];
+        places.iter().fold(message.to_owned(), |message, place| {
+            let place = place.display().to_string();
+            message
+                .replace(&format!("{place}/"), "")
+                .replace(&place, ".")
+        })
+    }
+}
+
+impl Writer<'_> {
+    fn directory(&mut self, place: &Path, tree: &str, below: &str) -> Result<(), String> {
+        for entry in self.objects.tree(tree)?.iter() {
+            let name = match below {
+                "" => entry.name.clone(),
+                below => format!("{below}/{}", entry.name),
+            };
+            // Never packed, and git itself does not write it.
+            if entry.name.eq_ignore_ascii_case(".git") {
+                continue;
+            }
+            let path = place.join(checked(&entry.name, &name)?);
+            self.count(0)?;
+            match entry.kind {
+                EntryKind::Directory => {
+                    self.create_directory(&path, &name)?;
+                    self.directory(&path, &entry.id, &name)?;
+                }
+                EntryKind::File | EntryKind::Executable => self.file(&path, entry, &name)?,
+                EntryKind::Link => {
+                    let target = self.objects.blob(&entry.id)?;
+                    self.links.push(Link { path, name, target });
+                }
+                EntryKind::Submodule => {
+                    return Err(format!(
+                        "{name} is a submodule of git, whose files are not part of the repository: publish it as a \
+                         module of its own, or copy its files into the repository"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, entry: &Entry, name: &str) -> Result<(), String> {
+        let contents = self.objects.blob(&entry.id)?;
+        self.count(contents.len())?;
+        if contents.starts_with(LFS_POINTER) {
+            return Err(format!(
+                "{name} is stored by Git LFS, and the repository only has a pointer to it: publish from a working tree \
+                 with --version"
+            ));
+        }
+        let failed = |error| format!("{name}: {error}");
+        let mut file = File::create_new(path).map_err(failed)?;
+        file.write_all(&contents).map_err(failed)?;
+        if entry.kind == EntryKind::Executable {
+            make_executable(&file).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the ignore files of a directory above the package.
+    fn ignore_files(&mut self, place: &Path, tree: &str) -> Result<(), String> {
+        for entry in self.objects.tree(tree)?.iter() {
+            let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Executable);
+            if is_file && IGNORE_FILES.contains(&entry.name.as_str()) {
+                self.file(&place.join(&entry.name), entry, &entry.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn create_directory(&self, path: &Path, name: &str) -> Result<(), String> {
+        fs::create_dir(path).map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), String> {
+        self.entries += 1;
+        self.bytes += bytes;
+        match self.entries > 2 * MOST_ENTRIES || self.bytes > TOTAL_BYTES {
+            true => Err(format!(
+                "the package has more than {MOST_ENTRIES} files and directories, or {} MiB: it is no module",
+                TOTAL_BYTES >> 20
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Returns a name that stays in its directory on every system.
+fn checked<'n>(name: &'n str, place: &str) -> Result<&'n str, String> {
+    let leads_away = matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0', ':']);
+    match leads_away {
+        true => Err(format!("{place:?} has a name that leads to another place")),
+        false => Ok(name),
+    }
+}
+
+#[cfg(unix)]
+fn link(path: &Path, target: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
+}
+
+/// Links need a privilege on other systems.
+#[cfg(not(unix))]
+fn link(_: &Path, _: &[u8]) -> std::io::Result<()> {
+    Err(std::io::Error::other(
+        "the repository has symbolic links here: replace them by their targets",
+    ))
+}
+
+#[cfg(unix)]
+fn make_executable(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_to_another_place_is_refused() {
+        for name in ["", ".", "..", "a/b", "..\\b", "c:d"] {
+            assert!(checked(name, name).is_err(), "{name:?}");
+        }
+        assert!(checked("main.tf", "main.tf").is_ok());
+    }
+}

@@ -1,0 +1,253 @@
+//! Paths that a module refers to, and those among them that lead out of its package.
+//!
+//! Clients download the package of a module as a whole, and refuse a call of a module outside of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use terrace_metadata::ModuleSource;
+
+/// Directories of a module that no consumer installs: a call from there that leaves the package only fails in these
+/// examples and tests themselves.
+const NOT_INSTALLED: [&str; 4] = ["example", "examples", "test", "tests"];
+
+/// The start of a path below the directory of a module, in a template.
+const MODULE_PATH: &str = "${path.module}/";
+
+/// The place that a path leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A directory of the package, such as `modules/vpc`; empty for its top.
+    Inside(String),
+    /// A place outside, below the directory that is this number of levels above the package.
+    Outside(usize),
+}
+
+/// A reference to a place outside of the package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Escape {
+    /// The path of the file.
+    pub(crate) file: String,
+    /// The line, if it is known.
+    pub(crate) line: Option<usize>,
+    /// The reference as written.
+    pub(crate) reference: String,
+    /// The levels above the package; `None` if the path is absolute.
+    pub(crate) levels: Option<usize>,
+}
+
+/// The references out of a package.
+#[derive(Debug, Default)]
+pub(crate) struct Escapes {
+    /// Those that consumers of the module fail with.
+    pub(crate) fatal: Vec<Escape>,
+    /// Those of examples, tests, and modules that the module does not call.
+    pub(crate) harmless: Vec<Escape>,
+}
+
+/// Returns the calls that leave a package, whose module is in the directory `top`, or empty for the top of the package.
+pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
+    let mut calls: BTreeMap<&str, Vec<&ModuleSource>> = BTreeMap::new();
+    for source in sources {
+        calls
+            .entry(directory_of(&source.file))
+            .or_default()
+            .push(source);
+    }
+    let mut escapes = Escapes::default();
+    let mut reached: BTreeSet<String> = BTreeSet::new();
+    let starts = calls
+        .keys()
+        .filter(|directory| is_installed(directory, top));
+    let mut open: Vec<String> = starts.map(|directory| (*directory).to_owned()).collect();
+    while let Some(directory) = open.pop() {
+        for call in calls.get(directory.as_str()).into_iter().flatten() {
+            if let Some(Place::Inside(place)) = local(&directory, &call.source)
+                && !reached.contains(&place)
+            {
+                open.push(place);
+            }
+        }
+        reached.insert(directory);
+    }
+    for (directory, calls) in calls {
+        for call in calls {
+            let levels = match local(directory, &call.source) {
+                Some(Place::Outside(levels)) => Some(levels),
+                None if is_absolute(&call.source) => None,
+                _ => continue,
+            };
+            let escape = Escape {
+                file: call.file.clone(),
+                line: call.line,
+                reference: call.source.clone(),
+                levels,
+            };
+            match reached.contains(directory) {
+                true => escapes.fatal.push(escape),
+                false => escapes.harmless.push(escape),
+            }
+        }
+    }
+    escapes
+}
+
+/// Returns the paths in a configuration file that start with `${path.module}` and leave the package.
+pub(crate) fn outside_files(file: &str, text: &str) -> Vec<Escape> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for (at, _) in line.match_indices(MODULE_PATH) {
+            let rest = line.get(at + MODULE_PATH.len()..).unwrap_or_default();
+            let end = rest.find(['"', '$', '}', ' ', ')']);
+            let path = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            if let Place::Outside(levels) = resolve(directory_of(file), path) {
+                found.push(Escape {
+                    file: file.to_owned(),
+                    line: Some(index + 1),
+                    reference: format!("{MODULE_PATH}{path}"),
+                    levels: Some(levels),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether consumers of the module in `top` may install the module in a directory.
+pub(crate) fn is_installed(directory: &str, top: &str) -> bool {
+    let below = match top {
+        "" => Some(directory),
+        top if directory == top => Some(""),
+        top => directory
+            .strip_prefix(top)
+            .and_then(|it| it.strip_prefix('/')),
+    };
+    below.is_some_and(|below| !below.split('/').any(|part| NOT_INSTALLED.contains(&part)))
+}
+
+/// Returns the place that the source of a call leads to, if it is a relative path, by the rule of the clients.
+pub(crate) fn local(directory: &str, source: &str) -> Option<Place> {
+    let is_local = ["./", "../", ".\\", "..\\"]
+        .iter()
+        .any(|start| source.starts_with(start));
+    is_local.then(|| resolve(directory, &source.replace('\\', "/")))
+}
+
+fn is_absolute(source: &str) -> bool {
+    source.starts_with('/')
+}
+
+/// Returns the directory of a file.
+pub(crate) fn directory_of(file: &str) -> &str {
+    file.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Follows a relative path from a directory of the package. A path that leaves the package and comes back has left it:
+/// the name of the package's directory is that of the client's cache.
+fn resolve(directory: &str, path: &str) -> Place {
+    let mut parts: Vec<&str> = directory.split('/').filter(|it| !it.is_empty()).collect();
+    let mut levels = 0;
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => levels += 1,
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    match levels {
+        0 => Place::Inside(parts.join("/")),
+        levels => Place::Outside(levels),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(file: &str, source: &str) -> ModuleSource {
+        ModuleSource {
+            file: file.to_owned(),
+            line: Some(2),
+            source: source.to_owned(),
+        }
+    }
+
+    fn found(escapes: &[Escape]) -> Vec<(&str, &str)> {
+        let found = escapes.iter();
+        found
+            .map(|it| (it.file.as_str(), it.reference.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_path_is_resolved_from_the_directory_of_its_file() {
+        for (directory, source, place) in [
+            ("", "./a", Some(Place::Inside("a".to_owned()))),
+            (
+                "modules/a",
+                "../b",
+                Some(Place::Inside("modules/b".to_owned())),
+            ),
+            ("examples/x", "../..", Some(Place::Inside(String::new()))),
+            ("", "..", None),
+            ("", "../b", Some(Place::Outside(1))),
+            ("a", "../../../b/c", Some(Place::Outside(2))),
+            ("a", "..\\..\\b", Some(Place::Outside(1))),
+            ("", "acme/b/aws", None),
+            ("", "git::https://example.com/b", None),
+        ] {
+            assert_eq!(local(directory, source), place, "{source}");
+        }
+    }
+
+    #[test]
+    fn calls_that_leave_the_package_are_fatal_where_consumers_reach_them() {
+        let sources = [
+            call("main.tf", "./modules/a"),
+            call("modules/a/main.tf", "../../../common"),
+            call("examples/x/main.tf", "../../"),
+            call("examples/x/other.tf", "../../../sibling"),
+            call("b.tf", "/srv/modules/b"),
+        ];
+        let escapes = escapes(&sources, "");
+        assert_eq!(
+            found(&escapes.fatal),
+            [
+                ("b.tf", "/srv/modules/b"),
+                ("modules/a/main.tf", "../../../common")
+            ]
+        );
+        assert_eq!(
+            found(&escapes.harmless),
+            [("examples/x/other.tf", "../../../sibling")]
+        );
+    }
+
+    #[test]
+    fn only_modules_that_the_published_one_calls_matter_beside_it() {
+        let sources = [
+            call("vpc/main.tf", "../common"),
+            call("common/main.tf", "../../far"),
+            call("unrelated/main.tf", "../../away"),
+        ];
+        let escapes = escapes(&sources, "vpc");
+        assert_eq!(found(&escapes.fatal), [("common/main.tf", "../../far")]);
+        assert_eq!(
+            found(&escapes.harmless),
+            [("unrelated/main.tf", "../../away")]
+        );
+    }
+
+    #[test]
+    fn a_file_outside_is_found_by_the_path_of_the_module() {
+        let text =
+            "a = file(\"${path.module}/x.txt\")\nb = file(\"${path.module}/../shared/y.txt\")\n";
+        assert_eq!(outside_files("modules/a/main.tf", text), []);
+        let escapes = outside_files("main.tf", text);
+        assert_eq!(
+            found(&escapes),
+            [("main.tf", "${path.module}/../shared/y.txt")]
+        );
+        assert_eq!(escapes[0].line, Some(2));
+    }
+}

@@ -1,0 +1,331 @@
+//! The location of a module's archive, as registries state it and clients read it (clients.md 3.7, 3.8).
+
+use serde::Deserialize;
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_core::limits;
+use terrace_core::upstream::origin::{Fetch, Fetched};
+
+use super::resolve::resolve;
+
+/// The header in which registries name the location.
+pub(crate) const LOCATION_HEADER: &str = "x-terraform-get";
+
+/// The endings of archives that clients unpack, but that no registry of this kind stores.
+const OTHER_FORMATS: [&str; 9] = [
+    ".tar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst", ".bz2", ".xz",
+];
+
+/// An archive that contains a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleLocation {
+    /// The request for the archive.
+    pub(crate) fetch: Fetch,
+    /// The format that the location names. Without it, the bytes decide.
+    pub(crate) format: Option<ArchiveFormat>,
+    /// The directory of the module within the archive.
+    pub(crate) subdir: Option<String>,
+    /// The digest that the location promises.
+    pub(crate) sha256: Option<Sha256>,
+}
+
+/// The reasons why the archive of a module cannot be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LocationError {
+    /// The response names no location.
+    #[error(
+        "the origin names no location of the module: neither a body with \"location\" nor a header X-Terraform-Get"
+    )]
+    Missing,
+    /// The module is not in an archive.
+    #[error(
+        "the origin refers to {0:?}, which is no archive: publish the module from its repository, with `terrace publish \
+         modules GIT-URL` or `terrace publish module DIR`"
+    )]
+    Repository(String),
+    /// The archive has a format that is not stored.
+    #[error(
+        "the origin has the archive in the format {0:?}; only zip and tar.gz can be published: pack it again, and publish \
+         it with `terrace publish module`"
+    )]
+    Format(String),
+    /// The archive is not to be unpacked.
+    #[error("the origin's location {0:?} tells clients not to unpack the archive")]
+    Packed(String),
+    /// The digest is not one of SHA-256.
+    #[error(
+        "the origin's location has the checksum {0:?}, which is not sha256:<64 hexadecimal digits>"
+    )]
+    Checksum(String),
+}
+
+/// The body of a download response.
+#[derive(Deserialize)]
+struct Body {
+    location: String,
+}
+
+impl ModuleLocation {
+    /// Reads the location from the response to a download request: from the body, or else from the header.
+    pub(crate) fn read(fetched: &Fetched, header: Option<&str>) -> Result<Self, LocationError> {
+        let body: Option<Body> = serde_json::from_slice(&fetched.body).ok();
+        let body = body.map(|body| body.location);
+        let text = body.as_deref().or(header).map(str::trim);
+        let text = text.filter(|text| !text.is_empty());
+        Self::parse(text.ok_or(LocationError::Missing)?, &fetched.final_url)
+    }
+
+    fn parse(text: &str, base: &str) -> Result<Self, LocationError> {
+        // A password that is cut off is no longer recognised.
+        let short = || -> String {
+            let shown = without_secrets(text);
+            shown.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
+        };
+        let is_relative = ["/", "./", "../"].iter().any(|it| text.starts_with(it));
+        let url = match is_relative {
+            true => resolve(base, text),
+            false => text.strip_prefix("https::").unwrap_or(text).to_owned(),
+        };
+        let is_url = url.starts_with("https://") || url.starts_with("http://");
+        if !is_url || url.contains(char::is_whitespace) || !url.is_ascii() {
+            return Err(LocationError::Repository(short()));
+        }
+        let (url, subdir) = split_subdir(&url);
+        let Query {
+            url,
+            archive,
+            checksum,
+        } = split_query(&url);
+        let path = url.split('?').next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let format = match archive.as_deref() {
+            Some("false" | "0") => return Err(LocationError::Packed(short())),
+            // `true` and the empty value mean the ending of the path.
+            None | Some("true" | "") => format_of(name)?,
+            Some(named) => Some(
+                format_of(&format!(".{named}"))?
+                    .ok_or_else(|| LocationError::Format(named.to_owned()))?,
+            ),
+        };
+        let sha256 = checksum.map(|text| {
+            let digest = text.strip_prefix("sha256:").and_then(|it| it.parse().ok());
+            digest.ok_or(LocationError::Checksum(text))
+        });
+        // A repository that clients would clone has no archive's name.
+        if format.is_none() && name.ends_with(".git") {
+            return Err(LocationError::Repository(short()));
+        }
+        Ok(Self {
+            fetch: Fetch {
+                base: None,
+                reference: url,
+                max_bytes: limits::ARCHIVE_BYTES,
+                with_token: false,
+                what: "module archive",
+            },
+            format,
+            subdir,
+            sha256: sha256.transpose()?,
+        })
+    }
+}
+
+/// Returns the format of a file name, or none if its ending is not that of an archive.
+fn format_of(name: &str) -> Result<Option<ArchiveFormat>, LocationError> {
+    let name = name.to_ascii_lowercase();
+    if let Some(format) = ArchiveFormat::of_file_name(&name) {
+        return Ok(Some(format));
+    }
+    match OTHER_FORMATS.iter().find(|it| name.ends_with(*it)) {
+        Some(other) => Err(LocationError::Format((*other).to_owned())),
+        None => Ok(None),
+    }
+}
+
+/// Splits off the directory within the archive: what follows `//` in the path, in front of the query.
+fn split_subdir(url: &str) -> (String, Option<String>) {
+    let (whole, query) = match url.split_once('?') {
+        Some((whole, query)) => (whole, format!("?{query}")),
+        None => (url, String::new()),
+    };
+    let (scheme, rest) = whole.split_once("://").unwrap_or(("", whole));
+    match rest.split_once("//") {
+        None => (url.to_owned(), None),
+        Some((path, subdir)) => {
+            let subdir = subdir.trim_matches('/');
+            let subdir = Some(subdir.to_owned()).filter(|it| !it.is_empty());
+            (format!("{scheme}://{path}{query}"), subdir)
+        }
+    }
+}
+
+/// A URL without the parameters that are meant for the client.
+struct Query {
+    url: String,
+    archive: Option<String>,
+    checksum: Option<String>,
+}
+
+/// Splits off the parameters that clients do not send. The others stay byte for byte: they may be signed.
+fn split_query(url: &str) -> Query {
+    let Some((path, query)) = url.split_once('?') else {
+        return Query {
+            url: url.to_owned(),
+            archive: None,
+            checksum: None,
+        };
+    };
+    let (mut archive, mut checksum) = (None, None);
+    let mut kept = Vec::new();
+    for parameter in query.split('&') {
+        match parameter.split_once('=').unwrap_or((parameter, "")) {
+            ("archive", value) => archive = Some(value.to_owned()),
+            ("checksum", value) => checksum = Some(value.replace("%3A", ":").replace("%3a", ":")),
+            _ => kept.push(parameter),
+        }
+    }
+    let url = match kept.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", kept.join("&")),
+    };
+    Query {
+        url,
+        archive,
+        checksum,
+    }
+}
+
+/// Returns a location without its query and a password, for a message. It need not be a URL.
+fn without_secrets(location: &str) -> String {
+    let location = location.split('?').next().unwrap_or_default();
+    let (start, rest) = match location.split_once("://") {
+        Some((start, rest)) => (format!("{start}://"), rest),
+        None => (String::new(), location),
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{start}{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "https://old.example/v1/modules/acme/vpc/aws/1.0.0/download";
+
+    fn parse(text: &str) -> Result<(String, Option<ArchiveFormat>, Option<String>), LocationError> {
+        let location = ModuleLocation::parse(text, BASE)?;
+        assert!(!location.fetch.with_token);
+        Ok((location.fetch.reference, location.format, location.subdir))
+    }
+
+    #[test]
+    fn archives_are_located_as_clients_locate_them() {
+        let (zip, tar) = (Some(ArchiveFormat::Zip), Some(ArchiveFormat::TarGz));
+        for (text, url, format, subdir) in [
+            (
+                "https://s.example/a.zip",
+                "https://s.example/a.zip",
+                zip,
+                None,
+            ),
+            (
+                "/files/a.tar.gz",
+                "https://old.example/files/a.tar.gz",
+                tar,
+                None,
+            ),
+            (
+                "./a.tgz",
+                "https://old.example/v1/modules/acme/vpc/aws/1.0.0/a.tgz",
+                tar,
+                None,
+            ),
+            (
+                "../a?archive=zip",
+                "https://old.example/v1/modules/acme/vpc/aws/a",
+                zip,
+                None,
+            ),
+            (
+                "https://s.example/o?sig=a%2Fb&archive=tgz&x",
+                "https://s.example/o?sig=a%2Fb&x",
+                tar,
+                None,
+            ),
+            (
+                "https://s.example/a.zip//modules/vpc?sig=b//c",
+                "https://s.example/a.zip?sig=b//c",
+                zip,
+                Some("modules/vpc"),
+            ),
+            (
+                "https://s.example/a//*?archive=tar.gz",
+                "https://s.example/a",
+                tar,
+                Some("*"),
+            ),
+            (
+                "https::https://s.example/a",
+                "https://s.example/a",
+                None,
+                None,
+            ),
+        ] {
+            let subdir = subdir.map(str::to_owned);
+            assert_eq!(parse(text), Ok((url.to_owned(), format, subdir)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_repository_is_refused_with_advice_and_without_its_password() {
+        for text in [
+            "git::https://git.example/acme/vpc.git?ref=v1.0.0",
+            "git::ssh://git@git.example/vpc.git",
+            "git::https://user:pa5s@git.example/vpc",
+            "git::git::https://user:pa5s@git.example/vpc",
+            &format!("git::https://user:pa5s{}@git.example/vpc", "x".repeat(2000)),
+            "github.com/acme/vpc",
+            "git@github.com:acme/vpc.git",
+            "hg::https://hg.example/vpc",
+            "s3::https://s3.example/a.zip",
+            "https://git.example/acme/vpc.git",
+            "https://git.example/a b",
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains("terrace publish modules"), "{text}: {error}");
+            assert!(
+                !error.contains("pa5s") && !error.contains("?ref"),
+                "{error}"
+            );
+        }
+        let error = parse("https://s.example/a.tar.xz").unwrap_err();
+        assert_eq!(error, LocationError::Format(".tar.xz".to_owned()));
+        let error = parse("https://s.example/a?archive=rar").unwrap_err();
+        assert_eq!(error, LocationError::Format("rar".to_owned()));
+        assert!(parse("https://s.example/a.zip?archive=false").is_err());
+        assert!(parse("https://s.example/a.zip?checksum=md5:aa").is_err());
+    }
+
+    #[test]
+    fn a_body_takes_precedence_over_the_header() {
+        let fetched = |body: &str| Fetched {
+            status: 200,
+            final_url: BASE.to_owned(),
+            content_type: None,
+            body: body.as_bytes().to_vec(),
+        };
+        let read = |body: &str, header| {
+            let location = ModuleLocation::read(&fetched(body), header);
+            location.map(|location| location.fetch.reference)
+        };
+        let body = r#"{"location": "/a.zip"}"#;
+        let (a, b) = ("https://old.example/a.zip", "https://old.example/b.zip");
+        assert_eq!(read(body, Some("/b.zip")).unwrap(), a);
+        for other in ["", "<a href=\"/x.zip\">x</a>", "{}"] {
+            assert_eq!(read(other, Some("/b.zip")).unwrap(), b);
+            assert_eq!(read(other, None), Err(LocationError::Missing));
+        }
+    }
+}

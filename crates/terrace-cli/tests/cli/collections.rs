@@ -1,0 +1,690 @@
+//! `terrace publish modules`.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry};
+use super::support::{Ended, TOKEN, directory, ended, run, terrace};
+
+const MAIN: &str = "resource \"aws_vpc\" \"this\" {}\n";
+const NAMED: [&str; 2] = ["--address", "acme/{name}/aws"];
+
+#[track_caller]
+fn git(place: &Path, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(place);
+    for setting in [
+        "user.name=Test",
+        "user.email=test@example.com",
+        "commit.gpgsign=false",
+        "tag.gpgsign=false",
+    ] {
+        git.args(["-c", setting]);
+    }
+    let done = git.args(arguments).output().expect("git is on PATH");
+    assert!(
+        done.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+fn write(place: &Path, files: &[(&str, &str)]) {
+    for (name, content) in files {
+        let path = place.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// Commits files, and sets tags.
+fn commit(place: &Path, files: &[(&str, &str)], tags: &[&str]) {
+    write(place, files);
+    git(place, &["add", "--all", "--force"]);
+    git(
+        place,
+        &["commit", "--quiet", "--allow-empty", "--message", "change"],
+    );
+    for tag in tags {
+        git(place, &["tag", tag]);
+    }
+}
+
+fn repository(files: &[(&str, &str)], tags: &[&str]) -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    git(place.path(), &["init", "--quiet"]);
+    commit(place.path(), files, tags);
+    place
+}
+
+#[track_caller]
+fn publish(registry: &Registry, place: &str, more: &[&str]) -> Ended {
+    run(
+        registry,
+        &[&["publish", "modules", place][..], more].concat(),
+    )
+}
+
+#[track_caller]
+fn dry_run(place: &str, more: &[&str]) -> Ended {
+    let mut command = terrace(&["publish", "modules", place, "--dry-run", "--json"]);
+    ended(command.args(more))
+}
+
+fn path(place: &TempDir) -> &str {
+    place.path().to_str().unwrap()
+}
+
+/// Returns the address, the version and the status of each version, sorted.
+fn rows(document: &Value) -> Vec<String> {
+    let rows = document["versions"].as_array().unwrap().iter();
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or("-").to_owned();
+    let mut rows: Vec<String> = rows
+        .map(|row| {
+            format!(
+                "{} {} {}",
+                text(row, "address"),
+                text(row, "version"),
+                text(row, "status")
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn tags_of_single_modules_name_their_versions_in_every_usual_form() {
+    for (vpc, dns) in [
+        ("vpc/v1.0.0", "dns/2.0.0"),
+        ("vpc-v1.0.0", "dns-2.0.0"),
+        ("modules/vpc/1.0.0", "modules/dns/v2.0.0"),
+        ("vpc@v1.0.0", "modules/dns@2.0.0"),
+    ] {
+        let files = [("modules/vpc/main.tf", MAIN), ("modules/dns/main.tf", MAIN)];
+        let place = repository(&files, &[vpc, dns, "other", "v9.9.9"]);
+        let document = dry_run(path(&place), &NAMED).expect(0).json();
+        assert_eq!(
+            rows(&document),
+            ["acme/dns/aws 2.0.0 dry_run", "acme/vpc/aws 1.0.0 dry_run"]
+        );
+        assert_eq!(
+            document["ignored_tags"],
+            serde_json::json!(["other", "v9.9.9"])
+        );
+    }
+}
+
+#[test]
+fn tags_of_the_repository_name_a_version_of_every_module_that_exists_then() {
+    let registry = Registry::start();
+    let place = repository(&[("aws/vpc/main.tf", MAIN)], &["v1.0.0"]);
+    commit(
+        place.path(),
+        &[("aws/dns/main.tf", MAIN), ("azurerm/vpc/main.tf", "")],
+        &["v1.1.0"],
+    );
+    let address = ["--address", "acme/{name}/{system}"];
+    let document = publish(&registry, path(&place), &address).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        [
+            "acme/dns/aws 1.1.0 created",
+            "acme/vpc/aws 1.0.0 created",
+            "acme/vpc/aws 1.1.0 created",
+            "acme/vpc/azurerm 1.1.0 created",
+        ]
+    );
+    let again = publish(&registry, path(&place), &address).expect(0).json();
+    assert!(
+        rows(&again).iter().all(|row| row.ends_with("unchanged")),
+        "{again}"
+    );
+}
+
+#[test]
+fn a_directory_of_repositories_has_one_module_in_each() {
+    let around = directory(&[("notes.txt", "")]);
+    for (name, tags) in [
+        ("terraform-aws-vpc", &["v1.0.0", "v1.1.0"][..]),
+        ("terraform-google-vpc", &["2.0.0"]),
+        ("website", &["v3.0.0"]),
+    ] {
+        let place = around.path().join(name);
+        fs::create_dir(&place).unwrap();
+        git(&place, &["init", "--quiet"]);
+        commit(&place, &[("main.tf", "")], tags);
+    }
+    let more = [
+        "--address",
+        "acme/{name}/{system}",
+        "--path",
+        "terraform-{system}-{name}",
+    ];
+    let document = dry_run(path(&around), &more).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        [
+            "acme/vpc/aws 1.0.0 dry_run",
+            "acme/vpc/aws 1.1.0 dry_run",
+            "acme/vpc/google 2.0.0 dry_run",
+        ]
+    );
+}
+
+#[test]
+fn files_without_git_are_published_as_the_version_of_the_command_line() {
+    let registry = Registry::start();
+    let place = directory(&[("modules/vpc/main.tf", MAIN), ("modules/dns/main.tf", MAIN)]);
+    let refused = publish(&registry, path(&place), &NAMED).expect(2);
+    assert!(refused.errors().contains("--version"), "{refused:?}");
+    let more = [&NAMED[..], &["--version", "1.2.3"]].concat();
+    let document = publish(&registry, path(&place), &more).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        ["acme/dns/aws 1.2.3 created", "acme/vpc/aws 1.2.3 created"]
+    );
+}
+
+#[test]
+fn the_contents_are_those_of_the_tag_and_the_same_as_of_a_checkout() {
+    let files = [
+        ("modules/vpc/main.tf", MAIN),
+        ("modules/vpc/run.sh", "#!/bin/sh\n"),
+        ("modules/vpc/ignored.log", "tracked"),
+        (".gitignore", "*.log\n"),
+    ];
+    let place = repository(&files, &[]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let module = place.path().join("modules/vpc");
+        fs::set_permissions(module.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("run.sh", module.join("link.sh")).unwrap();
+    }
+    commit(place.path(), &[], &["vpc/v1.0.0"]);
+    let module = place.path().join("modules/vpc");
+    let mut single = terrace(&["publish", "module", "--dry-run", "--json"]);
+    single
+        .args(["--address", "acme/vpc/aws", "--version", "1.0.0"])
+        .arg(&module);
+    let single = ended(&mut single).expect(0).json()["archives"][0]["sha256"].clone();
+    // Neither later commits nor the working tree count.
+    write(
+        place.path(),
+        &[
+            ("modules/vpc/main.tf", "changed"),
+            ("modules/vpc/new.tf", ""),
+        ],
+    );
+    let document = dry_run(path(&place), &NAMED).expect(0).json();
+    assert_eq!(document["versions"][0]["archive"]["sha256"], single);
+    assert_eq!(dry_run(path(&place), &NAMED).expect(0).json(), document);
+}
+
+#[test]
+fn a_module_that_leaves_its_directory_is_packed_with_the_modules_that_it_calls() {
+    let registry = Registry::start();
+    let call = "module \"x\" {\n  source = \"../common\"\n}\n";
+    let place = repository(
+        &[
+            ("modules/vpc/main.tf", call),
+            ("modules/common/main.tf", MAIN),
+        ],
+        &["vpc/v1.0.0", "common/v1.0.0"],
+    );
+    let document = publish(&registry, path(&place), &NAMED).expect(0).json();
+    let row = |address: &str| {
+        let rows = document["versions"].as_array().unwrap();
+        rows.iter()
+            .find(|row| row["address"] == address)
+            .unwrap()
+            .clone()
+    };
+    let vpc = row("acme/vpc/aws");
+    assert_eq!(
+        (&vpc["package"], &vpc["subdir"]),
+        (&"modules".into(), &"vpc".into())
+    );
+    assert_eq!(row("acme/common/aws")["package"], "modules/common");
+    let mut shown = terrace(&["publish", "modules", path(&place), "--dry-run"]);
+    let shown = ended(shown.args(NAMED)).expect(0).stdout;
+    assert!(shown.contains("modules//vpc"), "{shown}");
+    assert!(
+        shown.contains("2 checked in a dry run: nothing was sent"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published() {
+    let registry = Registry::start();
+    let call = "module \"x\" {\n  source = \"../../../common\"\n}\n";
+    let place = repository(
+        &[
+            ("modules/vpc/main.tf", call),
+            ("modules/dns/main.tf", MAIN),
+            ("modules/dns/.env", ""),
+        ],
+        &["vpc/v1.0.0", "dns/v1.0.0"],
+    );
+    fs::remove_file(place.path().join("modules/dns/.env")).unwrap();
+    commit(place.path(), &[], &["dns/v1.1.0"]);
+    let ended = publish(&registry, path(&place), &NAMED).expect(3);
+    assert_eq!(
+        rows(&ended.json()),
+        [
+            "acme/dns/aws 1.0.0 refused",
+            "acme/dns/aws 1.1.0 created",
+            "acme/vpc/aws 1.0.0 refused",
+        ]
+    );
+    let errors = ended.errors();
+    for reason in [
+        "acme/vpc/aws 1.0.0: modules/vpc/main.tf:2: the source \"../../../common\" leads out of the repository",
+        "acme/dns/aws 1.0.0: \".env\" holds variables of an environment",
+    ] {
+        assert!(errors.contains(reason), "{errors}");
+    }
+    let allowed = [&NAMED[..], &["--only", "dns", "--allow-secrets", ".env"]].concat();
+    let document = publish(&registry, path(&place), &allowed).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        ["acme/dns/aws 1.0.0 created", "acme/dns/aws 1.1.0 unchanged"]
+    );
+}
+
+#[test]
+fn a_version_with_other_bytes_is_a_conflict_that_does_not_stop_the_others() {
+    let registry = Registry::start();
+    let place = repository(&[("modules/vpc/main.tf", MAIN)], &["vpc/v1.0.0"]);
+    publish(&registry, path(&place), &NAMED).expect(0);
+    commit(
+        place.path(),
+        &[("modules/vpc/main.tf", "")],
+        &["vpc/v1.1.0"],
+    );
+    git(place.path(), &["tag", "--force", "vpc/v1.0.0"]);
+    let document = publish(&registry, path(&place), &NAMED).expect(4).json();
+    assert_eq!(
+        rows(&document),
+        ["acme/vpc/aws 1.0.0 conflict", "acme/vpc/aws 1.1.0 created"]
+    );
+}
+
+#[test]
+fn an_interrupted_run_is_completed_by_another_one() {
+    let registry = Registry::start();
+    let tags = ["a/v1.0.0", "a/v1.1.0", "b/v1.0.0"];
+    let place = repository(
+        &[("modules/a/main.tf", MAIN), ("modules/b/main.tf", MAIN)],
+        &tags,
+    );
+    let denied = Response::new(403, "{\"errors\": [\"the token lacks the scope\"]}");
+    registry.fail("PUT", "/modules/acme/a/aws/1.1.0", Fault::Answer(denied));
+    let more = [&NAMED[..], &["--jobs", "1"]].concat();
+    let document = publish(&registry, path(&place), &more).expect(5).json();
+    assert_eq!(
+        rows(&document),
+        [
+            "acme/a/aws 1.0.0 created",
+            "acme/a/aws 1.1.0 not_allowed",
+            "acme/b/aws 1.0.0 not_tried",
+        ]
+    );
+    let document = publish(&registry, path(&place), &more).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        [
+            "acme/a/aws 1.0.0 unchanged",
+            "acme/a/aws 1.1.0 created",
+            "acme/b/aws 1.0.0 created",
+        ]
+    );
+}
+
+#[test]
+fn documentation_is_not_sent_again_with_a_version_that_has_it() {
+    let registry = Registry::start();
+    let files = [
+        ("modules/vpc/main.tf", MAIN),
+        ("modules/vpc/README.md", "# VPC\n"),
+    ];
+    let place = repository(&files, &["vpc/v1.0.0"]);
+    publish(&registry, path(&place), &NAMED).expect(0);
+    let details = "{\"versions\": [{\"version\": \"1.0.0\", \"is_documented\": true}]}";
+    registry.set("/api/v1/modules/acme/vpc/aws", Response::new(200, details));
+    registry.all_requests();
+    publish(&registry, path(&place), &NAMED).expect(0);
+    assert_eq!(
+        registry.all_requests(),
+        [
+            "GET /api/v1/modules/acme/vpc/aws",
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0",
+            // The status of the version.
+            "GET /api/v1/modules/acme/vpc/aws/1.0.0",
+        ]
+    );
+}
+
+#[test]
+fn a_url_is_cloned_and_its_commits_are_recorded_with_the_source() {
+    let registry = Registry::start();
+    let place = repository(&[("modules/vpc/main.tf", MAIN)], &[]);
+    git(
+        place.path(),
+        &["tag", "--annotate", "vpc/v1.0.0", "--message", "released"],
+    );
+    let url = format!("file://{}", path(&place));
+    let source = "https://git.example.com/acme/modules";
+    let more = [&NAMED[..], &["--source", source]].concat();
+    let document = publish(&registry, &url, &more).expect(0).json();
+    assert_eq!(rows(&document), ["acme/vpc/aws 1.0.0 created"]);
+    let description = registry.description();
+    assert_eq!(description["source"], source);
+    assert_eq!(description["commit"], document["versions"][0]["commit"]);
+    for (url, part) in [
+        ("ext::sh -c true://", "only"),
+        ("http://git.example.com/modules", "only"),
+        ("file:///nowhere/modules.git", "git failed"),
+    ] {
+        let failed = publish(&registry, url, &NAMED).expect(1).errors();
+        assert!(failed.contains(part), "{failed}");
+    }
+}
+
+#[test]
+fn the_system_is_that_of_the_only_required_provider() {
+    let two = "resource \"aws_vpc\" \"a\" {}\nresource \"azurerm_vnet\" \"b\" {}\n";
+    let utility = "resource \"google_x\" \"a\" {}\nresource \"random_id\" \"b\" {}\n";
+    let files = [
+        ("modules/vpc/main.tf", MAIN),
+        ("modules/net/main.tf", two),
+        ("modules/id/main.tf", utility),
+        ("modules/none/main.tf", ""),
+    ];
+    let place = repository(&files, &["v1.0.0"]);
+    let ended = dry_run(path(&place), &["--address", "acme/{name}/{system}"]).expect(3);
+    assert_eq!(
+        rows(&ended.json()),
+        [
+            "acme/id/google 1.0.0 dry_run",
+            "acme/vpc/aws 1.0.0 dry_run",
+            "modules/net - refused",
+            "modules/none - refused",
+        ]
+    );
+    assert!(
+        ended.errors().contains("it requires aws, azurerm"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn an_address_that_no_module_can_have_is_an_error_of_usage() {
+    for (address, part) in [
+        ("acme/{name}", "namespace/name/system"),
+        ("acme/{name}/{version}", "{name} and {system} only"),
+        ("acme/{nam}/aws", "there is no field {nam}"),
+    ] {
+        let refused = dry_run(".", &["--address", address]).expect(2);
+        assert!(refused.stderr.contains(part), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_tag_may_name_the_system_and_patterns_describe_other_layouts() {
+    let files = [("aws/vpc/main.tf", MAIN), ("google/vpc/main.tf", "")];
+    let place = repository(&files, &["aws-vpc-1.0.0", "google-vpc-v2.0.0"]);
+    let document = dry_run(path(&place), &["--address", "acme/{name}/{system}"])
+        .expect(0)
+        .json();
+    assert_eq!(
+        rows(&document),
+        [
+            "acme/vpc/aws 1.0.0 dry_run",
+            "acme/vpc/google 2.0.0 dry_run"
+        ]
+    );
+    let place = repository(
+        &[("tf/aws/net/vpc/main.tf", MAIN)],
+        &["release-vpc_1.0.0", "v2.0.0"],
+    );
+    let more = [
+        "--address",
+        "acme/net-{name}/{system}",
+        "--path",
+        "tf/{system}/net/{name}",
+        "--tag",
+        "release-{name}_{version}",
+    ];
+    let document = dry_run(path(&place), &more).expect(0).json();
+    assert_eq!(rows(&document), ["acme/net-vpc/aws 1.0.0 dry_run"]);
+}
+
+#[test]
+fn options_choose_modules_and_versions() {
+    let place = repository(
+        &[("modules/vpc/main.tf", MAIN), ("modules/dns/main.tf", MAIN)],
+        &["v1.0.0", "v1.1.0", "v2.0.0-rc.1"],
+    );
+    let chosen = |more: &[&str]| {
+        rows(
+            &dry_run(path(&place), &[&NAMED, more].concat())
+                .expect(0)
+                .json(),
+        )
+    };
+    assert_eq!(
+        chosen(&["--latest"]),
+        ["acme/dns/aws 1.1.0 dry_run", "acme/vpc/aws 1.1.0 dry_run"]
+    );
+    assert_eq!(
+        chosen(&["--since", "1.1.0", "--only", "v*"]),
+        [
+            "acme/vpc/aws 1.1.0 dry_run",
+            "acme/vpc/aws 2.0.0-rc.1 dry_run"
+        ]
+    );
+    let none = dry_run(path(&place), &[&NAMED[..], &["--only", "x"]].concat()).expect(3);
+    assert!(none.errors().contains("--only"), "{none:?}");
+}
+
+#[test]
+fn a_version_that_two_tags_name_differently_is_refused() {
+    let place = repository(
+        &[("modules/vpc/main.tf", MAIN)],
+        &["vpc/v1.0.0", "vpc/v2.0.0", "vpc/2.0.0"],
+    );
+    commit(place.path(), &[], &["vpc/1.0.0"]);
+    let ended = dry_run(path(&place), &NAMED).expect(3);
+    assert_eq!(
+        rows(&ended.json()),
+        ["acme/vpc/aws 1.0.0 refused", "acme/vpc/aws 2.0.0 dry_run"]
+    );
+    let errors = ended.errors();
+    assert!(
+        errors.contains("vpc/1.0.0") && errors.contains("vpc/v1.0.0"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn places_without_modules_or_versions_are_refused_with_what_was_found() {
+    let untagged = repository(&[("modules/vpc/main.tf", MAIN)], &["release-7"]);
+    let single = repository(&[("main.tf", ""), ("modules/x/main.tf", "")], &["v1.0.0"]);
+    let empty = repository(&[("README.md", "")], &["v1.0.0"]);
+    for (place, code, part) in [
+        (
+            path(&untagged),
+            3,
+            "1 module (modules/vpc): the tags are release-7",
+        ),
+        (
+            path(&single),
+            3,
+            "the top of the repository is a module itself",
+        ),
+        (path(&empty), 3, "--path"),
+        (
+            &format!("{}/modules", path(&untagged)),
+            2,
+            "inside of a repository",
+        ),
+        ("/nowhere/modules", 3, "/nowhere/modules"),
+    ] {
+        let ended = dry_run(place, &NAMED).expect(code);
+        assert!(ended.errors().contains(part), "{ended:?}");
+    }
+    let module = dry_run(path(&single), &["--address", "acme/vpc/aws"])
+        .expect(0)
+        .json();
+    assert_eq!(rows(&module), ["acme/vpc/aws 1.0.0 dry_run"]);
+}
+
+#[test]
+fn a_file_that_the_repository_does_not_have_is_refused() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    let place = repository(
+        &[
+            ("modules/vpc/main.tf", MAIN),
+            ("modules/vpc/image.png", pointer),
+        ],
+        &["v1.0.0"],
+    );
+    let errors = dry_run(path(&place), &NAMED).expect(3).errors();
+    assert!(
+        errors.contains("image.png is stored by Git LFS"),
+        "{errors}"
+    );
+}
+
+/// Writes an object without git's own checks, and returns its ID.
+fn object(place: &Path, kind: &str, bytes: &[u8]) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C")
+        .arg(place)
+        .args(["hash-object", "-w", "--stdin", "--literally", "-t", kind]);
+    git.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut git = git.spawn().expect("git is on PATH");
+    git.stdin.take().unwrap().write_all(bytes).unwrap();
+    let done = git.wait_with_output().unwrap();
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// Writes a tree with these modes, names and objects.
+fn tree(place: &Path, entries: &[(&str, &str, &str)]) -> String {
+    let mut bytes = Vec::new();
+    for (mode, name, id) in entries {
+        bytes.extend(format!("{mode} {name}\0").bytes());
+        let digits = id
+            .as_bytes()
+            .chunks(2)
+            .map(|it| str::from_utf8(it).unwrap());
+        bytes.extend(digits.map(|it| u8::from_str_radix(it, 16).unwrap()));
+    }
+    object(place, "tree", &bytes)
+}
+
+#[test]
+fn trees_whose_names_lead_to_other_places_are_refused() {
+    let place = repository(&[("README.md", "")], &[]);
+    let target = tempfile::tempdir().unwrap();
+    let top = place.path();
+    let main = object(top, "blob", MAIN.as_bytes());
+    let link = object(top, "blob", path(&target).as_bytes());
+    let inner = tree(top, &[("100644", "evil", &main)]);
+    for (number, entries, part) in [
+        (
+            1,
+            &[("100644", "../evil", main.as_str())][..],
+            "leads to another place",
+        ),
+        (
+            2,
+            &[("40000", "..", inner.as_str())],
+            "leads to another place",
+        ),
+        (
+            3,
+            &[
+                ("120000", "a", link.as_str()),
+                ("40000", "a", inner.as_str()),
+            ],
+            "a: ",
+        ),
+        (
+            4,
+            &[
+                ("40000", "a", inner.as_str()),
+                ("40000", "a", inner.as_str()),
+            ],
+            "a: ",
+        ),
+    ] {
+        let entries = [&[("100644", "main.tf", main.as_str())][..], entries].concat();
+        let module = tree(top, &entries);
+        let modules = tree(top, &[("40000", "vpc", &module)]);
+        let root = tree(top, &[("40000", "modules", &modules)]);
+        let author = "Test <test@example.com> 1700000000 +0000";
+        let text = format!("tree {root}\nauthor {author}\ncommitter {author}\n\nx\n");
+        let commit = object(top, "commit", text.as_bytes());
+        let tag = format!("vpc/v{number}.0.0");
+        fs::create_dir_all(top.join(".git/refs/tags/vpc")).unwrap();
+        fs::write(top.join(".git/refs/tags").join(&tag), format!("{commit}\n")).unwrap();
+        let version = format!("{number}.0.0");
+        let more = [
+            &NAMED[..],
+            &["--path", "modules/{name}", "--since", &version],
+        ]
+        .concat();
+        let errors = dry_run(path(&place), &more).expect(3).errors();
+        assert!(errors.contains(part), "{tag}: {errors}");
+    }
+    assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn many_modules_are_published_by_one_command() {
+    let names: Vec<String> = (0..200)
+        .map(|number| format!("modules/m{number}/main.tf"))
+        .collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MAIN)).collect();
+    let place = repository(&files, &["v1.0.0", "v1.1.0", "v1.2.0"]);
+    let started = std::time::Instant::now();
+    let document = dry_run(path(&place), &NAMED).expect(0).json();
+    assert_eq!(rows(&document).len(), 600);
+    let took = started.elapsed();
+    assert!(took.as_secs() < 120, "{took:?}");
+    println!("600 versions: {took:?}");
+}
+
+#[test]
+fn a_missing_token_is_reported_before_the_repository_is_read() {
+    let mut command = terrace(&["publish", "modules", "/nowhere", "--json"]);
+    command.args(NAMED).env("TERRACE_URL", "http://127.0.0.1:1");
+    let refused = ended(&mut command);
+    assert!(refused.errors().contains("token"), "{refused:?}");
+    assert!(!refused.errors().contains(TOKEN));
+}
+
+#[test]
+fn the_source_is_the_collection_and_not_the_repository_of_a_hook_around_the_command() {
+    let place = repository(&[("modules/vpc/main.tf", MAIN)], &["v1.0.0"]);
+    let other = repository(&[], &[]);
+    for (place, name) in [(&place, "modules"), (&other, "hook")] {
+        let url = format!("https://git.example.com/acme/{name}.git");
+        git(place.path(), &["remote", "add", "origin", &url]);
+    }
+    let mut command = terrace(&["publish", "modules", path(&place), "--dry-run"]);
+    command.env("GIT_DIR", other.path().join(".git"));
+    let ended = ended(command.args(NAMED)).expect(0);
+    assert!(ended.stderr.contains("acme/modules,"), "{ended:?}");
+    assert!(!ended.stderr.contains("acme/hook"), "{ended:?}");
+}

@@ -1,0 +1,287 @@
+//! `terrace mirror list`, `block`, `unblock`, `blocks` and `remove`.
+
+use serde_json::{Value, json};
+
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry, errors};
+use super::support::run;
+
+const ADDRESS: &str = "origin.example/acme/hello";
+const STANDING: &str = "/admin/v1/mirror/origin.example/acme/hello/standing";
+const VERSION_STANDING: &str = "/admin/v1/mirror/origin.example/acme/hello/1.0.0/standing";
+
+fn answer(registry: &Registry, method: &str, path: &str, answer: &Value) {
+    let answer = Response::new(200, answer.to_string());
+    registry.fail(method, path, Fault::Answer(answer));
+}
+
+fn block(reason: &str) -> Value {
+    json!({ "state": "blocked", "reason": reason, "at": 1_700_000_000, "by": "root" })
+}
+
+fn step(rewritten: &[&str], next: Option<&str>) -> Value {
+    json!({ "looked_at": 1, "rewritten": rewritten, "removed": [], "failed": [], "next": next })
+}
+
+/// Returns the requests that change something.
+fn changes(registry: &Registry) -> Vec<String> {
+    let mut requests = registry.requests();
+    requests.retain(|request| !request.starts_with("GET"));
+    requests
+}
+
+fn release(version: &str) -> Value {
+    let document = format!(
+        r#"{{"kind":"mirrored","schema":1,"address":"{ADDRESS}","version":"{version}","published_at":1,"packages":[{{"platform":"linux_amd64","filename":"a.zip","sha256":"{}","size":1024}}],"offered":[{{"platform":"linux_arm64","filename":"b.zip","sha256":"{}"}}]}}"#,
+        "1".repeat(64),
+        "2".repeat(64)
+    );
+    json!({ "key": format!("releases/providers/{ADDRESS}/{version}"), "document": document })
+}
+
+fn standings() -> Value {
+    let document = json!({
+        "versions": { "1.0.0": { "state": "revoked", "reason": "it deletes", "at": 1, "by": "root" } },
+        "blocked_versions": { "1.1.0": block("it leaks"), "2.0.0": block("it leaks more") },
+    });
+    json!({ "key": format!("standings/providers/{ADDRESS}"), "document": document.to_string() })
+}
+
+#[test]
+fn a_block_of_a_version_is_one_request() {
+    let registry = Registry::start();
+    answer(
+        &registry,
+        "PUT",
+        VERSION_STANDING,
+        &json!({ "blocked_versions": { "1.0.0": block("it leaks") } }),
+    );
+    let spec = format!("{ADDRESS}@1.0.0");
+    let report = run(
+        &registry,
+        &["mirror", "block", &spec, "--reason", "it leaks"],
+    );
+    let report = report.expect(0).json();
+    assert_eq!(
+        report["standings"]["blocked_versions"]["1.0.0"]["at"],
+        "2023-11-14T22:13:20Z"
+    );
+    assert_eq!(changes(&registry), [format!("PUT {VERSION_STANDING}")]);
+}
+
+#[test]
+fn a_block_of_a_provider_is_continued_in_steps() {
+    let registry = Registry::start();
+    answer(
+        &registry,
+        "PUT",
+        STANDING,
+        &json!({ "blocked": block("it leaks") }),
+    );
+    answer(
+        &registry,
+        "POST",
+        "/admin/v1/reindex",
+        &step(&["a"], Some("x")),
+    );
+    answer(&registry, "POST", "/admin/v1/reindex", &step(&["b"], None));
+    run(
+        &registry,
+        &["mirror", "block", ADDRESS, "--reason", "it leaks"],
+    )
+    .expect(0);
+    let put = format!("PUT {STANDING}");
+    let post = "POST /admin/v1/reindex".to_owned();
+    assert_eq!(changes(&registry), [put, post.clone(), post]);
+}
+
+#[test]
+fn an_unblocked_version_of_a_blocked_provider_stays_blocked_and_the_command_says_so() {
+    let registry = Registry::start();
+    let whole = json!({ "blocked": block("all of it") });
+    let mut both = whole.clone();
+    both["blocked_versions"] = json!({ "1.0.0": block("it leaks") });
+    answer(&registry, "GET", STANDING, &both);
+    answer(&registry, "PUT", VERSION_STANDING, &whole);
+    let spec = format!("{ADDRESS}@1.0.0");
+    let mut command = super::support::terrace(&["mirror", "unblock", &spec]);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", super::support::TOKEN);
+    let shown = super::support::ended(&mut command).expect(0).stdout;
+    assert!(shown.contains("no longer blocked"), "{shown}");
+    assert!(
+        shown.contains("with all its versions: all of it"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_provider_of_the_registry_cannot_be_blocked() {
+    let registry = Registry::start();
+    for address in ["acme/hello", "acme/vpc/aws"] {
+        let ended = run(&registry, &["mirror", "block", address, "--reason", "x"]).expect(2);
+        assert!(ended.errors().contains("another registry"), "{ended:?}");
+    }
+    assert!(changes(&registry).is_empty());
+}
+
+#[test]
+fn a_token_without_the_scope_cannot_block() {
+    let registry = Registry::start();
+    registry.fail(
+        "PUT",
+        STANDING,
+        Fault::Answer(errors(403, &["requires the scope admin"])),
+    );
+    let ended = run(&registry, &["mirror", "block", ADDRESS, "--reason", "x"]).expect(5);
+    assert!(ended.errors().contains("scope admin"), "{ended:?}");
+}
+
+#[test]
+fn all_blocks_are_listed_with_their_reasons() {
+    let registry = Registry::start();
+    answer(
+        &registry,
+        "GET",
+        "prefix=standings",
+        &json!({ "facts": [standings()] }),
+    );
+    let report = run(&registry, &["mirror", "blocks"]).expect(0).json();
+    let blocks = report["blocks"].as_array().unwrap();
+    let names: Vec<&str> = blocks
+        .iter()
+        .map(|it| it["version"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["1.1.0", "2.0.0"]);
+    assert_eq!(blocks[0]["reason"], "it leaks");
+    assert_eq!(blocks[0]["at"], "2023-11-14T22:13:20Z");
+}
+
+#[test]
+fn stored_versions_are_listed_with_their_states() {
+    let registry = Registry::start();
+    let tombstone = format!(
+        r#"{{"kind":"erased","schema":1,"package":"providers/{ADDRESS}","version":"0.9.0","published_at":1,"erased_at":2,"reason":"a leak","archives":[],"contents":[]}}"#
+    );
+    let tombstone =
+        json!({ "key": format!("releases/providers/{ADDRESS}/0.9.0"), "document": tombstone });
+    let hosted = json!({ "key": "releases/providers/hosted/acme/hello/1.0.0", "document": "{}" });
+    answer(
+        &registry,
+        "GET",
+        "prefix=standings",
+        &json!({ "facts": [standings()] }),
+    );
+    let hosted_key = hosted["key"].clone();
+    answer(
+        &registry,
+        "GET",
+        "prefix=releases",
+        &json!({ "facts": [hosted], "next": hosted_key }),
+    );
+    let facts = [
+        release("1.2.0"),
+        release("1.1.0"),
+        release("1.0.0"),
+        tombstone,
+    ];
+    answer(
+        &registry,
+        "GET",
+        "after=releases%2Fproviders%2Fhosted0",
+        &json!({ "facts": facts }),
+    );
+    let report = run(&registry, &["mirror", "list"]).expect(0).json();
+    let versions = report["versions"].as_array().unwrap().iter();
+    let states: Vec<String> = versions
+        .map(|it| {
+            format!(
+                "{} {}",
+                it["version"].as_str().unwrap(),
+                it["state"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        states,
+        [
+            "0.9.0 erased",
+            "1.0.0 revoked",
+            "1.1.0 blocked",
+            "1.2.0 active"
+        ]
+    );
+    let newest = &report["versions"][3];
+    assert_eq!(newest["platforms"], json!(["linux_amd64"]));
+    assert_eq!(newest["offered"], json!(["linux_arm64"]));
+    assert_eq!(newest["size"], 1024);
+}
+
+#[test]
+fn a_part_of_the_mirror_is_listed_by_its_prefix() {
+    for (part, releases) in [
+        (
+            "origin.example",
+            "prefix=releases%2Fproviders%2Forigin.example%2F",
+        ),
+        (
+            ADDRESS,
+            "prefix=releases%2Fproviders%2Forigin.example%2Facme%2Fhello%2F",
+        ),
+    ] {
+        let registry = Registry::start();
+        answer(
+            &registry,
+            "GET",
+            "prefix=standings",
+            &json!({ "facts": [] }),
+        );
+        answer(
+            &registry,
+            "GET",
+            releases,
+            &json!({ "facts": [release("1.0.0")] }),
+        );
+        let report = run(&registry, &["mirror", "list", part]).expect(0).json();
+        assert_eq!(report["versions"][0]["address"], ADDRESS);
+    }
+    let registry = Registry::start();
+    for part in ["a.example/b/c/d", "a.example/B!", ""] {
+        run(&registry, &["mirror", "list", part]).expect(2);
+    }
+}
+
+#[test]
+fn a_removal_is_only_shown_without_yes() {
+    let registry = Registry::start();
+    answer(
+        &registry,
+        "GET",
+        "prefix=releases",
+        &json!({ "facts": [release("1.0.0")] }),
+    );
+    answer(
+        &registry,
+        "GET",
+        "/admin/v1/documentation",
+        &json!({ "documented": [] }),
+    );
+    answer(&registry, "GET", "prefix=docs", &json!({ "facts": [] }));
+    answer(&registry, "GET", "prefix=oci", &json!({ "facts": [] }));
+    let spec = format!("{ADDRESS}@1.0.0");
+    let ended = run(
+        &registry,
+        &["mirror", "remove", &spec, "--reason", "a takedown"],
+    )
+    .expect(0);
+    assert!(
+        ended
+            .stderr
+            .contains("neither by pull-through nor by a publish"),
+        "{ended:?}"
+    );
+    assert!(changes(&registry).is_empty());
+    let hosted = ["mirror", "remove", "acme/hello", "--reason", "x"];
+    run(&registry, &hosted).expect(2);
+}
