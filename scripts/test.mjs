@@ -8,6 +8,7 @@ import { compareInstructions, whyNotHere } from "./instructions.mjs";
 import { ensureBrowser } from "./lib/browser.mjs";
 import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
 import { Deadline } from "./lib/deadline.mjs";
+import { freeDisk, withoutIncrementalState } from "./lib/disk.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
@@ -42,6 +43,8 @@ const NO_LIMITS = { TERRACE_FAILURES_A_MINUTE: "100000", TERRACE_SEARCHES_A_MINU
 const MINUTES = "75";
 
 endWithParent();
+say(freeDisk());
+Object.assign(process.env, withoutIncrementalState(process.env));
 const deadline = new Deadline("npm test", minutes(), testsUnderWay);
 const tally = new Tally();
 
@@ -65,6 +68,7 @@ if (await tally.attempt(setup)) {
   if (worker && cli) await testWithClients();
   else tally.skip("tests with real clients", "the Worker or the terrace command was not built");
 }
+say(freeDisk());
 say(`\n${tally}`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
 

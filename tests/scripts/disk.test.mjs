@@ -1,0 +1,22 @@
+// The compiler's incremental state and the disk.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { Cleanup, temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
+import { freeDisk, withoutIncrementalState } from "../../scripts/lib/disk.mjs";
+
+test("incremental state is stored only where a build has stored some", async (t) => {
+  const cleanup = new Cleanup();
+  t.after(() => cleanup.run());
+  const clone = temporaryDirectory(cleanup);
+  assert.deepEqual(withoutIncrementalState({}, clone), { CARGO_INCREMENTAL: "0" });
+  assert.deepEqual(withoutIncrementalState({ CARGO_INCREMENTAL: "1" }, clone), {}, "the caller decides");
+  mkdirSync(join(clone, "target", "debug", "incremental"), { recursive: true });
+  assert.deepEqual(withoutIncrementalState({}, clone), {});
+});
+
+test("free disk space is stated in gigabytes", () => {
+  assert.match(freeDisk(), /^free disk space: \d+\.\d GB for the project, \d+\.\d GB for temporary files$/);
+});
