@@ -11,6 +11,9 @@ const LIMIT_MS = 60_000;
 /** The first attempt to remove a directory can fail while a process that was just killed still writes to it. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
+/** The directory for temporary files that need no speed. */
+export const temporaryRoot = tmpdir();
+
 const IN_MEMORY = "/dev/shm";
 const ENOUGH_MEMORY = 256 * 1024 * 1024;
 
@@ -76,7 +79,7 @@ export async function within(ms, title, work) {
  * - `quick`: avoids the disk, for thousands of small writes that would each wait for it.
  */
 export function temporaryDirectory(cleanup, { quick = false } = {}) {
-  const directory = mkdtempSync(join(quick ? quickest() : tmpdir(), "terrace-"));
+  const directory = mkdtempSync(join(quick ? quickest() : temporaryRoot, "terrace-"));
   cleanup.add(`removing ${directory}`, () => rm(directory, REMOVAL));
   return directory;
 }
@@ -84,8 +87,8 @@ export function temporaryDirectory(cleanup, { quick = false } = {}) {
 function quickest() {
   try {
     const { bavail, bsize } = statfsSync(IN_MEMORY);
-    return bavail * bsize > ENOUGH_MEMORY ? IN_MEMORY : tmpdir();
+    return bavail * bsize > ENOUGH_MEMORY ? IN_MEMORY : temporaryRoot;
   } catch {
-    return tmpdir();
+    return temporaryRoot;
   }
 }

@@ -1,8 +1,8 @@
 // The disk space of builds and tests.
 import { existsSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { temporaryRoot } from "./cleanup.mjs";
 import { root } from "./paths.mjs";
 
 const GIGABYTE = 1e9;
@@ -11,7 +11,7 @@ const GIGABYTE = 1e9;
 export function freeDisk() {
   const places = [
     ["the project", root],
-    ["temporary files", tmpdir()],
+    ["temporary files", temporaryRoot],
   ];
   const spaces = places.map(([name, directory]) => `${(freeBytes(directory) / GIGABYTE).toFixed(1)} GB for ${name}`);
   return `free disk space: ${spaces.join(", ")}`;

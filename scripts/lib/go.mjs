@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { cacheDir, exe } from "./paths.mjs";
+import { cacheDir, exe, root } from "./paths.mjs";
 import { ask, lastLine, run } from "./run.mjs";
 import { step } from "./step.mjs";
 
@@ -17,7 +17,19 @@ export const goHome = (name, version) => join(cacheDir, `${name}-${version}`);
  * Builds a program from Go's module proxy, once per user and version. Returns its directory, or throws the
  * reason why it cannot.
  */
-export async function goInstall(name, path, version) {
+export const goInstall = (name, path, version) =>
+  builtOnce(name, version, (home, log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: home } }));
+
+/**
+ * Does the same for a program that `go install` rejects because it replaces one of its dependencies: it is built in a
+ * module of this checkout whose `go.mod` repeats the replacement and whose `go.sum` holds all checksums.
+ */
+export const goInstallFrom = (directory, name, path, version) =>
+  builtOnce(name, version, (home, log) =>
+    go(["build", "-trimpath", "-ldflags", "-s -w", "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) }),
+  );
+
+async function builtOnce(name, version, build) {
   const home = goHome(name, version);
   const isThere = () => existsSync(join(home, exe(name)));
   if (isThere()) return home;
@@ -27,7 +39,7 @@ export async function goInstall(name, path, version) {
   const aside = `${home}.partial-${process.pid}`;
   try {
     await mkdir(aside, { recursive: true });
-    await step(`building ${name} ${version}`, (log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: aside } }));
+    await step(`building ${name} ${version}`, (log) => build(aside, log));
     // Concurrent tests of another checkout may have finished first.
     if (!isThere()) await rename(aside, home);
   } catch (error) {

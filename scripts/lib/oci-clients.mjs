@@ -1,10 +1,10 @@
-// OCI clients of other projects, and one of ours that uses the library of OpenTofu and ORAS. Only the tests
+// OpenTofu, OCI clients of other projects, and one of ours that uses the library of OpenTofu and ORAS. Only the tests
 // use them, and none is required. Programs on PATH are used as they are. A program that is neither on PATH
 // nor installable is reported, and its tests are skipped with the reason.
 import { join } from "node:path";
 
 import { aptInstall, aptOffers } from "./apt.mjs";
-import { go, goInstall, requireGo } from "./go.mjs";
+import { go, goInstall, goInstallFrom, requireGo } from "./go.mjs";
 import { exe, root, stateDir } from "./paths.mjs";
 import { ask, isOnPath, lastLine } from "./run.mjs";
 import { unlessCurrent } from "./stamp.mjs";
@@ -14,6 +14,8 @@ import { say, step } from "./step.mjs";
 const CLIENTS = {
   crane: () => goInstall("crane", "github.com/google/go-containerregistry/cmd/crane", "v0.22.1"),
   regctl: () => goInstall("regctl", "github.com/regclient/regclient/cmd/regctl", "v0.11.7"),
+  oras: () => goInstall("oras", "oras.land/oras/cmd/oras", "v1.3.6"),
+  tofu: () => goInstallFrom(join("tests", "clients", "opentofu"), "tofu", "github.com/opentofu/opentofu/cmd/tofu", "v1.12.6"),
   skopeo: () => fromApt("skopeo"),
   "oras-go-client": () => goBuild("oras-go-client", join("tests", "clients", "oras-go")),
   // These are not clients, but built in the same way: the libraries of OpenTofu and Terraform that judge the

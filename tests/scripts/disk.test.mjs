@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 
-import { Cleanup, temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
 import { freeDisk, withoutIncrementalState } from "../../scripts/lib/disk.mjs";
+import { scratch } from "../clients/support/scratch.mjs";
+import { test } from "../clients/support/testing.mjs";
 
 test("incremental state is stored only where a build has stored some", async (t) => {
-  const cleanup = new Cleanup();
-  t.after(() => cleanup.run());
-  const clone = temporaryDirectory(cleanup);
+  const clone = scratch(t);
   assert.deepEqual(withoutIncrementalState({}, clone), { CARGO_INCREMENTAL: "0" });
   assert.deepEqual(withoutIncrementalState({ CARGO_INCREMENTAL: "1" }, clone), {}, "the caller decides");
   mkdirSync(join(clone, "target", "debug", "incremental"), { recursive: true });

@@ -20,7 +20,7 @@ export const HOST = "terrace.test";
 export function withEachClient(define) {
   for (const name of CLIENTS) {
     if (isOnPath(name)) describe(name, () => define(new Client(name)));
-    else if (!missed.has(name)) test(`${name} does the same`, { skip: `${name} is not on PATH` }, () => {});
+    else if (!missed.has(name)) test(`${name} does the same`, { skip: whyAbsent(name) }, () => {});
     missed.add(name);
   }
 }
