@@ -150,7 +150,7 @@ async fn chunk(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array,
         let read = JsFuture::from(reader.read_with_array_buffer_view(&view)).await?;
         // A read detaches the buffer, and returns it with the bytes read.
         let value = Reflect::get(&read, &"value".into())?;
-        // After a cancelled read there is no value, and the buffer is lost with the bytes received so far.
+        // A cancelled read returns no value, and the buffer is lost with the bytes received so far.
         let part: Uint8Array = value.dyn_into()?;
         buffer = part.buffer();
         if part.length() == 0 {

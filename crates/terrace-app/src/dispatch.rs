@@ -106,7 +106,7 @@ where
         ApiRoute::Search => Box::pin(search::search(ctx, call, request)),
         ApiRoute::Token => match method {
             Method::Delete => Box::pin(tokens::revoke_presented(ctx, call)),
-            _ => Box::pin(ready(tokens::describe_presented(&call))),
+            _ => Box::pin(tokens::describe_presented(ctx, call)),
         },
         ApiRoute::Namespaces => Box::pin(namespaces::list(ctx, call, request)),
         ApiRoute::Namespace(owner) => Box::pin(namespaces::packages(ctx, call, request, owner)),

@@ -501,7 +501,7 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
     let subject_length = members.len();
     members += &fields.members(&LogValues {
         token: caller.token().map(|id| id.to_string()),
-        caller: caller.short_name(),
+        caller: config.access.logged_name(&caller),
         ..LogValues::default()
     });
     (members, subject_length)

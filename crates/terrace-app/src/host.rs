@@ -492,7 +492,7 @@ pub trait Request {
     /// Reads a body of unknown length; at most one byte more than `limit`.
     async fn bytes_up_to(&mut self, limit: u64) -> Result<Vec<u8>, BodyError>;
 
-    /// Returns the body as a stream; `None` if there is no body.
+    /// Returns the body as a stream; `None` without a body.
     fn stream(&mut self) -> Option<Self::Stream>;
 }
 

@@ -6,6 +6,7 @@ use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAcc
 use terrace_core::api::route::{AdminRoute, HandledRoute, PageRoute, is_open_to_websites};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::http::accept::Accept;
+use terrace_core::http::idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, IdempotencyKeyError};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -27,7 +28,7 @@ use crate::handlers::body::whole;
 use crate::handlers::login::browser::PageVisit;
 use crate::handlers::login::shared::oauth_error_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
-use crate::handlers::pages::problem_page;
+use crate::handlers::pages::{FailedVisit, problem_page};
 use crate::host::{Clock as _, Host, Request};
 use crate::services::audit::AuditedChange;
 use crate::services::auth::Permission;
@@ -238,17 +239,20 @@ where
         _ => true,
     };
     let method = action.method;
+    let visit = PageVisit::of(ctx, &route, &request);
     let failed = FailedRequest {
         origin: request.origin().to_owned(),
         path: request.path().to_owned(),
+        query: request.query().to_owned(),
         wants_html,
+        may_sign_in: visit.as_ref().is_some_and(PageVisit::may_sign_in),
         cookies: cookies_of_page(ctx, &route, method, &request),
     };
-    let visit = PageVisit::of(ctx, &route, &request);
     let served = run(ctx, route, action, request).await;
-    let reply = served.unwrap_or_else(|failure| match (failure, visit) {
-        (Failure::Problem(Problem::Unauthorized(reason)), Some(visit)) => visit.refuse(&reason),
-        (failure, _) => failure_reply(ctx, errors, &failed, failure),
+    let reply = served.unwrap_or_else(|failure| {
+        let needs_access = matches!(failure, Failure::Problem(Problem::Unauthorized(_)));
+        let sign_in = visit.filter(|_| needs_access).and_then(PageVisit::sign_in);
+        sign_in.unwrap_or_else(|| failure_reply(ctx, errors, &failed, failure))
     });
     for_method(reply, method)
 }
@@ -297,14 +301,32 @@ where
     let call = Call {
         caller,
         origin: request.origin().to_owned(),
+        path: request.path().to_owned(),
         query: request.query().to_owned(),
         body,
+        key: idempotency_key(action, &request)?,
     };
     let handled = dispatch(ctx, route, action.method, call, request).await;
     if let Some(change) = change {
         record(ctx, change, action.method, &handled).await?;
     }
     Ok(handled?.reply)
+}
+
+/// Returns the idempotency key of a request that may create something.
+///
+/// # Errors
+/// If it is invalid.
+fn idempotency_key<R: Request>(
+    action: &Action,
+    request: &R,
+) -> Result<Option<IdempotencyKey>, Problem> {
+    let may_create = action.is_audited && action.method == Method::Post;
+    let header = may_create
+        .then(|| request.header(IDEMPOTENCY_KEY))
+        .flatten();
+    let key = header.map(|text| text.trim().parse()).transpose();
+    key.map_err(|error: IdempotencyKeyError| Problem::BadRequest(error.to_string()))
 }
 
 /// Returns the caller of an endpoint.
@@ -337,6 +359,7 @@ async fn authorize<P: Host, R: Request>(
         RequiredAccess::Publishers
         | RequiredAccess::OwnerAdmins
         | RequiredAccess::AnyAdmins
+        | RequiredAccess::Backups
         | RequiredAccess::Admins => {
             if !ctx.config.access.has_root() {
                 return Err(changes_disabled(route.endpoint().errors).into());
@@ -349,6 +372,7 @@ async fn authorize<P: Host, R: Request>(
                 RequiredAccess::Publishers => of_owner(Permission::Publish),
                 RequiredAccess::OwnerAdmins => of_owner(Permission::Administer),
                 RequiredAccess::AnyAdmins => Permission::AdministerAny,
+                RequiredAccess::Backups => Permission::BackUp,
                 _ => Permission::Admin,
             };
             auth::authorize(ctx, request, &permission).await
@@ -414,6 +438,7 @@ async fn record<P: Host>(
                 AuditDetails::None => return Ok(()),
                 AuditDetails::Request => change,
                 AuditDetails::Makes(path) => change.making(path),
+                AuditDetails::Status(status) => change.of_status(status.clone()),
                 AuditDetails::Revokes(path) => change.revoking(path),
                 AuditDetails::Content(digest, tags) => change.of_content(*digest, tags),
                 AuditDetails::Erases(names) => change.erasing(names),
@@ -437,7 +462,10 @@ async fn record<P: Host>(
 struct FailedRequest {
     origin: String,
     path: String,
+    query: String,
     wants_html: bool,
+    /// Whether a sign-in in the browser may help.
+    may_sign_in: bool,
     /// The cookies, by which the page of an error shows whether its reader is signed in.
     cookies: Option<String>,
 }
@@ -455,7 +483,15 @@ fn failure_reply<P: Host>(
             let cookies = request.cookies.as_deref();
             let now = || ctx.host.clock().now();
             let reader = ctx.config.caller_of_cookies(cookies, now);
-            problem_page(ctx, origin, &reader, path, &ctx.report(failure))
+            let visit = FailedVisit {
+                origin,
+                path,
+                query: &request.query,
+                reader: &reader,
+                may_sign_in: request.may_sign_in,
+                package: None,
+            };
+            problem_page(ctx, &visit, &ctx.report(failure))
         }
         ErrorFormat::Json | ErrorFormat::Html => ctx.report(failure).reply(),
         ErrorFormat::OAuth => oauth_error_reply(ctx, failure),

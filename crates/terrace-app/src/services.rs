@@ -7,6 +7,7 @@ pub(crate) mod catalog;
 pub(crate) mod documentation;
 pub(crate) mod documenter;
 pub(crate) mod documents;
+pub(crate) mod erased_documentation;
 pub(crate) mod erasure;
 pub(crate) mod expected_indices;
 pub(crate) mod format;

@@ -30,15 +30,20 @@ pub enum SecretFile {
 }
 
 /// Directories that hold secrets.
-const DIRECTORIES: [(&str, SecretFile); 4] = [
+const DIRECTORIES: [(&str, SecretFile); 8] = [
     (".git", SecretFile::Repository),
     (".terraform", SecretFile::WorkingDirectory),
     (".ssh", SecretFile::PrivateKey),
+    (".gnupg", SecretFile::PrivateKey),
     (".aws", SecretFile::Credentials),
+    (".azure", SecretFile::Credentials),
+    (".kube", SecretFile::Credentials),
+    (".gcloud", SecretFile::Credentials),
 ];
 
-/// Files that hold tokens and passwords.
-const CREDENTIALS: [&str; 8] = [
+/// Files that hold tokens and passwords. `.npmrc` and files such as `config.json` hold other settings too, so their contents
+/// decide.
+const CREDENTIALS: [&str; 19] = [
     ".netrc",
     "_netrc",
     ".git-credentials",
@@ -47,10 +52,21 @@ const CREDENTIALS: [&str; 8] = [
     ".tofurc",
     "tofu.rc",
     "credentials.tfrc.json",
+    ".pypirc",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".pgpass",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    ".vault-token",
+    "kubeconfig",
+    "application_default_credentials.json",
+    "access_tokens.db",
 ];
 
 /// Extensions of files that hold secrets.
-const EXTENSIONS: [(&str, SecretFile); 8] = [
+const EXTENSIONS: [(&str, SecretFile); 11] = [
     (".tfvars", SecretFile::Values),
     (".tfvars.json", SecretFile::Values),
     (".tfplan", SecretFile::Plan),
@@ -59,6 +75,9 @@ const EXTENSIONS: [(&str, SecretFile); 8] = [
     (".jks", SecretFile::PrivateKey),
     (".keystore", SecretFile::PrivateKey),
     (".ppk", SecretFile::PrivateKey),
+    (".kdbx", SecretFile::Credentials),
+    (".kubeconfig", SecretFile::Credentials),
+    (".publishsettings", SecretFile::Credentials),
 ];
 
 /// The default names of the private keys of SSH.
@@ -134,6 +153,15 @@ mod tests {
             ("example.tfstate", SecretFile::State),
             (".netrc", SecretFile::Credentials),
             (".aws/credentials", SecretFile::Credentials),
+            (".kube/config", SecretFile::Credentials),
+            (".pypirc", SecretFile::Credentials),
+            ("files/kubeconfig", SecretFile::Credentials),
+            ("prod.kubeconfig", SecretFile::Credentials),
+            (
+                "home/application_default_credentials.json",
+                SecretFile::Credentials,
+            ),
+            (".gnupg/secring.gpg", SecretFile::PrivateKey),
             (".terraform/terraform.tfstate", SecretFile::WorkingDirectory),
             ("sub/.git", SecretFile::Repository),
         ] {
@@ -155,6 +183,12 @@ mod tests {
             ".env.example",
             "id_rsa.pub",
             "templates/id.tpl",
+            // Their contents decide.
+            ".npmrc",
+            "config.json",
+            "kubeconfig.tpl",
+            "templates/kubeconfig.yaml.tftpl",
+            "modules/gcloud-project/main.tf",
         ] {
             assert_eq!(secret_file(name), None, "{name}");
         }

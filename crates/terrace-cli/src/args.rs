@@ -2,11 +2,14 @@
 
 mod account;
 mod admin;
+mod archive_host;
 mod catalog;
 mod collection;
 mod completion;
 mod config;
 mod docs;
+#[cfg(test)]
+mod documented;
 mod duration;
 mod erase;
 mod help;
@@ -45,7 +48,8 @@ pub(crate) use publish::{
 pub(crate) use registry::RegistryArguments;
 pub(crate) use release::{PackageSpec, ReleaseCommand, StatusArguments};
 pub(crate) use rule::{
-    RoleAddArguments, RoleCommand, RuleArguments, TrustAddArguments, TrustCommand,
+    RoleAddArguments, RoleCommand, RuleArguments, RuleListArguments, TrustAddArguments,
+    TrustCommand,
 };
 pub(crate) use token::TokenCommand;
 pub(crate) use webhook::{FormatName, WebhookCommand};
@@ -166,8 +170,8 @@ impl Command {
             Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),
             Self::Admin(command) => matches!(command, AdminCommand::Audit { .. }),
             Self::Token(command) => matches!(command, TokenCommand::List { .. }),
-            Self::Trust(command) => matches!(command, TrustCommand::List),
-            Self::Role(command) => matches!(command, RoleCommand::List),
+            Self::Trust(command) => matches!(command, TrustCommand::List(_)),
+            Self::Role(command) => matches!(command, RoleCommand::List(_)),
             Self::Webhook(command) => matches!(command, WebhookCommand::List),
             Self::Mirror(command) => {
                 matches!(command, MirrorCommand::List(_) | MirrorCommand::Blocks)

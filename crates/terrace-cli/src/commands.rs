@@ -2,6 +2,7 @@
 
 mod account;
 mod admin;
+mod circuit_breaker;
 mod completion;
 mod config;
 mod connection;
@@ -11,6 +12,7 @@ mod key;
 mod list;
 mod mirror;
 mod mirrored;
+mod person;
 mod profile;
 mod publish;
 mod release;

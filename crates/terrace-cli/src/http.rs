@@ -12,8 +12,8 @@ use ureq::Agent;
 use url::Url;
 
 pub(crate) use agent::{
-    describe, download_agent, guarded_agent, is_transient_error, is_transient_status, retry_after,
-    text,
+    describe, download_agent, guard_error, guarded_agent, is_transient_error, is_transient_status,
+    retry_after, text,
 };
 pub(crate) use base_url::{BaseUrl, BaseUrlError};
 pub(crate) use response::Response;

@@ -18,6 +18,7 @@ mod http;
 mod output;
 mod parallel;
 mod profile;
+mod random;
 mod registry;
 mod source;
 mod upstream;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Err(error) => return usage_error::report(error, &given, secrets),
     };
     let output = Output::new(arguments.json, arguments.verbosity(), secrets);
+    let output = output.with_registry(arguments.registry.options());
     let is_read_only = arguments.command.is_read_only();
     let ended = commands::run(&arguments, &output).and_then(|()| output.printed(is_read_only));
     match ended {

@@ -2,11 +2,13 @@
 
 mod screen;
 pub(crate) mod secrets;
+mod shell;
 mod style;
 mod table;
 mod times;
 mod wrap;
 
+use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -18,6 +20,7 @@ use terrace_base::secret::Secret;
 use terrace_base::untrusted;
 
 pub(crate) use screen::Screen;
+pub(crate) use shell::in_shell;
 pub(crate) use table::{Column, Table, shown};
 pub(crate) use times::with_times;
 pub(crate) use wrap::wrap;
@@ -46,6 +49,8 @@ pub(crate) struct Output {
     bars: MultiProgress,
     warnings: Mutex<Vec<String>>,
     secrets: RwLock<Secrets>,
+    /// The options on the command line that name the registry, each after a space.
+    registry: String,
     /// The reason that the result could not be printed, if any.
     unprinted: Mutex<Option<std::io::Error>>,
 }
@@ -63,8 +68,22 @@ impl Output {
             bars: MultiProgress::with_draw_target(target),
             warnings: Mutex::default(),
             secrets: RwLock::new(secrets),
+            registry: String::new(),
             unprinted: Mutex::default(),
         }
+    }
+
+    /// Adds the options on the command line that name the registry, for the commands that messages propose.
+    pub(crate) fn with_registry(self, options: String) -> Self {
+        Self {
+            registry: options,
+            ..self
+        }
+    }
+
+    /// Returns a command that a message proposes, for the registry of this one.
+    pub(crate) fn command(&self, line: impl Display) -> String {
+        format!("terrace {line}{}", self.registry)
     }
 
     /// Prints a line of progress.
@@ -98,12 +117,16 @@ impl Output {
         self.secrets.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints a warning about something that succeeds anyway.
+    /// Prints a warning about something that succeeds anyway. A repeated warning is not printed again: the registry makes the
+    /// same checks as this program.
     pub(crate) fn warning(&self, line: &str) {
-        self.to_stderr(&format!("warning: {line}"));
         if let Ok(mut warnings) = self.warnings.lock() {
+            if warnings.iter().any(|printed| printed == line) {
+                return;
+            }
             warnings.push(line.to_owned());
         }
+        self.to_stderr(&format!("warning: {line}"));
     }
 
     /// Prints the result: the lines for people, or `document` with the warnings for programs.
@@ -287,7 +310,7 @@ impl Output {
     fn to_stderr(&self, line: &str) {
         let line = self.shown(line);
         // The bars make way for the line, which ends with a line feed: `println` of the bars would fill it with spaces
-        // instead, and lines would join where they are copied. There is no other place to report that this fails.
+        // instead, and lines would join where they are copied. A failure cannot be reported anywhere else.
         let _ = (self.bars).suspend(|| writeln!(std::io::stderr(), "{line}"));
     }
 }

@@ -12,7 +12,7 @@ use std::io::{self, Read as _};
 use std::time::Duration;
 
 use terrace_base::digest::Sha256;
-use terrace_core::http::guard::{Guard, UrlParts};
+use terrace_core::http::guard::{Guard, GuardError, UrlParts};
 use terrace_core::limits;
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched, OriginError, Service};
@@ -74,6 +74,16 @@ impl AttemptError {
         )))
     }
 
+    /// Creates the error for a URL that the guard rejects. `option` would name its host.
+    fn guarded(what: &str, error: &GuardError, option: &str) -> Self {
+        let advice = if error.is_private() {
+            format!("; if this host is meant to be contacted, add {option}")
+        } else {
+            String::new()
+        };
+        Self::refused(format!("{what}: {error}{advice}"))
+    }
+
     fn http(what: &str, host: &str, error: &ureq::Error) -> Self {
         // A request that was not sent is not a failure of the network.
         if let ureq::Error::Other(reason) = error {
@@ -89,14 +99,15 @@ impl AttemptError {
 }
 
 impl<'a> Upstream<'a> {
-    /// Creates a client. `named` are the hosts on the command line, which may be in a private network.
+    /// Creates a client. `named` and `archive_hosts` are the hosts on the command line, which may be in a private network.
     pub(crate) fn new(
         overrides: &[HostOverride],
+        archive_hosts: &[BaseUrl],
         named: impl IntoIterator<Item = Hostname>,
         retries: u32,
         output: &'a Output,
     ) -> Result<Self, Failure> {
-        let mut guard = Guard::public();
+        let mut guard = naming(archive_hosts);
         for hostname in named {
             guard = guard.naming(hostname.as_str(), 443);
         }
@@ -111,13 +122,10 @@ impl<'a> Upstream<'a> {
         retries: u32,
         output: &'a Output,
     ) -> Result<Self, Failure> {
-        let mut guard = Guard::public();
-        for url in archive_hosts {
-            guard = guard.naming(url.host(), url.port());
-        }
         if let Some(token) = &registry.token {
             output.hide(token.secret());
         }
+        let guard = naming(archive_hosts);
         Self::behind(guard, std::slice::from_ref(registry), retries, output)
     }
 
@@ -279,16 +287,20 @@ impl<'a> Upstream<'a> {
             // The parser of the HTTP client treats a port above 65535 as missing.
             Url::parse(&url).map_err(|_| malformed())?;
             let uri: Uri = url.parse().map_err(|_| malformed())?;
+            let guarded =
+                |error: &GuardError| AttemptError::guarded(what, error, &option(hostname, &uri));
             self.guard
                 .check(parts(&uri))
-                .map_err(|error| AttemptError::refused(format!("{what}: {error}")))?;
+                .map_err(|error| guarded(&error))?;
             let mut request = Request::get(&uri);
             if let Some(token) = self.token(fetch, hostname, &uri)? {
                 let header = format!("Bearer {}", token.secret().expose());
                 request = request.header("authorization", header);
             }
-            let unreachable =
-                |error| AttemptError::http(what, uri.host().unwrap_or_default(), &error);
+            let unreachable = |error: ureq::Error| match http::guard_error(&error) {
+                Some(error) => guarded(error),
+                None => AttemptError::http(what, uri.host().unwrap_or_default(), &error),
+            };
             let request = request
                 .body(())
                 .map_err(|error| unreachable(error.into()))?;
@@ -365,6 +377,12 @@ impl<'a> Upstream<'a> {
     }
 }
 
+/// Returns a guard that allows these hosts and the public internet.
+fn naming(hosts: &[BaseUrl]) -> Guard {
+    let name = |guard: Guard, url: &BaseUrl| guard.naming(url.host(), url.port());
+    hosts.iter().fold(Guard::public(), name)
+}
+
 /// Converts an error of the core, and prefixes its subject.
 pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
@@ -387,6 +405,16 @@ fn parts(uri: &Uri) -> UrlParts<'_> {
         host: uri.host().unwrap_or_default(),
         port: uri.port_u16(),
     }
+}
+
+/// Returns the option that allows requests to a private host on behalf of a host's registry.
+fn option(hostname: &Hostname, uri: &Uri) -> String {
+    let host = uri.host().unwrap_or_default();
+    let port = uri.port_u16().unwrap_or(443);
+    if host == hostname.as_str() {
+        return format!("--origin {hostname}=https://{host}:{port}");
+    }
+    format!("--archive-host {host}:{port}")
 }
 
 fn host(url: &str) -> String {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::Login;
-use crate::auth::oidc::{RulesError, TrustedPublishers};
+use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers};
 use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
 use crate::limits;
@@ -53,6 +53,8 @@ pub struct Config {
     pub oci_providers: ProviderRepositories,
     /// The sign-in of people, if configured.
     pub login: Option<Box<Login>>,
+    /// The maximum lifetime of new tokens in seconds, if there is one.
+    pub max_token_lifetime: Option<u64>,
     /// The number of storage operations of one repair step; 0 disables periodic repairs.
     pub repair_operations: u32,
     /// The appearance of the web pages.
@@ -161,6 +163,7 @@ impl Config {
             pull,
             mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
             oci_providers: provider_repositories(&var)?,
+            max_token_lifetime: login::token_seconds(&var, MAX_TOKEN_LIFETIME)?,
             login: login.map(Box::new),
             repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
             brand: brand::brand(&var)?,
@@ -172,8 +175,12 @@ impl Config {
     /// Returns warnings about settings that are valid but should be changed, one line each.
     #[inline(never)]
     pub fn warnings(&self) -> Vec<String> {
-        self.trusted_publishers
-            .warnings(&|rule| format!("{TRUSTED_PUBLISHERS} rule {rule}"))
+        let name = |variable: &'static str| move |rule: RuleName| format!("{variable} rule {rule}");
+        let mut warnings = self.trusted_publishers.warnings(&name(TRUSTED_PUBLISHERS));
+        if let Some(login) = &self.login {
+            warnings.extend(login.rules.warnings(&name(LOGIN_RULES)));
+        }
+        warnings
     }
 }
 
@@ -442,250 +449,4 @@ fn presigner(var: Variables<'_>) -> Result<Option<Presigner>, ConfigError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        Config::from_vars(vars)
-    }
-
-    const TOKEN: (&str, &str) = (ADMIN_TOKEN, "0123456789abcdef");
-    const S3: [(&str, &str); 4] = [
-        (S3_ENDPOINT, "https://account.example.com"),
-        (S3_BUCKET, "terrace"),
-        (S3_ACCESS_KEY_ID, "id"),
-        (S3_SECRET_ACCESS_KEY, "secret"),
-    ];
-
-    const RULE: &str = r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}]"#;
-    const RULE_FOR_ANYBODY: &str =
-        r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}]"#;
-    const RULE_WITH_A_TYPO: &str = r#"[{"scopes":["publish"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}]"#;
-
-    #[test]
-    fn jobs_are_trusted_only_if_there_are_rules() {
-        assert!(read(&[TOKEN]).unwrap().trusted_publishers.is_empty());
-        let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)]).unwrap();
-        assert!(!config.trusted_publishers.is_empty());
-    }
-
-    #[test]
-    fn an_unknown_claim_that_resembles_no_known_one_is_a_warning() {
-        let rule = r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget","quantum_zone":"7"}}]"#;
-        let config = read(&[TOKEN, (TRUSTED_PUBLISHERS, rule)]).unwrap();
-        assert_eq!(
-            config.warnings(),
-            [
-                "TERRACE_TRUSTED_PUBLISHERS rule 1 requires the claim \"quantum_zone\", which the tokens of GitLab are \
-              not known to have: the rule trusts no job whose token lacks it"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_rule_that_is_open_to_forks_is_a_warning() {
-        assert_eq!(
-            read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)])
-                .unwrap()
-                .warnings(),
-            [""; 0]
-        );
-        let branch = r#"[{"scopes":["publish:acme"],"issuer":"https://token.actions.githubusercontent.com","claims":{"repository":"acme/widget","ref":"refs/heads/main"}}]"#;
-        let warnings = read(&[TOKEN, (TRUSTED_PUBLISHERS, branch)])
-            .unwrap()
-            .warnings();
-        let [warning] = warnings.as_slice() else {
-            panic!("{warnings:?}");
-        };
-        assert!(
-            warning.starts_with("TERRACE_TRUSTED_PUBLISHERS rule 1 "),
-            "{warning}"
-        );
-        assert!(warning.contains("pull_request_target"), "{warning}");
-    }
-
-    #[test]
-    fn a_registry_without_settings_has_no_admin_routes() {
-        let config = read(&[]).unwrap();
-        assert!(!config.access.has_root() && config.archive_urls.is_none());
-    }
-
-    #[test]
-    fn urls_are_presigned_with_s3_keys_and_signed_by_the_worker_without() {
-        let worker = read(&[TOKEN]).unwrap().archive_urls.unwrap();
-        assert!(worker.path_signer().is_some());
-        let bucket = read(&S3).unwrap().archive_urls.unwrap();
-        assert!(bucket.path_signer().is_none());
-    }
-
-    #[test]
-    fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
-        for (vars, name, rule) in [
-            (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),
-            (
-                vec![(ADMIN_TOKEN, "terrace_9012345678")],
-                ADMIN_TOKEN,
-                "begins with",
-            ),
-            (
-                vec![TOKEN, (ADMIN_TOKEN_PREVIOUS, "short")],
-                ADMIN_TOKEN_PREVIOUS,
-                "at least 16",
-            ),
-            (
-                vec![(ADMIN_TOKEN_PREVIOUS, TOKEN.1)],
-                ADMIN_TOKEN_PREVIOUS,
-                "requires",
-            ),
-            (
-                vec![TOKEN, (ACCESS, "Private")],
-                ACCESS,
-                "public or private",
-            ),
-            (vec![(ACCESS, "private")], ACCESS, ADMIN_TOKEN),
-            (vec![(ACCESS_EXCEPT, "acme")], ACCESS_EXCEPT, ADMIN_TOKEN),
-            (vec![TOKEN, (ACCESS_EXCEPT, "a/b")], ACCESS_EXCEPT, "a/b"),
-            (
-                vec![TOKEN, (TRUSTED_PUBLISHERS, "acme/widget")],
-                TRUSTED_PUBLISHERS,
-                "cannot be parsed as JSON",
-            ),
-            (
-                vec![TOKEN, (TRUSTED_PUBLISHERS, "true")],
-                TRUSTED_PUBLISHERS,
-                "a list of at least one object",
-            ),
-            (
-                vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_FOR_ANYBODY)],
-                TRUSTED_PUBLISHERS,
-                "rule 1 does not identify the jobs that it trusts",
-            ),
-            (
-                vec![TOKEN, (TRUSTED_PUBLISHERS, RULE_WITH_A_TYPO)],
-                TRUSTED_PUBLISHERS,
-                "rule 1 has an invalid scope: \"publish\"",
-            ),
-            (
-                vec![(TRUSTED_PUBLISHERS, RULE)],
-                TRUSTED_PUBLISHERS,
-                ADMIN_TOKEN,
-            ),
-            (vec![(URL_SECRET, "short")], URL_SECRET, "at least 16"),
-            (vec![(URL_LIFETIME, "0")], URL_LIFETIME, "1 to 604800"),
-            (vec![(URL_LIFETIME, "604801")], URL_LIFETIME, "1 to 604800"),
-            (vec![(URL_LIFETIME, "15m")], URL_LIFETIME, "15m"),
-            (vec![(HOSTNAMES, "a.b, localhost")], HOSTNAMES, "localhost"),
-            (
-                vec![TOKEN, (PULL_THROUGH, "a.b/c")],
-                PULL_THROUGH,
-                "hostname/",
-            ),
-            (vec![(PULL_THROUGH, "a.b/*/*")], PULL_THROUGH, URL_SECRET),
-            (vec![(PULL_BLOCK, "a.b/c/d@one")], PULL_BLOCK, "one"),
-            (vec![(OCI_PROVIDERS, "a/b")], OCI_PROVIDERS, "form"),
-            (vec![(OCI_PROVIDERS, "none,a=b.c")], OCI_PROVIDERS, "form"),
-            (
-                vec![(LOG_FIELDS, "package, user")],
-                LOG_FIELDS,
-                "\"user\" is none of the fields",
-            ),
-            (vec![(PULL_MINIMUM_AGE, "3d")], PULL_MINIMUM_AGE, "3d"),
-            (vec![(PULL_ORIGINS, "a.b")], PULL_ORIGINS, "hostname="),
-            (
-                vec![(PULL_ORIGINS, "a.b=http://c.d")],
-                PULL_ORIGINS,
-                "https",
-            ),
-            (
-                vec![(PULL_ORIGINS, "a.b=https://c.d/v1")],
-                PULL_ORIGINS,
-                "form",
-            ),
-            (
-                [
-                    &[(S3_ENDPOINT, "https://account.example.com/terrace")],
-                    &S3[1..],
-                ]
-                .concat(),
-                S3_ENDPOINT,
-                "alone",
-            ),
-            (S3[1..].to_vec(), S3_ENDPOINT, "set all or none"),
-            (S3[..3].to_vec(), S3_SECRET_ACCESS_KEY, "set all or none"),
-            (
-                [&[(S3_ENDPOINT, "account")], &S3[1..]].concat(),
-                S3_ENDPOINT,
-                "https://",
-            ),
-        ] {
-            let error = read(&vars).unwrap_err().to_string();
-            assert!(error.starts_with(name) && error.contains(rule), "{error}");
-        }
-    }
-
-    #[test]
-    fn an_endpoint_or_origin_without_a_real_host_or_port_is_rejected() {
-        for url in [
-            "https://",
-            "https://:443",
-            "https://]:[",
-            "https://10.0.0.1:99999",
-            "https://10.0.0.1:0",
-            "https://10.0.0.256",
-            "https://2001:db8::1",
-            "https://a..b",
-            "https://a.b:",
-            "https://a.b/../c",
-        ] {
-            let endpoint = [&[(S3_ENDPOINT, url)], &S3[1..]].concat();
-            let error = read(&endpoint).unwrap_err().to_string();
-            assert!(error.starts_with(S3_ENDPOINT), "{url}: {error}");
-            let origin = format!("a.b={url}");
-            let error = read(&[(PULL_ORIGINS, &origin)]).unwrap_err().to_string();
-            assert!(error.starts_with(PULL_ORIGINS), "{url}: {error}");
-        }
-    }
-
-    #[test]
-    fn an_origin_is_normalised_to_lower_case_and_without_the_default_port() {
-        for (url, origin) in [
-            ("https://C.d/", "https://c.d"),
-            ("https://c.d:443", "https://c.d"),
-            ("https://10.0.0.1:8443", "https://10.0.0.1:8443"),
-            ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"),
-        ] {
-            let variable = format!("a.b={url}");
-            let config = read(&[TOKEN, (PULL_ORIGINS, &variable)]).unwrap();
-            assert_eq!(config.pull.origin_of(&"a.b".parse().unwrap()), origin);
-        }
-    }
-
-    #[test]
-    fn a_misspelt_setting_is_rejected_without_its_value() {
-        let error = read(&[TOKEN, ("TERRACE_ACESS", "private")]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?"
-        );
-        assert_eq!(error.variable(), "TERRACE_ACESS");
-        let error = read(&[("TERRACE_ADMIN_TOKN", TOKEN.1)]).unwrap_err();
-        assert!(!format!("{error} {error:?}").contains(TOKEN.1));
-    }
-
-    #[test]
-    fn the_lifetime_may_be_one_second_or_seven_days() {
-        for value in ["1", "604800"] {
-            assert!(read(&[TOKEN, (URL_LIFETIME, value)]).is_ok());
-        }
-    }
-
-    #[test]
-    fn secrets_are_not_shown_in_debug_output() {
-        let vars = [&[(ADMIN_TOKEN, "hunter2hunter2hunter2")], S3.as_slice()].concat();
-        let shown = format!("{:?}", read(&vars).unwrap());
-        assert!(
-            !shown.contains("hunter2") && !shown.contains("\"secret\""),
-            "{shown}"
-        );
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ pub mod accept;
 pub mod cookie;
 pub mod form;
 pub mod guard;
+pub mod idempotency_key;
 pub mod log_fields;
 pub mod method;
 pub mod oci_error;

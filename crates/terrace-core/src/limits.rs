@@ -121,6 +121,13 @@ pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 /// entry could not be written. A client that retries gives up earlier.
 pub const TOKEN_FAREWELL_SECONDS: u64 = 300;
 
+/// Allowed length of an idempotency key: a 64-bit number in hexadecimal to a SHA-256 digest. A UUID has 36 characters.
+pub const IDEMPOTENCY_KEY_CHARS: std::ops::RangeInclusive<usize> = 16..=64;
+
+/// The seconds for which a repeated request with the same idempotency key gets the token that the first one created. A
+/// client that retries gives up earlier; after it, no request returns the text of the token again.
+pub const IDEMPOTENT_TOKEN_SECONDS: u64 = 300;
+
 /// Maximum number of audit log entries in one response. Each is read from storage.
 pub const AUDIT_AT_ONCE: u32 = 200;
 
@@ -166,6 +173,17 @@ pub const STORED_RULE_BYTES: usize = 2_048;
 /// Maximum number of rules that are stored in the registry: with the longest ones, their index has a megabyte, which the
 /// exchange parses in milliseconds.
 pub const STORED_RULES: usize = 500;
+
+/// Number of stored rules from which on administrators of namespaces add none, so that a fifth of [`STORED_RULES`] is left to
+/// those of the whole registry.
+pub const DELEGATED_RULES: usize = 400;
+
+/// Maximum number of stored rules that grant something in one namespace, or on one host of mirrored providers, for its
+/// administrators. A rule names a repository or a group of people, and may have a pattern: the largest public publishers have
+/// some hundred repositories of providers and modules.
+pub const RULES_OF_NAMESPACE: usize = 100;
+
+const _: () = assert!(RULES_OF_NAMESPACE < DELEGATED_RULES && DELEGATED_RULES < STORED_RULES);
 
 /// Maximum number of issuers whose keys, or whose failures, an isolate caches.
 pub const CACHED_ISSUERS: usize = 32;
@@ -420,6 +438,10 @@ pub const REPAIR_KEYS_PAUSE_SECONDS: u64 = 86_400;
 /// How many steps visit a single item each after a step that was interrupted.
 pub const REPAIR_CAREFUL_STEPS: u32 = 30;
 
+/// The number of minutes of which one belongs to the periodic repair, if a step is due: webhooks that always have something to
+/// deliver must not stop it. In the others, deliveries come first.
+pub const REPAIR_TURN_MINUTES: u64 = 5;
+
 /// Time that the periodic repair waits for an unfinished earlier run, in seconds: longer than the platform
 /// lets one run, which is 15 minutes (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
 pub const REPAIR_SECONDS: u64 = 1_000;
@@ -655,6 +677,9 @@ pub const BADGE_CHARS: usize = 40;
 
 /// Maximum number of webhooks. Each takes three reads a minute.
 pub const WEBHOOKS: usize = 10;
+
+/// Maximum length of the name of a webhook, in bytes: as of a token.
+pub const WEBHOOK_NAME_BYTES: usize = 100;
 
 /// Maximum number of namespaces of a webhook; more are a webhook for all.
 pub const WEBHOOK_NAMESPACES: usize = 50;

@@ -92,7 +92,7 @@ pub enum ArchiveState {
 pub struct ObservedState {
     /// The release of this version, if there is one.
     pub existing: Option<StoredRelease>,
-    /// The version as its index still describes it, if there is no release: then its release is lost.
+    /// The version as its index still describes it, if its release is lost.
     pub described: Option<DescribedVersion>,
     /// The signing keys of the namespace; empty for a publication that none of them signs.
     pub keys: Vec<SigningKey>,
@@ -354,7 +354,7 @@ impl Publication {
         digests
     }
 
-    /// Returns whether `existing` alone decides the plan, so that there is no need to look up archives.
+    /// Returns whether `existing` alone decides the plan, so that archives need not be looked up.
     pub fn is_settled_by(&self, existing: &Release) -> bool {
         self.onto(existing).map_or(true, |after| after == *existing)
     }

@@ -81,7 +81,7 @@ impl Assets {
     }
 
     /// Returns the file of a name and whether the name is current. A name of another version of Terrace gets the current
-    /// file of its kind, which nobody may keep.
+    /// file of its kind, which no cache may keep.
     pub fn file(&self, name: &str) -> Option<(Asset<'_>, bool)> {
         let extension = name.rsplit('.').next()?;
         let of_kind = |file: &Asset<'_>| file.name.rsplit('.').next() == Some(extension);

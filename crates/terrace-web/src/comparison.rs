@@ -136,7 +136,7 @@ fn differing(old: Fields, new: Fields) -> Vec<FieldChange> {
         .collect()
 }
 
-/// Returns the words of a value: a new layout of code is no difference.
+/// Returns the words of a value: a new layout of code makes no difference.
 fn words(value: Option<&String>) -> Option<Vec<&str>> {
     value.map(|value| value.split_whitespace().collect())
 }

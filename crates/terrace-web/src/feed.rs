@@ -26,6 +26,8 @@ pub struct Entry {
     pub version: Version,
     /// The time of its publish, if it is known.
     pub published_at: Option<String>,
+    /// The time at which the version got its status, if it has one.
+    pub changed_at: Option<String>,
     /// The description of the package, or the status of the version; empty if there is none.
     pub summary: String,
 }
@@ -37,6 +39,7 @@ impl Entry {
             package: package_of(&listed.package)?,
             version: listed.latest.clone(),
             published_at: listed.published_at.clone(),
+            changed_at: None,
             summary: listed.description.clone(),
         })
     }
@@ -44,21 +47,28 @@ impl Entry {
     /// Creates the entry of a version.
     pub fn of_version(package: &Package, version: &VersionSummary) -> Self {
         let status = version.status.as_ref();
+        let changed_at = status.map(|it| it.at.clone());
         let status = status.map(|it| format!("{}: {}", state_name(it.state), it.reason));
         Self {
             package: package.clone(),
             version: version.version.clone(),
             published_at: version.published_at.clone(),
+            changed_at,
             summary: status.unwrap_or_default(),
         }
     }
+
+    /// Returns the time of the last change: a feed reader shows an entry again whose time is later.
+    fn updated_at(&self) -> Option<&str> {
+        // RFC 3339 times in UTC with equal precision are ordered as texts.
+        self.changed_at.as_deref().max(self.published_at.as_deref())
+    }
 }
 
-/// Returns a feed of `entries`, of which only the last [`limits::FEED_ENTRIES`] published are written.
+/// Returns a feed of `entries`, of which only the last [`limits::FEED_ENTRIES`] that were published or changed are written.
 pub fn feed(site: &Site, scope: &FeedScope, entries: &[Entry]) -> String {
     let mut entries: Vec<&Entry> = entries.iter().collect();
-    // RFC 3339 times in UTC with equal precision are ordered as texts.
-    sort_by(&mut entries, |a, b| b.published_at.cmp(&a.published_at));
+    sort_by(&mut entries, |a, b| b.updated_at().cmp(&a.updated_at()));
     entries.truncate(limits::FEED_ENTRIES);
     let (title, page) = match scope {
         FeedScope::Registry => (site.name.clone(), PageRoute::Home),
@@ -72,9 +82,7 @@ pub fn feed(site: &Site, scope: &FeedScope, entries: &[Entry]) -> String {
         }
     };
     let own = format!("{}{}", site.origin, PageRoute::Feed(scope.clone()));
-    let updated = entries
-        .iter()
-        .find_map(|entry| entry.published_at.as_deref());
+    let updated = entries.iter().find_map(|entry| entry.updated_at());
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
          <id>{own}</id>\n<title>{title}</title>\n<updated>{updated}</updated>\n\
@@ -99,7 +107,7 @@ fn push_entry(xml: &mut String, site: &Site, entry: &Entry) {
     let link = format!("{}{path}", site.origin);
     let link = escaped(&link);
     let title = format!("{} {}", entry.package.address(), entry.version);
-    let at = escaped(entry.published_at.as_deref().unwrap_or(UNKNOWN));
+    let at = escaped(entry.updated_at().unwrap_or(UNKNOWN));
     let _ = write!(
         xml,
         "<entry>\n<id>{link}</id>\n<title>{}</title>\n<updated>{at}</updated>\n\

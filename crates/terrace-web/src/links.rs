@@ -8,6 +8,8 @@ use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
+use crate::site::Site;
+
 /// The parameter with the version from whose page a reader goes to the same document of the newest version.
 pub const FROM_VERSION: &str = "from";
 
@@ -16,6 +18,11 @@ pub const NAMESPACES_AFTER: &str = "namespaces";
 
 /// The parameter with the version after which the table of versions begins.
 pub const VERSIONS_AFTER: &str = "after";
+
+/// Returns the link by which a reader signs in, and then returns to the page.
+pub(crate) fn sign_in_link(site: &Site) -> String {
+    with_query(&PageRoute::SignIn.to_string(), &[("to", &site.here)])
+}
 
 /// Returns the package that a list names; `None` if the name is not an address.
 pub(crate) fn package(name: &PackageName) -> Option<Package> {

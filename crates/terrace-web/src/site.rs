@@ -17,6 +17,8 @@ pub struct Site {
     pub assets: AssetNames,
     /// Whether readers can sign in, and whether this one has.
     pub sign_in: SignIn,
+    /// The path and query of the page that is read, to which a sign-in leads back; empty for the start page.
+    pub here: String,
     /// Whether reading the packages that a page shows needs a token: search engines are then kept out, and snippets begin
     /// with a sign-in.
     pub is_private: bool,
@@ -52,22 +54,30 @@ impl Site {
 }
 
 #[cfg(test)]
+impl Site {
+    /// Returns a public registry without a sign-in.
+    pub(crate) fn at(hostname: &str) -> Self {
+        Self {
+            origin: format!("https://{hostname}"),
+            hostname: hostname.to_owned(),
+            name: "Terrace".to_owned(),
+            logo: None,
+            assets: crate::assets::Assets::new(None).names().clone(),
+            sign_in: SignIn::Unavailable,
+            here: String::new(),
+            is_private: false,
+            has_login: false,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assets::Assets;
 
     #[test]
     fn the_variable_of_a_token_has_no_dots_and_doubles_dashes() {
-        let site = Site {
-            origin: "https://my-registry.example.com".to_owned(),
-            hostname: "my-registry.example.com".to_owned(),
-            name: "Terrace".to_owned(),
-            logo: None,
-            assets: Assets::new(None).names().clone(),
-            sign_in: SignIn::Unavailable,
-            is_private: false,
-            has_login: false,
-        };
+        let site = Site::at("my-registry.example.com");
         let variable = site.token_variable();
         assert_eq!(
             variable.as_deref(),

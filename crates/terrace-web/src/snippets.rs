@@ -204,20 +204,9 @@ fn is_identifier(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assets::Assets;
-    use crate::site::SignIn;
 
     fn site() -> Site {
-        Site {
-            origin: "https://registry.example.com".to_owned(),
-            hostname: "registry.example.com".to_owned(),
-            name: "Terrace".to_owned(),
-            logo: None,
-            assets: Assets::new(None).names().clone(),
-            sign_in: SignIn::Unavailable,
-            is_private: false,
-            has_login: false,
-        }
+        Site::at("registry.example.com")
     }
 
     #[test]

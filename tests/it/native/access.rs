@@ -39,6 +39,8 @@ pub(super) enum Rule {
     OwnerAdmins,
     /// Administrators of any namespace. What they do not administer appears not to exist.
     AnyAdmins,
+    /// Administrators, and callers that may copy everything.
+    Backups,
     /// Administrators.
     Admins,
     /// Any caller, but not with invalid credentials.
@@ -69,6 +71,7 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Publishers, _) => Rule::Publishers,
         (RequiredAccess::OwnerAdmins, _) => Rule::OwnerAdmins,
         (RequiredAccess::AnyAdmins, _) => Rule::AnyAdmins,
+        (RequiredAccess::Backups, _) => Rule::Backups,
         (RequiredAccess::Admins, _) => Rule::Admins,
     })
 }
@@ -214,6 +217,7 @@ struct Caller {
     reads: bool,
     publishes: bool,
     is_admin: bool,
+    backs_up: bool,
     /// The scopes by which the caller administers owners.
     administers: Administers,
 }
@@ -243,6 +247,7 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
         reads,
         publishes,
         is_admin,
+        backs_up: is_admin,
         administers: match is_admin {
             true => Administers::Everything,
             false => Administers::Nothing,
@@ -257,6 +262,10 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
         caller("expired", &expired, [false; 4]),
         caller("revoked", &revoked, [false; 4]),
         caller("read", &read, [true, true, false, false]),
+        Caller {
+            backs_up: true,
+            ..caller("backup", &token(&["backup"]), [true, true, false, false])
+        },
         caller("read here", &token(&reading), [true, true, false, false]),
         caller(
             "read elsewhere",
@@ -355,9 +364,10 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
             true if shows_nothing && seen.is_closed && seen.is_private => 401,
             _ => open,
         },
-        Rule::Publishers | Rule::OwnerAdmins | Rule::AnyAdmins | Rule::Admins => {
+        Rule::Publishers | Rule::OwnerAdmins | Rule::AnyAdmins | Rule::Backups | Rule::Admins => {
             let is_allowed = match rule {
                 Rule::Admins => caller.is_admin,
+                Rule::Backups => caller.backs_up,
                 Rule::OwnerAdmins => caller.administers >= Administers::Here,
                 Rule::AnyAdmins => caller.administers > Administers::Nothing,
                 _ => caller.publishes,

@@ -2,5 +2,6 @@
 
 mod audit;
 mod delegation;
+mod lifetimes;
 mod observed;
 mod status;

@@ -161,6 +161,7 @@ fn an_operation_requires_a_token_if_its_route_does() {
                 Rule::Publishers
                 | Rule::OwnerAdmins
                 | Rule::AnyAdmins
+                | Rule::Backups
                 | Rule::Admins
                 | Rule::Holders => true,
                 Rule::Everybody

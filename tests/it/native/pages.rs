@@ -3,6 +3,7 @@
 mod badges;
 mod comparison;
 mod formats;
+mod missing;
 mod mixed;
 mod origin;
 

@@ -319,6 +319,7 @@ const LAYERS: [&[&str]; 23] = [
         "services::oci",
         "services::sign_in",
         "services::restore",
+        "services::erased_documentation",
         "services::erasure",
     ],
     &["services::repair"],

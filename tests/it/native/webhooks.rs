@@ -1,6 +1,7 @@
 //! Webhooks: the events of changes, delivered to receivers.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use base64::Engine as _;
@@ -9,12 +10,15 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use terrace_app::host::WebhookRequest;
 use terrace_base::mac::hmac;
-use terrace_core::limits::{WEBHOOK_DELIVERIES, WEBHOOK_LEASE_SECONDS, WEBHOOKS};
+use terrace_core::limits::{
+    REPAIR_TURN_MINUTES, WEBHOOK_DELIVERIES, WEBHOOK_LEASE_SECONDS, WEBHOOKS,
+};
 
 use crate::support::faults::{Failure, When, at_each_write};
 use crate::support::memory::Memory;
+use crate::support::pushed::PushedProvider;
 use crate::support::registry::{Response, Sent, TOKEN};
-use crate::support::tokens::{create, post};
+use crate::support::tokens::{add_rule, create, post};
 use crate::support::{ModuleFixture, Registry};
 
 const PATH: &str = "/admin/v1/webhooks";
@@ -148,7 +152,7 @@ fn a_webhook_is_sent_only_its_events_and_namespaces() {
     let texts: Vec<&str> = deliveries.iter().map(|sent| sent.body.as_str()).collect();
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(
-        texts[0].contains("1.0.0 is now revoked (a &lt;leak&gt;) by root"),
+        texts[0].contains("1.0.0 is now revoked (a &lt;leak&gt;) by root (key "),
         "{texts:?}"
     );
 }
@@ -356,7 +360,8 @@ fn an_invalid_webhook_is_rejected_with_every_reason_and_without_its_url() {
 #[test]
 fn the_number_of_webhooks_is_limited_and_a_removed_one_is_sent_nothing() {
     let hooked = Hooked::new();
-    let added: Vec<String> = (0..WEBHOOKS).map(|_| hooked.add(json!({})).0).collect();
+    let add = |number| hooked.add(json!({ "name": format!("hook {number}") })).0;
+    let added: Vec<String> = (0..WEBHOOKS).map(add).collect();
     post(&hooked.registry, PATH, &json!({ "url": URL })).expect(409);
     for id in &added {
         let path = format!("{PATH}/{id}");
@@ -444,6 +449,15 @@ fn a_damaged_status_does_not_stop_deliveries() {
     let keys = hooked.memory.keys();
     let status = keys.iter().find(|key| key.starts_with("standings/"));
     hooked.memory.put_object(status.unwrap(), b"{");
+    // Entries of older versions do not contain the change.
+    let entry = keys.iter().rfind(|key| key.starts_with("audit/0")).unwrap();
+    let text = String::from_utf8(hooked.memory.object_bytes(entry)).unwrap();
+    let mut old: Value = serde_json::from_str(&text).unwrap();
+    assert!(
+        old.as_object_mut().unwrap().remove("change").is_some(),
+        "{text}"
+    );
+    hooked.memory.put_object(entry, old.to_string().as_bytes());
     hooked.status.set(200);
     hooked.cron_after(3_600);
     let sent = hooked.memory.deliveries();
@@ -464,6 +478,179 @@ fn a_token_that_revokes_itself_is_an_event() {
     let json: Value = serde_json::from_str(&sent[0].body).unwrap();
     assert_eq!(json["type"], "token.revoked");
     assert_eq!(json["data"]["token"], id);
+}
+
+/// A change of a status, as a receiver learns of it after a later one.
+#[test]
+fn an_event_about_a_status_has_the_change_of_its_own_request() {
+    let hooked = Hooked::new();
+    hooked.add(json!({ "events": ["status", "key"] }));
+    let module = ModuleFixture::of("acme", "1.0.0");
+    module.publish(&hooked.registry);
+    hooked.status.set(0);
+    let path = format!("{}/standing", module.admin_path());
+    for (state, reason) in [("revoked", "a leak"), ("active", "a mistake")] {
+        let body = json!({ "state": state, "reason": reason }).to_string();
+        let body = Some(body.as_bytes());
+        hooked.registry.admin("PUT", &path, body).expect(200);
+    }
+    hooked.status.set(200);
+    hooked.cron_after(3_600);
+    let sent = hooked.memory.deliveries();
+    let changes: Vec<(Value, Value, Value)> = sent
+        .iter()
+        .skip(1)
+        .map(|sent| {
+            let json: Value = serde_json::from_str(&sent.body).unwrap();
+            let data = |name: &str| json["data"][name].clone();
+            (data("previous_status"), data("status"), data("reason"))
+        })
+        .collect();
+    let change = |from: &str, to: &str, reason: &str| (json!(from), json!(to), json!(reason));
+    let expected = [
+        change("active", "revoked", "a leak"),
+        change("revoked", "active", "a mistake"),
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn a_webhook_of_a_namespace_is_sent_the_pushes_of_its_providers() {
+    let hooked = Hooked::new();
+    let namespaces = ["registry.opentofu.org/acme", "opentofu-providers"];
+    for namespace in namespaces {
+        hooked.add(json!({ "namespaces": [namespace], "name": namespace }));
+    }
+    let provider = PushedProvider::of("acme", "a zip");
+    let index = provider.prepare(&hooked.registry);
+    provider.tag(&hooked.registry, "1.0.0", &index).expect(201);
+    let sent = hooked.memory.deliveries();
+    let hooks: BTreeSet<&str> = sent.iter().map(hook_of).collect();
+    let list = hooked.registry.admin("GET", PATH, None).json();
+    let owner = list["webhooks"][0]["id"].as_str().unwrap();
+    assert_eq!(hooks, BTreeSet::from([owner]), "{sent:?}");
+}
+
+/// Returns the ID of the webhook that a delivery belongs to.
+fn hook_of(sent: &WebhookRequest) -> &str {
+    header(sent, "webhook-id").split('_').nth(1).unwrap()
+}
+
+#[test]
+fn a_rule_that_is_added_or_removed_is_an_event_for_the_whole_registry() {
+    let hooked = Hooked::new();
+    hooked.add(json!({ "events": ["rule"] }));
+    hooked.add(json!({ "events": ["rule"], "namespaces": ["acme"] }));
+    let rule = json!({
+        "scopes": ["publish:acme"],
+        "issuer": "https://gitlab.com",
+        "claims": { "project_path": "acme/widget" },
+    });
+    let added = add_rule(&hooked.registry, "trust", &rule)
+        .expect(201)
+        .json();
+    let path = format!("/admin/v1/rules/{}", added["id"].as_str().unwrap());
+    hooked.registry.admin("DELETE", &path, None).expect(200);
+    let sent = hooked.memory.deliveries();
+    let events: Vec<(Value, Value)> = sent
+        .iter()
+        .map(|sent| {
+            let json: Value = serde_json::from_str(&sent.body).unwrap();
+            (json["type"].clone(), json["data"]["rule"].clone())
+        })
+        .collect();
+    let id = &added["id"];
+    let expected = [
+        (json!("rule.added"), id.clone()),
+        (json!("rule.removed"), id.clone()),
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn a_second_webhook_for_the_same_receiver_needs_a_name_of_its_own() {
+    let hooked = Hooked::new();
+    let add = |members: &Value| {
+        let mut body = json!({ "url": URL });
+        body.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        post(&hooked.registry, PATH, &body)
+    };
+    let first = add(&json!({ "events": ["publish"] })).expect(201).json();
+    let refused = add(&json!({ "events": ["status"] })).expect(409).errors();
+    assert!(refused.contains(first["id"].as_str().unwrap()), "{refused}");
+    assert!(!refused.contains("s3cret"), "{refused}");
+    add(&json!({ "namespaces": ["acme"] })).expect(201);
+    let named = add(&json!({ "name": "alerts" })).expect(201).json();
+    assert_eq!(named["name"], "alerts");
+    assert!(
+        add(&json!({ "name": "alerts" }))
+            .expect(409)
+            .errors()
+            .contains("(alerts)")
+    );
+    add(&json!({ "name": "a\nb" })).expect(422);
+}
+
+#[test]
+fn a_creation_that_breaks_at_any_write_and_is_repeated_leaves_one_webhook() {
+    at_each_write(3, |at, when| {
+        let hooked = Hooked::new();
+        let sent = Sent::new("POST", PATH).bearing(TOKEN);
+        let sent = sent.header("idempotency-key", "8e03978e-40d5-43dd-bc93-6894a57f9324");
+        let sent = sent.body(json!({ "url": URL }).to_string());
+        let fault = hooked.memory.fail("R2 put ", at, when, Failure::Error);
+        hooked.registry.send(&sent);
+        let is_reached = fault.lift();
+        let again = hooked.registry.send(&sent).expect(201).json();
+        let list = hooked.registry.admin("GET", PATH, None).json();
+        let webhooks = list["webhooks"].as_array().unwrap();
+        assert_eq!(webhooks.len(), 1, "{at} {when:?}: {list}");
+        assert_eq!(webhooks[0]["id"], again["id"]);
+        is_reached
+    });
+}
+
+/// The receiver of a local run is a program on the same machine; no other registry sends anything there.
+#[test]
+fn only_a_registry_on_this_machine_sends_to_this_machine() {
+    let hooked = Hooked::new();
+    let body = json!({ "url": "https://127.0.0.1:9443/hook" }).to_string();
+    let add = |host: &str| {
+        let sent = Sent::new("POST", PATH).bearing(TOKEN).header("host", host);
+        hooked.registry.send(&sent.body(body.clone()))
+    };
+    for host in ["registry.test", "localhost.example.com"] {
+        let errors = add(host).expect(422).errors();
+        assert!(errors.contains("this machine"), "{errors}");
+    }
+    add("127.0.0.1:8787").expect(201);
+    hooked.publish("1.0.0");
+    assert_eq!(hooked.versions(), ["1.0.0"]);
+}
+
+/// A receiver that accepts nothing, with more changes than one run looks at in each minute.
+#[test]
+fn a_webhook_with_entries_in_each_minute_does_not_stop_the_repair() {
+    let hooked = Hooked::new();
+    hooked.add(json!({ "events": ["erase"] }));
+    let repairs = |hooked: &Hooked| {
+        hooked.memory.forget_operations();
+        hooked.cron_after(60);
+        let operations = hooked.memory.operations();
+        operations.contains(&"R2 put repair/cursor".to_owned())
+    };
+    let list = hooked.registry.admin("GET", PATH, None).json();
+    let state = format!("webhooks/{}", list["webhooks"][0]["id"].as_str().unwrap());
+    hooked.publish("1.0.0");
+    let mut repaired = 0;
+    for _ in 0..REPAIR_TURN_MINUTES {
+        // There is always an entry that the webhook has not looked at.
+        hooked.memory.put_object(&state, br#"{"delivered":1}"#);
+        repaired += u64::from(repairs(&hooked));
+    }
+    assert_eq!(repaired, 1);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Blocks mirrored providers and versions of them, stored or not, and lifts blocks.
 
 use terrace_core::http::problem::Problem;
+use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
-use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::handlers::publish;
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
@@ -23,7 +24,7 @@ use crate::services::{index_refresh, index_writer, releases, status};
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
-    (package, version, reason): (Package, Option<Version>, Option<Reason>),
+    (package, version, blocks, reason): (Package, Option<Version>, bool, Reason),
 ) -> Handled<P::Stream> {
     let Package::Mirrored(address) = &package else {
         let message = "only a mirrored provider can be blocked: revoke the versions of this registry's own packages (terrace release revoke)";
@@ -34,14 +35,14 @@ pub(crate) async fn change<P: Host>(
         let message = "blocking a mirrored provider or lifting the block requires the scope admin";
         return Err(Problem::Forbidden(message.to_owned()).into());
     }
-    let lifts = reason.is_none();
-    let block = reason.map(|reason| ReleaseStatus {
+    let block = blocks.then(|| ReleaseStatus {
         state: ReleaseState::Blocked,
-        reason,
+        reason: reason.clone(),
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
-    let statuses = status::set_block(ctx, &package, (version.as_ref(), block)).await?;
+    let (statuses, was_blocked) =
+        status::set_block(ctx, &package, (version.as_ref(), block)).await?;
     let marker = FactKey::Change(package.clone());
     index_writer::rewrite_change_marker(ctx, &marker).await?;
     // A pull that commits a release after this look reads the block when it writes the indices.
@@ -52,7 +53,7 @@ pub(crate) async fn change<P: Host>(
     if let Some(release) = &release {
         index_refresh::publish_version(ctx, release).await?;
     }
-    let is_left_to_repair = lifts && version.is_none() && {
+    let is_left_to_repair = !blocks && version.is_none() && {
         let page = ctx.host.facts().releases(&package, None).await?;
         !page.releases.is_empty()
     };
@@ -62,5 +63,7 @@ pub(crate) async fn change<P: Host>(
     if let Some(version) = &version {
         pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }
-    Ok(json::reply(200, &statuses)?.into())
+    let change = StatusChange::of_block([was_blocked, blocks], &reason);
+    let reply = json::reply(200, &statuses)?;
+    Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }

@@ -85,7 +85,7 @@ pub(crate) async fn add<P: Host>(
         address: package.address(),
         version: version.to_string(),
         sequence: document.sequence,
-        is_published: documenter::refresh(ctx, package, version).await?,
+        is_published: documenter::refresh_added(ctx, package, version).await?,
     };
     if requires_possession {
         let staged = documenter::staged_key(&publication);

@@ -17,7 +17,7 @@ use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::erasure::PushedContent;
-use crate::services::{erasure, format};
+use crate::services::{erased_documentation, erasure, format};
 
 /// A request for an erasure.
 struct Requested {
@@ -54,13 +54,16 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
         let at = (package, version);
         let buried = erasure::erase_release(ctx, &call.caller, at, (now, reason)).await?;
         reason = buried.reason.clone();
-        let consisted = buried.archives.iter().map(|it| it.0);
-        let kept = consisted.filter(|archive| !archives.contains(archive));
-        answer.kept = kept.map(|archive| archive.to_string()).collect();
         answer.release = Some(format!("{}@{version}", package.address()));
         tombstone = Some(buried);
     }
     let newest = erasure::erase_archives(ctx, &archives, (now, &reason)).await?;
+    let texts = erased_documentation::discard(ctx, &archives, tombstone.as_ref()).await?;
+    if let Some(tombstone) = &tombstone {
+        let consisted = tombstone.archives.iter().map(|it| it.0);
+        let kept = consisted.filter(|it| !archives.contains(it) && !texts.removed.contains(it));
+        answer.kept = kept.map(|archive| archive.to_string()).collect();
+    }
     let of_contents = erasure::erase_contents(ctx, &contents, (now, &reason)).await?;
     let newest = newest.max(of_contents);
     answer.uploads_end = newest.map(erasure::uploads_end);
@@ -72,7 +75,9 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
         repositories.map(move |repository| format!("{repository}@{digest}"))
     });
     let names = answer.release.iter().chain(&answer.erased).cloned();
-    let entry = AuditDetails::Erases(names.chain(pushed).collect());
+    // Copies of the registry follow the log.
+    let texts = texts.removed.iter().map(ToString::to_string);
+    let entry = AuditDetails::Erases(names.chain(texts).chain(pushed).collect());
     Ok(Outcome::new(json::reply(200, &answer)?, entry))
 }
 

@@ -66,12 +66,17 @@ async fn exchanged<P: Host, R: Request>(
         Ok(token) => granted(ctx, &publishers, &token, request.origin()).await,
         Err(refusal) => Err(refusal.into()),
     };
-    let Grant { claims, scopes } = match granted {
+    let Grant { claims, granted } = match granted {
         Ok(grant) => grant,
         Err(error) => return Err(deny(ctx, error, &issuer, request).await),
     };
     let job = Quoted::text(claims.subject());
-    let scopes = request_form.narrow(&scopes).inspect_err(|_| {
+    if let Some(note) = granted.note() {
+        let line = format!("access: {job} of {issuer}: {note}");
+        ctx.host.log(&line);
+    }
+    let scopes = request_form.narrow(&granted.scopes).inspect_err(|_| {
+        let scopes = &granted.scopes;
         let line = format!("access: {job} of {issuer} requested scopes other than those that its rules grant: {scopes}");
         ctx.host.log(&line);
     })?;

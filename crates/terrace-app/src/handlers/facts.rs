@@ -1,7 +1,5 @@
 //! Lists every stored document as it is, and restores documents from a copy.
 
-use std::collections::BTreeMap;
-
 use futures_util::future::join_all;
 use terrace_core::api::admin::{FactBody, FactsAnswer, RefusedFact, RestoreAnswer, RestoreBody};
 use terrace_core::http::problem::Problem;
@@ -14,8 +12,8 @@ use crate::handlers::body::{AFTER, check_count};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
 use crate::json;
-use crate::services::restore::RestoreOutcome;
-use crate::services::{garbage, index_writer, restore};
+use crate::services::restore::{Import, RestoreOutcome};
+use crate::services::{index_writer, restore};
 
 /// How many documents are read at once: as many connections as a Worker may have open
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
@@ -130,11 +128,10 @@ async fn fact<P: Host>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Fai
 pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let RestoreBody { facts } = json::parse(&call.body)?;
     check_count(facts.len(), limits::RESTORED_AT_ONCE)?;
-    let fence = garbage::fence(ctx).await?;
+    let mut import = Import::begin(ctx).await?;
     let mut answer = RestoreAnswer::default();
-    let mut changed = BTreeMap::new();
     for FactBody { key, document } in facts {
-        match restore::document(ctx, &key, &document, &fence, &mut changed).await? {
+        match restore::document(ctx, &key, &document, &mut import).await? {
             RestoreOutcome::Created => answer.created.push(key),
             RestoreOutcome::Unchanged => answer.unchanged.push(key),
             RestoreOutcome::Conflict => answer.conflicts.push(key),
@@ -144,7 +141,7 @@ pub(crate) async fn restore<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     }
     // A request that listed the releases before these commits checks the marker after its write, and lists
     // again.
-    for key in changed.into_values() {
+    for key in import.changed.into_values() {
         // Restored revocations, and rules, take effect at once.
         let index = match key {
             FactKey::RevocationChange => Some(IndexKey::Revocations),

@@ -1,17 +1,19 @@
 //! Manages signing keys.
 
+use std::cell::Cell;
+
 use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StatusBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
+use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::status::{KeyState, KeyStatus, Reason};
+use terrace_core::model::status::{ACTIVE, KeyState, KeyStatus, Reason};
 use terrace_core::storage::release::SigningKeyDocument;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
 use crate::context::Context;
-use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::status::ACTIVE;
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::{index_refresh, keys};
@@ -77,13 +79,15 @@ pub(crate) async fn change_status<P: Host>(
     };
     let status = state.map(|state| KeyStatus {
         state,
-        reason,
+        reason: reason.clone(),
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
+    let state_before = Cell::new(None);
     keys::change(ctx, &namespace, &|document| {
         let is_known = document.keys.iter().any(|key| key.key_id == key_id);
         let before = document.statuses.get(&key_id);
+        state_before.set(before.map(|it| it.state));
         if !is_known && before.is_none() {
             let message = format!("namespace {namespace} has no signing key {key_id}");
             return Err(Problem::NotFound(message));
@@ -105,7 +109,9 @@ pub(crate) async fn change_status<P: Host>(
     .await?;
     let next = index_refresh::refresh_signed_by(ctx, &namespace, key_id, after.as_deref()).await?;
     let (keys, _) = keys::document(ctx, &namespace).await?;
-    Ok(json::reply(200, &KeyChangeAnswer { keys, next })?.into())
+    let change = StatusChange::of_states([state_before.get(), state], &reason);
+    let reply = json::reply(200, &KeyChangeAnswer { keys, next })?;
+    Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }
 
 /// Adds keys. A key with the same fingerprint is replaced, since its owner may have extended its validity.

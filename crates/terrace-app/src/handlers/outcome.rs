@@ -4,25 +4,38 @@ use std::borrow::Cow;
 
 use terrace_core::auth::access::Caller;
 use terrace_core::http::form::Query;
+use terrace_core::http::idempotency_key::IdempotencyKey;
 use terrace_core::http::reply::Reply;
+use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::oci::{Digest, Tag};
 
 use crate::failure::Failure;
 
 /// An authorised request, except for its headers and a body that the handler reads itself.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// The authenticated caller.
     pub(crate) caller: Caller,
     /// The registry's origin as the client reached it: `https://host[:port]`.
     pub(crate) origin: String,
+    /// The path, as sent.
+    pub(crate) path: String,
     /// The query, as sent.
     pub(crate) query: String,
     /// The body, if the endpoint has it read entirely.
     pub(crate) body: Vec<u8>,
+    /// The idempotency key, if the request is a POST that changes something and has one.
+    pub(crate) key: Option<IdempotencyKey>,
 }
 
 impl Call {
+    /// Returns the bytes of the ID of a resource that this request creates: those that follow from its idempotency key, so
+    /// that a retry finds the resource, or else random ones.
+    pub(crate) fn id_of_created(&self, random: [u8; 16]) -> [u8; 16] {
+        let key = self.key.as_ref();
+        key.map_or(random, |key| key.id(&self.caller.name(), &self.body))
+    }
+
     /// Returns the query's parameters.
     pub(crate) fn query(&self) -> Query<'_> {
         Query(&self.query)
@@ -55,6 +68,8 @@ pub(crate) enum AuditDetails {
     Makes(String),
     /// The path of the token that revoked itself.
     Revokes(String),
+    /// The change of a status.
+    Status(StatusChange),
     /// The digest of a pushed manifest, and the tags that refer to it.
     Content(Digest, Vec<Tag>),
     /// The names of the version and the archives that were erased.

@@ -8,17 +8,45 @@ mod package;
 mod shared;
 
 use terrace_core::api::route::{PageRoute, RequestedVersion, no_such_route};
+use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Host, Request};
 
-pub(crate) use shared::problem_page;
+pub(crate) use shared::{FailedVisit, problem_page};
 
-/// Answers the request for a page.
+/// Answers the request for a page. If a version or document does not exist but its package does, the page of the error
+/// leads there.
 pub(crate) async fn page<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    route: PageRoute,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let around = match &route {
+        PageRoute::Version(package, RequestedVersion::Exact(_))
+        | PageRoute::Document(package, RequestedVersion::Exact(_), _) => {
+            Some((package.clone(), call.clone()))
+        }
+        _ => None,
+    };
+    match (existing(ctx, call, request, route).await, around) {
+        (Err(Failure::Problem(problem @ Problem::NotFound(_))), Some((package, call))) => {
+            package::missing(ctx, &call, &package, problem).await
+        }
+        (answer, _) => answer,
+    }
+}
+
+async fn existing<P, R>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,

@@ -21,11 +21,12 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
     let rule = StoredRule::from_value(kind, rule);
     let rule = rule.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
     auth::ensure_may_grant(&call.caller, rule.scopes())?;
+    let new = RuleId::new(call.id_of_created(ctx.host.random()));
     let Added {
         id,
         document,
         is_new,
-    } = rule_changes::add(ctx, &call.caller, kind, &rule).await?;
+    } = rule_changes::add(ctx, &call.caller, new, kind, &rule).await?;
     let path = format!("/admin/v1/rules/{id}");
     let status = if is_new { 201 } else { 200 };
     let reply = json::reply(status, &RuleAnswer::new(id, &document))?;

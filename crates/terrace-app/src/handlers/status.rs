@@ -2,28 +2,22 @@
 
 use terrace_core::api::admin::StatusBody;
 use terrace_core::http::problem::Problem;
+use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
+use terrace_core::model::status::{
+    ACTIVE, BLOCKED, Reason, ReleaseState, ReleaseStatus, UNBLOCKED,
+};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::handlers::blocks;
-use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
 use crate::services::oci::pushed_index_refresh;
 use crate::services::{index_refresh, index_writer, releases, status};
-
-/// The state that restores a version, a package or a key.
-pub(crate) const ACTIVE: &str = "active";
-
-/// The state that blocks a mirrored provider, or a version of one.
-const BLOCKED: &str = "blocked";
-
-/// The state that lifts a block.
-const UNBLOCKED: &str = "unblocked";
 
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
@@ -44,7 +38,7 @@ pub(crate) async fn change<P: Host>(
     let invalid = |error: &dyn ToString| Problem::Invalid(vec![error.to_string()]);
     let reason: Reason = reason.parse().map_err(|error| invalid(&error))?;
     if let block @ (BLOCKED | UNBLOCKED) = state.as_str() {
-        let requested = (package, version, (block == BLOCKED).then_some(reason));
+        let requested = (package, version, block == BLOCKED, reason);
         return blocks::change(ctx, call, requested).await;
     }
     let state: Option<ReleaseState> = match state.as_str() {
@@ -77,12 +71,12 @@ pub(crate) async fn change<P: Host>(
     };
     let status = state.map(|state| ReleaseStatus {
         state,
-        reason,
+        reason: reason.clone(),
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
     let change = (version.as_ref(), status);
-    let statuses = status::set_status(ctx, &call.caller, &package, change).await?;
+    let (statuses, before) = status::set_status(ctx, &call.caller, &package, change).await?;
     let change = FactKey::Change(package.clone());
     index_writer::rewrite_change_marker(ctx, &change).await?;
     if let Some(release) = &release {
@@ -92,5 +86,7 @@ pub(crate) async fn change<P: Host>(
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
         pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }
-    Ok(json::reply(200, &statuses)?.into())
+    let change = StatusChange::of_states([before, state], &reason);
+    let reply = json::reply(200, &statuses)?;
+    Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }

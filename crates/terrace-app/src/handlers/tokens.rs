@@ -11,6 +11,7 @@ use terrace_core::auth::access::{
     Caller, CredentialsError, KeyMark, RevocationDocument, Scopes, TokenDocument, TokenKeys,
     TokenName,
 };
+use terrace_core::config::MAX_TOKEN_LIFETIME;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
@@ -37,19 +38,8 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
     auth::ensure_may_grant(&call.caller, scopes.iter())?;
     let now = ctx.host.clock().now();
-    let expires = match expires_in {
-        None => None,
-        Some(seconds) if limits::TOKEN_LIFETIME_SECONDS.contains(&seconds) => {
-            Some(UnixTime(now.0 + seconds))
-        }
-        Some(seconds) => {
-            let range = limits::TOKEN_LIFETIME_SECONDS;
-            let (min, max) = (range.start(), range.end());
-            let message =
-                format!("expires_in is {seconds}: it must be from {min} to {max} seconds");
-            return Err(invalid(message).into());
-        }
-    };
+    check_lifetime(ctx, expires_in).map_err(invalid)?;
+    let expires = expires_in.map(|seconds| UnixTime(now.0 + seconds));
     let document = TokenDocument {
         name,
         scopes,
@@ -60,8 +50,60 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         successor: None,
         key: key_mark(ctx),
     };
-    let id = TokenId::new(ctx.host.random());
-    reply(id, &issue(ctx, id, &document).await?)
+    let id = TokenId::new(call.id_of_created(ctx.host.random()));
+    let made = match tokens::make(ctx, id, &document).await? {
+        Some(text) => answer(ctx, id, &document, text),
+        None if call.key.is_some() => created_before(ctx, id, &document).await?,
+        None => return Err(taken(id)),
+    };
+    reply(id, &made)
+}
+
+/// Returns the token that an earlier attempt of the same request created.
+async fn created_before<P: Host>(
+    ctx: &Context<'_, P>,
+    id: TokenId,
+    wanted: &TokenDocument,
+) -> Result<TokenAnswer, Failure> {
+    let known = tokens::document(ctx, id).await?;
+    let lifetime = |it: &TokenDocument| it.expires.map(|end| end.since(it.created));
+    let is_retry = |known: &TokenDocument| {
+        let age = wanted.created.since(known.created);
+        known.name == wanted.name
+            && known.scopes == wanted.scopes
+            && known.by == wanted.by
+            && lifetime(known) == lifetime(wanted)
+            && age <= limits::IDEMPOTENT_TOKEN_SECONDS
+    };
+    let known = known.filter(is_retry).ok_or_else(|| {
+        let message = format!(
+            "the Idempotency-Key of this request created token {id} earlier: send another one"
+        );
+        Problem::Conflict(vec![message])
+    })?;
+    let text = tokens::text_of(ctx, id, &known)?;
+    Ok(answer(ctx, id, &known, text))
+}
+
+/// Checks the lifetime of a new token; `None` is one that never expires.
+fn check_lifetime<P: Host>(ctx: &Context<'_, P>, lifetime: Option<u64>) -> Result<(), String> {
+    let range = limits::TOKEN_LIFETIME_SECONDS;
+    let min = range.start();
+    match (lifetime, ctx.config.max_token_lifetime) {
+        (None, Some(max)) => Err(format!(
+            "a token of this registry must expire: expires_in must be from {min} to {max} seconds ({MAX_TOKEN_LIFETIME})"
+        )),
+        (Some(seconds), Some(max)) if seconds > max => Err(format!(
+            "expires_in is {seconds}: it must be from {min} to {max} seconds ({MAX_TOKEN_LIFETIME})"
+        )),
+        (Some(seconds), _) if !range.contains(&seconds) => {
+            let max = range.end();
+            Err(format!(
+                "expires_in is {seconds}: it must be from {min} to {max} seconds"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lists the tokens created in this registry that the caller may manage, by id.
@@ -75,11 +117,18 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         }
         after = page.next;
     }
-    let page = TokenPage {
-        tokens: Vec::new(),
-        next: after,
-    };
-    Ok(json::reply(200, &page)?.into())
+    let asked = call.after();
+    let next = after.map(|last| cursor(asked.as_deref().unwrap_or_default(), &last));
+    let tokens = Vec::new();
+    Ok(json::reply(200, &TokenPage { tokens, next })?.into())
+}
+
+/// Returns a cursor that continues before or at an ID, and after the previous cursor: the shortest beginning of the ID that
+/// follows it. The ID may be that of a token which the caller must not learn of.
+fn cursor(previous: &str, last: &str) -> String {
+    let beginnings = (1..=last.len()).filter_map(|length| last.get(..length));
+    let mut following = beginnings.filter(|beginning| *beginning > previous);
+    following.next().unwrap_or(last).to_owned()
 }
 
 /// Returns a page of tokens, and whether it is the last one. The next page continues after the last token that the caller
@@ -138,7 +187,10 @@ pub(crate) async fn rotate<P: Host>(
             answer(ctx, successor, &document, text)
         }
         None => {
+            // A token that was created before the maximum was set gets a successor all the same.
             let lifetime = old.expires.map(|expires| expires.since(old.created));
+            let lifetime = [lifetime, ctx.config.max_token_lifetime];
+            let lifetime = lifetime.into_iter().flatten().min();
             let document = TokenDocument {
                 created: now,
                 by: call.caller.name(),
@@ -175,9 +227,25 @@ pub(crate) async fn revoke<P: Host>(
     Ok(json::reply(200, &RevokedToken { known })?.into())
 }
 
-/// Describes the token of the request. Nothing is read for it.
-pub(crate) fn describe_presented<S>(call: &Call) -> Handled<S> {
-    let presented = PresentedToken::of(&call.caller).ok_or_else(Problem::no_token)?;
+/// Describes the token of the request: from the token itself, and from its stored document, which knows an early end.
+pub(crate) async fn describe_presented<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+) -> Handled<P::Stream> {
+    let document = match call.caller.token() {
+        Some(id) => tokens::document(ctx, id).await?,
+        None => None,
+    };
+    presented(ctx, &call.caller, document.as_ref())
+}
+
+fn presented<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    document: Option<&TokenDocument>,
+) -> Handled<P::Stream> {
+    let key = ctx.config.access.mark_of(caller);
+    let presented = PresentedToken::of(caller, key, document).ok_or_else(Problem::no_token)?;
     Ok(json::reply(200, &presented)?.into())
 }
 
@@ -200,7 +268,7 @@ pub(crate) async fn revoke_presented<P: Host>(
     let entry = AuditDetails::Revokes(tokens::path(token.id));
     Ok(Outcome {
         entry,
-        ..describe_presented(&call)?
+        ..presented(ctx, &call.caller, None)?
     })
 }
 
@@ -227,10 +295,14 @@ async fn issue<P: Host>(
     document: &TokenDocument,
 ) -> Result<TokenAnswer, Failure> {
     let text = tokens::make(ctx, id, document).await?;
-    // For a new ID this would need another token with the same 64 random bits; for a successor, a concurrent rotation
-    // has just created it.
-    let text = text.ok_or_else(|| StoreError::Busy(FactKey::Token(id).to_string()))?;
+    let text = text.ok_or_else(|| taken(id))?;
     Ok(answer(ctx, id, document, text))
+}
+
+/// Returns the failure for an ID that another token has: for a new ID, one with the same 64 random bits; for a successor, the
+/// one that a concurrent rotation has just created.
+fn taken(id: TokenId) -> Failure {
+    StoreError::Busy(FactKey::Token(id).to_string()).into()
 }
 
 fn answer<P: Host>(
@@ -255,4 +327,23 @@ fn reply<S>(id: TokenId, made: &TokenAnswer) -> Handled<S> {
 
 fn key_mark<P: Host>(ctx: &Context<'_, P>) -> Option<KeyMark> {
     ctx.config.access.keys().map(TokenKeys::mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cursor;
+
+    #[test]
+    fn a_cursor_is_the_shortest_beginning_that_follows_the_previous_one() {
+        for (previous, last, expected) in [
+            ("", "48aa48aa48aa48aa", "4"),
+            ("3fffffffffffffff", "48aa48aa48aa48aa", "4"),
+            ("4", "48aa48aa48aa48aa", "48"),
+            ("47ff", "48aa48aa48aa48aa", "48"),
+            ("48aa48aa48aa48a9", "48aa48aa48aa48aa", "48aa48aa48aa48aa"),
+        ] {
+            assert_eq!(cursor(previous, last), expected);
+            assert!(expected > previous);
+        }
+    }
 }

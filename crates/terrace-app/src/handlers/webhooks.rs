@@ -3,12 +3,12 @@
 use futures_util::future::join_all;
 use terrace_base::url::HttpsUrl;
 use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, WebhooksAnswer};
-use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::webhook_event::Event;
 use terrace_core::model::owner::OwnerPattern;
 use terrace_core::model::webhook_id::WebhookId;
+use terrace_core::model::webhook_name::{WebhookName, WebhookNameError};
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::webhook::{EventKind, Webhook, WebhookFormat, WebhookState};
 
@@ -23,13 +23,14 @@ use crate::services::{audit, webhooks};
 pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let body: WebhookBody = json::parse(&call.body)?;
     let Receiver {
+        name,
         url,
         events,
         namespaces,
         format,
     } = Receiver::parse(&body).map_err(Problem::Invalid)?;
     let webhook = Webhook::new(
-        WebhookId::new(ctx.host.random()),
+        WebhookId::new(call.id_of_created(ctx.host.random())),
         url,
         events,
         &namespaces,
@@ -38,7 +39,17 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         call.caller.name(),
         audit::newest_known(ctx).await?,
     );
-    webhooks::change(ctx, |list| {
+    let webhook = webhook.named(name).of_registry(&call.origin);
+    let checked = webhook.guard().check(webhook.url().as_url().into());
+    checked.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
+    let webhook = webhooks::change(ctx, |list| {
+        // An earlier attempt of the same request added it.
+        if let Some(known) = list.webhooks.iter().find(|it| it.id == webhook.id) {
+            return Ok(known.clone());
+        }
+        if let Some(known) = list.webhooks.iter().find(|it| it.is_like(&webhook)) {
+            return Err(Problem::Conflict(vec![already_sent_to(known)]).into());
+        }
         if list.webhooks.len() >= limits::WEBHOOKS {
             let message = format!(
                 "the registry has {} webhooks, which is the most that it may have: remove one first",
@@ -47,7 +58,7 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
             return Err(Problem::Conflict(vec![message]).into());
         }
         list.webhooks.push(webhook.clone());
-        Ok(())
+        Ok(webhook.clone())
     })
     .await?;
     let path = format!("/admin/v1/webhooks/{}", webhook.id);
@@ -60,6 +71,18 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         json::reply(201, &answer)?.with("location", path.clone()),
         AuditDetails::Makes(path),
     ))
+}
+
+/// Returns why a second webhook with the same receiver, namespaces and name is not added. The URL is not repeated.
+fn already_sent_to(known: &Webhook) -> String {
+    let id = known.id;
+    let (what, other) = match &known.name {
+        Some(name) => (format!("webhook {id} ({name})"), "another name"),
+        None => (format!("webhook {id}"), "a name"),
+    };
+    format!(
+        "{what} sends events of the same namespaces to this URL already: remove it first, or give the second one {other}"
+    )
 }
 
 /// Lists all webhooks with their progress.
@@ -92,7 +115,8 @@ pub(crate) async fn remove<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Hand
         Ok(list.webhooks.remove(known))
     })
     .await?;
-    // A state that stays because of a failure does no harm: its ID is never used again.
+    // A state that stays because of a failure does no harm: its ID is not used again, except by a late retry of the request
+    // that added the webhook.
     ctx.host.facts().delete(&FactKey::WebhookState(id)).await?;
     let answer = WebhookAnswer::new(&removed, &WebhookState::of(&removed), None);
     Ok(json::reply(200, &answer)?.into())
@@ -122,6 +146,7 @@ pub(crate) async fn test<P: Host>(
 
 /// The validated body of a request to add a webhook.
 struct Receiver {
+    name: Option<WebhookName>,
     url: HttpsUrl,
     events: Vec<EventKind>,
     namespaces: Vec<OwnerPattern>,
@@ -133,12 +158,10 @@ impl Receiver {
     fn parse(body: &WebhookBody) -> Result<Self, Vec<String>> {
         let mut errors = Vec::new();
         let url = body.url.parse::<HttpsUrl>();
-        let url = url.map_err(|error| format!("the URL is invalid: {error}"));
-        let url = url.and_then(|url| {
-            let checked = Guard::public().check(UrlParts::from(url.as_url()));
-            checked.map_err(|error| error.to_string()).map(|()| url)
-        });
-        let url = url.map_err(|error| errors.push(error)).ok();
+        let url = url.map_err(|error| errors.push(format!("the URL is invalid: {error}")));
+        let url = url.ok();
+        let name = body.name.as_ref().map(|name| name.parse()).transpose();
+        let name = name.map_err(|error: WebhookNameError| errors.push(error.to_string()));
         let mut parsed = |text: &String| {
             let parsed = text.parse::<EventKind>();
             parsed.map_err(|error| errors.push(error.to_string())).ok()
@@ -168,8 +191,9 @@ impl Receiver {
         }
         let format = body.format.as_deref().unwrap_or("json").parse();
         let format = format.map_err(|error| errors.push(format!("{error}"))).ok();
-        match (url, format) {
-            (Some(url), Some(format)) if errors.is_empty() => Ok(Self {
+        match (url, name, format) {
+            (Some(url), Ok(name), Some(format)) if errors.is_empty() => Ok(Self {
+                name,
                 url,
                 events,
                 namespaces,

@@ -3,7 +3,9 @@
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
 use terrace_core::limits;
-use terrace_core::maintenance::audit::{AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REVOKES};
+use terrace_core::maintenance::audit::{
+    AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REVOKES, StatusChange,
+};
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
 use terrace_core::storage::key::{AUDIT, FactKey};
@@ -28,6 +30,7 @@ pub(crate) struct AuditedChange {
     provenance: Option<Provenance>,
     from: String,
     what: String,
+    status: Option<StatusChange>,
     sent: Option<Sha256>,
 }
 
@@ -40,10 +43,11 @@ impl AuditedChange {
         body: &[u8],
     ) -> Self {
         Self {
-            by: caller.name(),
+            by: ctx.config.access.audited_name(caller),
             provenance: caller.provenance(),
             from: ctx.client_address.clone(),
             what: format!("{} {}", request.method(), request.path()),
+            status: None,
             sent: (!body.is_empty()).then(|| Sha256::of(body)),
         }
     }
@@ -58,6 +62,12 @@ impl AuditedChange {
     pub(crate) fn making(mut self, path: &str) -> Self {
         self.what.push_str(" makes ");
         self.what.push_str(path);
+        self
+    }
+
+    /// Returns the change, as that of a status.
+    pub(crate) fn of_status(mut self, status: StatusChange) -> Self {
+        self.status = Some(status);
         self
     }
 
@@ -105,6 +115,7 @@ pub(crate) async fn record<P: Host>(
         provenance: change.provenance,
         from: change.from,
         what: change.what,
+        change: change.status,
         status,
         sent: change.sent,
         previous: Sha256::of(b""),

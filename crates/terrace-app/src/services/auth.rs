@@ -28,6 +28,8 @@ pub(crate) enum Permission {
     Administer(Owner),
     /// To administer any owner.
     AdministerAny,
+    /// To copy everything that is stored.
+    BackUp,
     /// To publish for an owner.
     Publish(Owner),
 }
@@ -46,6 +48,7 @@ pub(crate) async fn authorize<P: Host, R: Request>(
         Permission::Admin => caller.is_admin(),
         Permission::Administer(owner) => caller.may_administer(owner),
         Permission::AdministerAny => caller.may_administer_any(),
+        Permission::BackUp => caller.may_back_up(),
         Permission::Publish(owner) => caller.may_publish(owner),
     };
     match (is_allowed, &caller) {
@@ -284,6 +287,7 @@ fn lacking(caller: &Caller, need: &Permission) -> String {
         Permission::Admin => "admin".to_owned(),
         Permission::Administer(owner) => format!("admin:{owner} or admin"),
         Permission::AdministerAny => "admin:<namespace> or admin".to_owned(),
+        Permission::BackUp => "backup or admin".to_owned(),
         Permission::Publish(owner) => format!("publish:{owner} or admin"),
     };
     let has = scopes_of(caller);
@@ -310,6 +314,6 @@ pub(crate) fn ensure_may_grant<'s>(
 fn scopes_of(caller: &Caller) -> String {
     match caller {
         Caller::Bearer(token) => token.scopes.to_string(),
-        Caller::Anonymous | Caller::Root | Caller::Browser(_) => String::new(),
+        Caller::Anonymous | Caller::Root(_) | Caller::Browser(_) => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! The documentation of versions, as readers and the builders of indices need it.
 //!
-//! An archive that is missing or damaged is no error for them: the version then has no documentation, and the log states
+//! An archive that is missing or damaged is not an error for them: the version then has no documentation, and the log states
 //! the reason. `terrace admin verify` finds all such archives.
 
 use terrace_base::digest::Sha256;
@@ -21,7 +21,7 @@ pub(crate) enum UnusableHead {
     /// The archive is not stored.
     #[error("the archive is missing")]
     Missing,
-    /// The bytes are no gzip member.
+    /// The bytes are not a gzip member.
     #[error(
         "the first {0} bytes of the archive are not exactly one intact gzip member: head_length must be the length of the first one"
     )]
@@ -135,6 +135,21 @@ pub(crate) async fn page<P: Host>(
         "corrupt: the page at byte {offset} of {key}: {reason}"
     ));
     Ok(None)
+}
+
+/// Returns the archives that a version's documentation consists of, or did.
+pub(crate) fn archives(document: &DocumentationDocument) -> Vec<ArchiveKey> {
+    let mut archives = vec![document.archive.archive_key()];
+    for change in &document.history {
+        let earlier = ArchiveKey {
+            digest: change.archive,
+            kind: ArchiveKind::Documentation,
+        };
+        if !archives.contains(&earlier) {
+            archives.push(earlier);
+        }
+    }
+    archives
 }
 
 /// Returns the archive that a listed document refers to. Its metadata names the archive; if a copy of the bucket has lost

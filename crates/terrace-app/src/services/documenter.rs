@@ -13,6 +13,7 @@ use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
 use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use terrace_core::storage::key::{FactKey, StagedKey};
+use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -239,7 +240,7 @@ fn ensure_expected(stored: Option<Sha256>, expected: Option<Sha256>) -> Result<(
 }
 
 /// Removes a document unless it has changed. Storage has no conditional removal. So the document is marked first, by
-/// compare-and-swap, and nobody replaces a document with a recent mark.
+/// compare-and-swap, and no request replaces a document with a recent mark.
 async fn remove_unchanged<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -278,25 +279,68 @@ pub(crate) async fn discard<P: Host>(
     documents::retry_while_busy(ctx, remove).await
 }
 
-/// Refreshes everything that follows from the documentation of a version, after each change of it. Returns whether the
-/// version is published; until then nothing follows.
-pub(crate) async fn refresh<P: Host>(
+/// Refreshes everything that follows from the documentation of a version, after it was added. Returns whether the version is
+/// published; until then nothing follows.
+pub(crate) async fn refresh_added<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
 ) -> Result<bool, Failure> {
-    let Some(release) = releases::find(ctx, package, version).await? else {
+    let Some(release) = live_release(ctx, package, version).await? else {
         return Ok(false);
     };
-    if let Some(tombstone) = release.erased() {
-        // It was stored after the erasure removed the documentation. No index shows it.
+    // An erasure lists the documentation after it has made the tombstones.
+    let fence = garbage::fence(ctx).await?;
+    let kept = garbage::ensure_release_kept(ctx, &release, &fence).await;
+    if let Err(Failure::Problem(Problem::Gone(_))) = kept {
+        discard(ctx, package, version).await?;
+        refresh_release(ctx, &release).await?;
+    }
+    kept?;
+    refresh_release(ctx, &release).await?;
+    Ok(true)
+}
+
+/// Refreshes everything that follows from the documentation of a version, after it was removed. Nothing follows before the
+/// version is published.
+pub(crate) async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    match live_release(ctx, package, version).await? {
+        Some(release) => refresh_release(ctx, &release).await,
+        None => Ok(()),
+    }
+}
+
+/// Refreshes everything that follows from the documentation of a release.
+pub(crate) async fn refresh_release<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+) -> Result<(), Failure> {
+    let package = release.package();
+    index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
+    index_refresh::refresh_about(ctx, release).await?;
+    index_refresh::publish_lists(ctx, &package).await
+}
+
+/// Returns the release of a version, if it is published.
+///
+/// # Errors
+/// [`Problem::Gone`] for one that was erased; documentation that was stored after the erasure is removed.
+async fn live_release<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    let release = releases::find(ctx, package, version).await?;
+    if let Some(tombstone) = release.as_ref().and_then(Release::erased) {
+        // No index shows it.
         discard(ctx, package, version).await?;
         return Err(Problem::Gone(tombstone.message()).into());
     }
-    index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
-    index_refresh::refresh_about(ctx, &release).await?;
-    index_refresh::publish_lists(ctx, package).await?;
-    Ok(true)
+    Ok(release)
 }
 
 /// Returns the key under which the archive is staged.

@@ -41,22 +41,37 @@ pub(crate) async fn list<P: Host>(
     prefix: &str,
 ) -> Result<Vec<ListedFact>, Failure> {
     let mut all: Vec<ListedFact> = Vec::new();
+    visit(ctx, prefix, async |fact| {
+        all.push(fact);
+        Ok(())
+    })
+    .await?;
+    Ok(all)
+}
+
+/// Passes each document with a key that begins with `prefix` to `take`, and keeps one page at a time.
+pub(crate) async fn visit<P: Host>(
+    ctx: &Context<'_, P>,
+    prefix: &str,
+    mut take: impl AsyncFnMut(ListedFact) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut after: Option<String> = None;
     loop {
-        let after = all.last().map(|fact| fact.name.as_str());
-        let page = ctx
-            .host
-            .facts()
-            .list(prefix, after, FACTS_PER_LISTING)
-            .await?;
+        let facts = ctx.host.facts();
+        let page = facts.list(prefix, after.as_deref(), FACTS_PER_LISTING);
+        let page = page.await?;
         if page.is_truncated && page.facts.is_empty() {
             return Err(Failure::Store(StoreError::Failed {
                 operation: format!("list {prefix}"),
                 cause: "storage returned an empty page that is marked as truncated".to_owned(),
             }));
         }
-        all.extend(page.facts);
+        after = page.facts.last().map(|fact| fact.name.clone());
+        for fact in page.facts {
+            take(fact).await?;
+        }
         if !page.is_truncated {
-            return Ok(all);
+            return Ok(());
         }
     }
 }

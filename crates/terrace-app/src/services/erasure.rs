@@ -11,8 +11,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, ReleaseState, ReleaseStatus};
 use terrace_core::model::version::Version;
 use terrace_core::publish::{StoredRelease, release_metadata};
-use terrace_core::storage::documentation::DocumentationDocument;
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, STAGED};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey, STAGED};
 use terrace_core::storage::release::{ErasedRelease, Release};
 
 use crate::context::Context;
@@ -163,7 +162,7 @@ async fn bury<P: Host>(
             return Ok(tombstone);
         }
         let documented = documentation::find(ctx, package, version).await?;
-        let documented = documented.iter().flat_map(documentation_archives);
+        let documented = documented.iter().flat_map(documentation::archives);
         let tombstone = release.tombstone(documented, (now, reason.clone()));
         let release = Release::Erased(tombstone.clone());
         let (document, metadata) = (release.to_document(), release_metadata(&release));
@@ -173,21 +172,6 @@ async fn bury<P: Host>(
             return Ok(tombstone);
         }
     }
-}
-
-/// Returns the archives that a version's documentation consists of, or did.
-fn documentation_archives(document: &DocumentationDocument) -> Vec<ArchiveKey> {
-    let mut archives = vec![document.archive.archive_key()];
-    for change in &document.history {
-        let earlier = ArchiveKey {
-            digest: change.archive,
-            kind: ArchiveKind::Documentation,
-        };
-        if !archives.contains(&earlier) {
-            archives.push(earlier);
-        }
-    }
-    archives
 }
 
 /// Removes the staged uploads of these archives, for whatever release.

@@ -101,7 +101,7 @@ pub(crate) struct PackageIndices {
     pub(crate) revoked: Indexed,
     /// The overview, without versions if there is nothing to list.
     pub(crate) overview: Overview,
-    /// The reason why there is no overview.
+    /// The reason for a missing overview.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -130,7 +130,7 @@ impl PackageIndices {
         }
     }
 
-    /// Returns the indices, or the reason why there is no overview.
+    /// Returns the indices, or the reason for a missing overview.
     fn whole(mut self) -> Result<Self, Failure> {
         self.failure.take().map_or(Ok(self), Err)
     }

@@ -3,10 +3,12 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
+use terrace_core::index::ListedRelease;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::{BytesKey, FactKey, GARBAGE};
+use terrace_core::storage::key::{ArchiveKind, BytesKey, FactKey, GARBAGE};
+use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,6 +28,20 @@ impl GcFence {
     pub(crate) fn has_mark(&self, bytes: BytesKey) -> bool {
         let digest = bytes.digest();
         self.marks.iter().any(|mark| mark.digest() == digest)
+    }
+
+    /// Returns whether there were no marks at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// Returns whether a package or module that a listed release may consist of had a mark.
+    pub(crate) fn marks_part_of(&self, release: &ListedRelease) -> bool {
+        self.marks.iter().any(|mark| match mark {
+            BytesKey::Archive(archive) => release.may_consist_of(archive),
+            BytesKey::Blob(Digest::Sha256(digest)) => release.may_contain(*digest),
+            BytesKey::Blob(Digest::Sha512(_)) | BytesKey::Staged(_) => false,
+        })
     }
 }
 
@@ -121,6 +137,22 @@ pub(crate) async fn ensure_not_erased<P: Host>(
         true => ensure_kept(ctx, bytes).await,
         false => Ok(()),
     }
+}
+
+/// Rejects a release if a package of it, or its module, was erased before the snapshot.
+pub(crate) async fn ensure_release_kept<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+    fence: &GcFence,
+) -> Result<(), Failure> {
+    for reference in release.stored() {
+        if let BytesKey::Archive(archive) = reference.key
+            && let ArchiveKind::Archive(_) = archive.kind
+        {
+            ensure_not_erased(ctx, reference.key, fence).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Rejects bytes that were erased, for a caller without a snapshot.

@@ -246,7 +246,7 @@ pub(crate) async fn rewrite_change_marker<P: Host>(
         .map(drop)
 }
 
-/// Combines the results of several writes: `Busy` is returned only if there is no worse error.
+/// Combines the results of several writes: `Busy` is returned unless there is a worse error.
 fn outcome(written: Vec<Result<(), StoreError>>) -> Result<(), StoreError> {
     let is_busy = |written: &Result<(), _>| matches!(written, Err(StoreError::Busy(_)));
     let (busy, others): (Vec<_>, Vec<_>) = written.into_iter().partition(is_busy);

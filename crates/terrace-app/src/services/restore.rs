@@ -1,15 +1,15 @@
 //! Restores copies of a registry: first bytes, then the documents that refer to them, each byte for byte, and
 //! only where none exists. When everything is restored, a walk creates the indices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use terrace_core::http::problem::Problem;
 use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::maintenance::restore::{
     Restored, StoredReference, check_referrer, with_revocations,
 };
-use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
+use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, MANIFESTS, PushedFact};
 use terrace_core::storage::release::ErasedRelease;
 
 use crate::context::Context;
@@ -31,12 +31,31 @@ pub(crate) enum RestoreOutcome {
     Erased(String),
 }
 
+/// The documents of one request.
+pub(crate) struct Import {
+    fence: GcFence,
+    /// The change markers to rewrite, by their keys.
+    pub(crate) changed: BTreeMap<String, FactKey>,
+    /// A repository that has a manifest, by the digest; `None` until a tombstone needs them.
+    manifests: Option<HashMap<Digest, RepositoryName>>,
+}
+
+impl Import {
+    /// Begins an import with a snapshot of the garbage marks.
+    pub(crate) async fn begin<P: Host>(ctx: &Context<'_, P>) -> Result<Self, Failure> {
+        Ok(Self {
+            fence: garbage::fence(ctx).await?,
+            changed: BTreeMap::new(),
+            manifests: None,
+        })
+    }
+}
+
 pub(crate) async fn document<P: Host>(
     ctx: &Context<'_, P>,
     text: &str,
     document: &str,
-    fence: &GcFence,
-    changed: &mut BTreeMap<String, FactKey>,
+    import: &mut Import,
 ) -> Result<RestoreOutcome, Failure> {
     let Some(key) = FactKey::parse(text) else {
         let reason = "this version of Terrace does not know documents with this key";
@@ -55,14 +74,15 @@ pub(crate) async fn document<P: Host>(
         fact,
         change,
     } = restored;
+    if let FactKey::Garbage(bytes) = key {
+        return tombstone(ctx, bytes, document, &mut import.manifests).await;
+    }
+    let (fence, changed) = (&import.fence, &mut import.changed);
     let note_change = || {
         let change = change.map(|it| (it.to_string(), it));
         changed.extend(change);
     };
-    if let FactKey::Garbage(bytes) = key {
-        return tombstone(ctx, bytes, document).await;
-    }
-    if let Some(reason) = erased(ctx, &key, document).await? {
+    if let Some(reason) = erased(ctx, &key, document, fence).await? {
         return Ok(RestoreOutcome::Erased(reason));
     }
     if let Some(reason) = erased_content(ctx, &key, fact.as_ref(), fence).await? {
@@ -92,20 +112,17 @@ pub(crate) async fn document<P: Host>(
     }
 }
 
-/// Restores the tombstone of bytes, unless bytes with this digest are stored here: then the operator decides.
+/// Restores the tombstone of bytes, unless bytes or a manifest with this digest are stored here: then the operator decides.
 async fn tombstone<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
     document: &str,
+    manifests: &mut Option<HashMap<Digest, RepositoryName>>,
 ) -> Result<RestoreOutcome, Failure> {
     let Ok(tombstone) = serde_json::from_slice::<GarbageDocument>(document.as_bytes()) else {
         return Ok(RestoreOutcome::Conflict);
     };
-    if let Some(stored) = stored_with(ctx, bytes.digest()).await? {
-        let command = match stored {
-            BytesKey::Blob(digest) => format!("--blob {digest}"),
-            stored => format!("--archive {}", stored.digest().hex()),
-        };
+    if let Some((stored, command)) = stored_with(ctx, bytes.digest(), manifests).await? {
         return Ok(RestoreOutcome::Refused(format!(
             "the copy's registry has erased {stored}, which is stored here: to erase it here as well, run `terrace admin erase \
              {command}`"
@@ -118,26 +135,53 @@ async fn tombstone<P: Host>(
     Ok(RestoreOutcome::Created)
 }
 
-/// Returns the key of stored bytes with this digest, which was not erased here.
+/// Returns the name of stored content with this digest, which was not erased here, and the options that erase it.
 async fn stored_with<P: Host>(
     ctx: &Context<'_, P>,
     digest: Digest,
-) -> Result<Option<BytesKey>, Failure> {
+    manifests: &mut Option<HashMap<Digest, RepositoryName>>,
+) -> Result<Option<(String, String)>, Failure> {
     let blob = BytesKey::Blob(digest);
     if garbage::is_erased(ctx, blob).await? {
         return Ok(None);
     }
     let archives = ctx.host.archives();
     if archives.head(blob).await?.is_some() {
-        return Ok(Some(blob));
+        return Ok(Some((blob.to_string(), format!("--blob {digest}"))));
     }
-    let Digest::Sha256(sha256) = digest else {
-        return Ok(None);
+    if let Digest::Sha256(sha256) = digest {
+        let prefix = format!("{ARCHIVES}{sha256}.");
+        let page = archives.list_bytes(&prefix, None, 1).await?;
+        if let Some(stored) = page.objects.first() {
+            let name = format!("{prefix}{}", stored.name);
+            return Ok(Some((name, format!("--archive {sha256}"))));
+        }
+    }
+    let manifests = match manifests.take() {
+        Some(known) => manifests.insert(known),
+        None => manifests.insert(manifests_by_digest(ctx).await?),
     };
-    let prefix = format!("{ARCHIVES}{sha256}.");
-    let page = archives.list_bytes(&prefix, None, 1).await?;
-    let mut stored = page.objects.iter();
-    Ok(stored.find_map(|it| BytesKey::parse_key(&format!("{prefix}{}", it.name))))
+    Ok(manifests.get(&digest).map(|repository| {
+        let name = format!("{repository}@{digest}");
+        (name.clone(), format!("--manifest {name}"))
+    }))
+}
+
+/// Returns a repository that has a manifest, by the digest. No key begins with the digest of a manifest, so this lists all of
+/// them, once in a request.
+async fn manifests_by_digest<P: Host>(
+    ctx: &Context<'_, P>,
+) -> Result<HashMap<Digest, RepositoryName>, Failure> {
+    let mut manifests = HashMap::new();
+    documents::visit(ctx, MANIFESTS, async |fact| {
+        let key = FactKey::parse(&format!("{MANIFESTS}{}", fact.name));
+        if let Some(FactKey::Pushed(PushedFact::Manifest(repository, digest))) = key {
+            manifests.insert(digest, repository);
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(manifests)
 }
 
 /// Returns the reason why pushed content stays out: its digest was erased, or that of the manifest that it names.
@@ -162,20 +206,30 @@ async fn erased_content<P: Host>(
     Ok(None)
 }
 
-/// Returns the reason why a release, or documentation, of an erased version stays out; `None` if the version was not erased,
-/// or if the document is its tombstone.
+/// Returns the reason why a release, or documentation, of an erased version stays out, or documentation of a version with an
+/// erased archive; `None` if nothing was erased, or if the document is the tombstone.
 async fn erased<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     document: &str,
+    fence: &GcFence,
 ) -> Result<Option<String>, Failure> {
     let (FactKey::Release(package, version) | FactKey::Documentation(package, version)) = key
     else {
         return Ok(None);
     };
-    let release = releases::find(ctx, package, version).await?;
-    let release = release.filter(|release| release.to_document() != document);
-    Ok(release.and_then(|release| release.erased().map(ErasedRelease::message)))
+    let Some(release) = releases::find(ctx, package, version).await? else {
+        return Ok(None);
+    };
+    if let FactKey::Documentation(..) = key {
+        match garbage::ensure_release_kept(ctx, &release, fence).await {
+            Err(Failure::Problem(Problem::Gone(reason))) => return Ok(Some(reason)),
+            kept => kept?,
+        }
+    }
+    let tombstone = release.erased();
+    let tombstone = tombstone.filter(|_| release.to_document() != document);
+    Ok(tombstone.map(ErasedRelease::message))
 }
 
 /// Takes over the oldest writer of a copy, whose documents an older version would damage here as well.

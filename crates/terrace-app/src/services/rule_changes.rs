@@ -1,9 +1,8 @@
 //! Adds and removes rules that are stored in the registry.
 
 use terrace_core::auth::access::Caller;
-use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule};
+use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule, check_quota};
 use terrace_core::http::problem::Problem;
-use terrace_core::limits;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::storage::key::FactKey;
 
@@ -20,18 +19,18 @@ pub(crate) struct Added {
     pub(crate) is_new: bool,
 }
 
-/// Stores a rule, unless an equal one is active: a request that failed midway can be repeated.
+/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
+    id: RuleId,
     kind: RuleKind,
     rule: &StoredRule,
 ) -> Result<Added, Failure> {
-    let active = rules::all(ctx).await?;
-    let count = active.len();
-    let mut equal = active.into_iter();
-    let equal = equal.find(|(_, it)| it.kind == kind && it.rule == rule.text());
-    if let Some((id, document)) = equal {
+    let mut active = rules::all(ctx).await?;
+    let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
+    if let Some(place) = active.iter().position(is_equal) {
+        let (id, document) = active.swap_remove(place);
         publish(ctx).await?;
         return Ok(Added {
             id,
@@ -39,13 +38,9 @@ pub(crate) async fn add<P: Host>(
             is_new: false,
         });
     }
-    if count >= limits::STORED_RULES {
-        let limit = limits::STORED_RULES;
-        let message = format!(
-            "the registry would have more than {limit} rules, the maximum: remove one first"
-        );
-        return Err(Problem::Invalid(vec![message]).into());
-    }
+    let documents = active.iter().map(|(_, document)| document);
+    check_quota(rule, documents, !caller.is_admin())
+        .map_err(|full| Problem::Invalid(vec![full.to_string()]))?;
     let document = RuleDocument {
         kind,
         rule: rule.text().to_owned(),
@@ -53,17 +48,29 @@ pub(crate) async fn add<P: Host>(
         by: caller.name(),
         removed: None,
     };
-    let id = loop {
-        let id = RuleId::new(ctx.host.random());
-        if write(ctx, id, &document, Condition::Absent).await? {
-            break id;
-        }
-    };
+    if write(ctx, id, &document, Condition::Absent).await? {
+        publish(ctx).await?;
+        return Ok(Added {
+            id,
+            document,
+            is_new: true,
+        });
+    }
+    // Another attempt of the same request has added it since the active rules were listed, or earlier.
+    let known: Option<RuleDocument> = documents::read(ctx, &FactKey::Rule(id)).await?;
+    let known = known.filter(|it| it.is_active() && it.kind == kind && it.rule == rule.text());
+    let document = known.ok_or_else(|| {
+        let message = format!(
+            "an earlier attempt of this request added rule {id}, which was removed since: add it again with another \
+             Idempotency-Key"
+        );
+        Problem::Conflict(vec![message])
+    })?;
     publish(ctx).await?;
     Ok(Added {
         id,
         document,
-        is_new: true,
+        is_new: false,
     })
 }
 

@@ -23,21 +23,15 @@ use crate::host::Host;
 use crate::json;
 use crate::services::{documents, keys, releases};
 
-/// Reads, changes and writes the document, until no other write comes in between.
+/// Sets the status of a package or of one of its versions, or lifts it. Returns the document with the previous state.
 pub(crate) async fn set_status<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     package: &Package,
     (version, status): (Option<&Version>, Option<ReleaseStatus>),
-) -> Result<StatusDocument, Failure> {
-    let key = FactKey::Status(package.clone());
-    loop {
-        let (stored, unchanged) =
-            documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
-        let is_stored = stored.is_some();
-        let stored = stored.unwrap_or_default();
-        let mut statuses = stored.clone();
-        let before = replace(&mut statuses, version, status.clone())?;
+) -> Result<(StatusDocument, Option<ReleaseState>), Failure> {
+    let (statuses, before) = change_document(ctx, package, status.as_ref(), |statuses| {
+        let before = replace(statuses, version, status.clone())?;
         let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
         let of_security = before.iter().any(is_revoked) || status.iter().any(is_revoked);
         let owner = Owner::of(package);
@@ -45,71 +39,70 @@ pub(crate) async fn set_status<P: Host>(
             let message = format!(
                 "revoking a version or restoring it requires the scope admin:{owner} or admin"
             );
-            return Err(Problem::Forbidden(message).into());
+            return Err(Problem::Forbidden(message));
         }
-        let state_and_reason = |it: &ReleaseStatus| (it.state, it.reason.clone());
-        let is_same =
-            before.as_ref().map(state_and_reason) == status.as_ref().map(state_and_reason);
-        // A document of which the audit log records a change must exist, or its absence looks like a loss.
-        if is_same && is_stored {
-            // The status is unchanged, but its indices may be missing.
-            return Ok(stored);
-        }
-        let text = json::text(&statuses)?;
-        let written = documents::put(ctx, &key, &text, &[], unchanged).await?;
-        if written.is_some() {
-            return Ok(statuses);
-        }
-    }
+        Ok(before)
+    })
+    .await?;
+    Ok((statuses, before.map(|it| it.state)))
 }
 
-/// Sets the block of a mirrored provider, or of one of its versions, or lifts it.
+/// Sets the block of a mirrored provider, or of one of its versions, or lifts it. Returns the document, and whether there was a
+/// block before.
 pub(crate) async fn set_block<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     (version, block): (Option<&Version>, Option<ReleaseStatus>),
-) -> Result<StatusDocument, Failure> {
-    let key = FactKey::Status(package.clone());
-    loop {
-        let (stored, unchanged) =
-            documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
-        let is_stored = stored.is_some();
-        let mut statuses = stored.unwrap_or_default();
-        let block = block.clone();
-        let reason = block.as_ref().map(|it| it.reason.clone());
+) -> Result<(StatusDocument, bool), Failure> {
+    let (statuses, before) = change_document(ctx, package, block.as_ref(), |statuses| {
         let before = match version {
-            None => std::mem::replace(&mut statuses.blocked, block),
-            Some(version) => {
-                let version = version.to_string();
-                match block {
-                    Some(block) => statuses.blocked_versions.insert(version, block),
-                    None => statuses.blocked_versions.remove(&version),
-                }
-            }
+            None => std::mem::replace(&mut statuses.blocked, block.clone()),
+            Some(version) => set(&mut statuses.blocked_versions, version, block.clone()),
         };
-        if let Some(block) = &before
-            && reason.as_ref() == Some(&block.reason)
-        {
-            // A repeated request does not change the time of the block.
-            return document(ctx, package).await;
-        }
-        // A document of which the audit log records a change must exist, or its absence looks like a loss.
-        if before.is_none() && reason.is_none() && is_stored {
-            return Ok(statuses);
-        }
         if statuses.blocked_versions.len() > limits::VERSION_STATUSES {
             let limit = limits::VERSION_STATUSES;
             let message = format!(
                 "{limit} versions are blocked already, the maximum: block the provider instead"
             );
-            return Err(Problem::Invalid(vec![message]).into());
+            return Err(Problem::Invalid(vec![message]));
+        }
+        Ok(before)
+    })
+    .await?;
+    Ok((statuses, before.is_some()))
+}
+
+/// Reads, changes and writes the document of a package, until no other write comes in between. `replace` puts `after` into it and
+/// returns the status before, which is returned with the document: a repeated request leaves the document, with its times, as
+/// it is, and only its indices may be missing.
+async fn change_document<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    after: Option<&ReleaseStatus>,
+    replace: impl Fn(&mut StatusDocument) -> Result<Option<ReleaseStatus>, Problem>,
+) -> Result<(StatusDocument, Option<ReleaseStatus>), Failure> {
+    let key = FactKey::Status(package.clone());
+    loop {
+        let (stored, unchanged) =
+            documents::read_for_change::<_, StatusDocument>(ctx, &key).await?;
+        let mut statuses = stored.clone().unwrap_or_default();
+        let before = replace(&mut statuses)?;
+        // A document of which the audit log records a change must exist, or its absence looks like a loss.
+        if let (Some(stored), false) = (stored, is_change(before.as_ref(), after)) {
+            return Ok((stored, before));
         }
         let text = json::text(&statuses)?;
         let written = documents::put(ctx, &key, &text, &[], unchanged).await?;
         if written.is_some() {
-            return Ok(statuses);
+            return Ok((statuses, before));
         }
     }
+}
+
+/// Returns whether two statuses differ in more than their time and caller.
+fn is_change(before: Option<&ReleaseStatus>, after: Option<&ReleaseStatus>) -> bool {
+    let essence = |it: &ReleaseStatus| (it.state, it.reason.clone());
+    before.map(essence) != after.map(essence)
 }
 
 /// Returns whether the operator blocks a whole mirrored provider.
@@ -237,14 +230,10 @@ fn replace(
     let Some(version) = version else {
         return Ok(std::mem::replace(&mut statuses.package, status));
     };
-    let version = version.to_string();
     let revokes = status
         .as_ref()
         .is_none_or(|it| it.state == ReleaseState::Revoked);
-    let before = match status {
-        Some(status) => statuses.versions.insert(version, status),
-        None => statuses.versions.remove(&version),
-    };
+    let before = set(&mut statuses.versions, version, status);
     // Revocations are always allowed.
     let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
     let unrevoked = statuses.versions.values().filter(|it| !is_revoked(it));
@@ -256,4 +245,17 @@ fn replace(
         return Err(Problem::Invalid(vec![message]));
     }
     Ok(before)
+}
+
+/// Sets or removes the status of a version in a map, and returns the previous one.
+fn set(
+    statuses: &mut BTreeMap<String, ReleaseStatus>,
+    version: &Version,
+    status: Option<ReleaseStatus>,
+) -> Option<ReleaseStatus> {
+    let version = version.to_string();
+    match status {
+        Some(status) => statuses.insert(version, status),
+        None => statuses.remove(&version),
+    }
 }

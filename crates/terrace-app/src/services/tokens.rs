@@ -1,7 +1,7 @@
 //! Creates and revokes API tokens. The stored document of a token cannot be used as a token.
 
 use terrace_base::time::UnixTime;
-use terrace_core::auth::access::{RevocationDocument, Token, TokenDocument, TokenKeys};
+use terrace_core::auth::access::{RevocationDocument, SIGN_IN, Token, TokenDocument, TokenKeys};
 use terrace_core::auth::login::PendingToken;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::token_id::TokenId;
@@ -26,7 +26,7 @@ pub(crate) async fn make_for_login<P: Host>(
         name: person.name,
         scopes,
         created: now,
-        by: format!("login as {}", person.account),
+        by: format!("{SIGN_IN}{}", person.account),
         expires: Some(UnixTime(now.0.saturating_add(lifetime))),
         revoked: None,
         successor: None,

@@ -6,7 +6,6 @@
 
 use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
-use terrace_core::http::guard::Guard;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::AuditEntry;
 use terrace_core::maintenance::webhook_event::Event;
@@ -249,11 +248,12 @@ impl Run {
             self.entries -= 1;
             // An imported log has entries that are older than the webhook.
             let entry = entry.filter(|entry| entry.at >= webhook.created);
-            let event = entry.as_deref().and_then(Event::of);
+            let repositories = &ctx.config.oci_providers;
+            let event = entry.as_deref().and_then(|it| Event::of(it, repositories));
             if let Some(event) = event.filter(|event| webhook.wants(event.kind, &event.owners)) {
                 self.deliveries -= 1;
                 let message_id = format!("msg_{}_{}", webhook.id, state.delivered + 1);
-                let event = with_status(ctx, event).await?;
+                let event = with_status(ctx, event.limited_to(&webhook.owners())).await?;
                 let attempt = send(ctx, webhook, &message_id, &event).await;
                 if !note(ctx, webhook, state, attempt) {
                     return Ok(Walk::Interrupted);
@@ -336,7 +336,8 @@ pub(crate) async fn send<P: Host>(
         ],
         body,
     };
-    let (upstream, guard) = (ctx.host.upstream(), Guard::public());
+    let upstream = ctx.host.upstream();
+    let guard = webhook.guard();
     let sent = upstream.notify(&delivery, &guard, limits::WEBHOOK_SECONDS);
     match sent.await {
         Ok(status) => Attempt {

@@ -7,6 +7,7 @@
 //! The format is zip and not `tar.gz`, because the registry reads a zip's list of entries from its end alone,
 //! and because packages of OpenTofu in OCI registries have to be zips.
 
+mod extent;
 mod files;
 mod zip;
 
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 use crate::archive::pack::files::{Packable, find};
 use crate::archive::pack::zip::ZipWriter;
 use crate::error::Failure;
+
+pub(crate) use extent::{Extent, below, joined};
 
 /// A packed directory.
 pub(crate) struct Packed {
@@ -33,20 +36,25 @@ pub(crate) struct Packed {
 /// # Errors
 /// All files that cannot be packed.
 pub(crate) fn packable_files(directory: &Path) -> Result<Vec<(String, PathBuf)>, Vec<String>> {
-    let files = find(directory)?.files.into_iter();
+    let files = find(directory, &Extent::whole())?.files.into_iter();
     Ok(files.map(|(name, file)| (name, file.path)).collect())
 }
 
-/// Packs a directory without the files that its ignore files exclude.
+/// Packs the parts of a directory without the files that ignore files exclude.
 ///
 /// # Errors
 /// All files that cannot be packed.
-pub(crate) fn pack(directory: &Path) -> Result<Packed, Failure> {
-    let found = find(directory).map_err(Failure::Refused)?;
-    if found.files.is_empty() {
+pub(crate) fn pack(directory: &Path, extent: &Extent) -> Result<Packed, Failure> {
+    let found = find(directory, extent).map_err(Failure::Refused)?;
+    let has_files = |part: &&str| found.files.keys().any(|name| below(name, part).is_some());
+    if let Some(empty) = extent.directories().find(|part| !has_files(part)) {
+        let place = match empty {
+            "" => directory.to_owned(),
+            part => directory.join(part),
+        };
         return Err(Failure::refused(format!(
-            "{} contains no files to pack, or its ignore files exclude all of them",
-            directory.display()
+            "{} contains no files to pack, or ignore files exclude all of them",
+            place.display()
         )));
     }
     let failed = |error: std::io::Error| {

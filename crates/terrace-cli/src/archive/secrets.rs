@@ -1,6 +1,10 @@
 //! Files whose contents show that they hold secrets, under any name.
 
+mod credentials;
+
 use terrace_archive::SecretFile;
+
+use credentials::has_credentials;
 
 /// The end of the first and the last line of a private key in PEM or OpenPGP's ASCII armour.
 const PRIVATE_KEY: &str = "PRIVATE KEY";
@@ -25,7 +29,11 @@ const PLAN: &[u8] = b"tfplan";
 const STATE: [&str; 3] = ["\"terraform_version\"", "\"serial\"", "\"lineage\""];
 const STATE_BYTES: usize = 4096;
 
-/// Returns the kind of secrets that a file with these contents holds, if it is a plan, a state, or has a private key.
+/// The part of a file in which a zero byte shows that it is no text.
+const TEXT_BYTES: usize = 8192;
+
+/// Returns the kind of secrets that a file with these contents holds, if it is a plan, a state, or has a private key or a
+/// token.
 pub(super) fn secret_in(contents: &[u8]) -> Option<SecretFile> {
     if contents.starts_with(ZIP) {
         let name = contents.get(ZIP_NAME..).unwrap_or_default();
@@ -40,7 +48,12 @@ pub(super) fn secret_in(contents: &[u8]) -> Option<SecretFile> {
     }
     let mut ends = text.match_indices(PRIVATE_KEY);
     let has_key = ends.any(|(at, _)| is_key(&text, at));
-    has_key.then_some(SecretFile::PrivateKey)
+    if has_key {
+        return Some(SecretFile::PrivateKey);
+    }
+    let start = contents.get(..TEXT_BYTES).unwrap_or(contents);
+    let is_text = !start.contains(&0);
+    (is_text && has_credentials(&text)).then_some(SecretFile::Credentials)
 }
 
 /// Returns whether a key is around this place, and not only a mention of one: digits follow, also if the text is a string

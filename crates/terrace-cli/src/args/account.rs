@@ -1,6 +1,10 @@
 //! The command line of `terrace login`, `logout`, `whoami` and `profile`.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand, ValueHint};
+
+use super::duration;
 
 /// The registry of a command about the caller's own token.
 #[derive(Debug, Args)]
@@ -19,6 +23,10 @@ pub(crate) struct LoginArguments {
     /// Print the address of the sign-in, and open no browser
     #[arg(long)]
     pub(crate) no_browser: bool,
+
+    /// The time to sign in
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::in_minutes, conflicts_with = "with_token")]
+    pub(crate) timeout: Duration,
 
     /// Store the token on standard input, and do not sign in
     #[arg(long, conflicts_with = "no_browser")]

@@ -9,6 +9,7 @@ use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::ModuleNamespace;
 use terrace_core::storage::key::FactKey;
 
+use super::archive_host::ArchiveHostArguments;
 use super::duration;
 use super::erase::EraseArguments;
 use crate::http::BaseUrl;
@@ -79,7 +80,9 @@ pub(crate) enum AdminCommand {
     ///
     /// Without --yes, the command only lists what would be erased. The version is revoked, its metadata, its documentation and
     /// its archives are removed, and tombstones keep them from being stored again, by whatever way. A pushed manifest is erased
-    /// with everything that it refers to. An archive or a blob that others have as well stays, unless --everywhere is given. An erasure cannot be undone. If it is interrupted, run the
+    /// with everything that it refers to. An archive or a blob that others have as well stays, unless --everywhere is given.
+    /// Documentation goes with the archives that it describes, and stays where a version with other archives has the same. An
+    /// erasure cannot be undone. If it is interrupted, run the
     /// same command again. Names and digests stay in the audit log. The next export removes the archives from an older copy
     /// in its directory; other copies are up to you.
     Erase(EraseArguments),
@@ -93,7 +96,7 @@ pub(crate) enum AdminCommand {
     ///
     /// A registry that was restored after the loss of its bucket has a new audit log. If nothing else of the older copy is
     /// missing, or with --accept-loss audit-log, the export continues, and keeps the old log below old-logs/, where `terrace
-    /// admin audit --copy` reads it.
+    /// admin audit --copy` reads it. It states `restarted` and, unless the loss was accepted, ends with exit code 4 once.
     Export {
         /// The directory: new, empty, or with an older copy of the same registry
         dir: PathBuf,
@@ -118,7 +121,7 @@ pub(crate) enum AdminCommand {
     )]
     Import {
         /// The directory to import
-        #[arg(required_unless_present = "from", conflicts_with = "from")]
+        #[arg(required_unless_present = "from", conflicts_with_all = ["from", "hosts"])]
         dir: Option<PathBuf>,
         #[command(flatten)]
         from: RegistryImportArguments,
@@ -150,9 +153,8 @@ pub(crate) struct RegistryImportArguments {
     /// The variable with the token for the other registry
     #[arg(long, value_name = "VARIABLE", requires = "from")]
     pub(crate) from_token_env: Option<String>,
-    /// Allow downloads from this host in a private network, such as the other registry's storage. May be given several times
-    #[arg(long = "archive-host", value_name = "HOST[:PORT]", requires = "from", value_parser = https_host)]
-    pub(crate) archive_hosts: Vec<BaseUrl>,
+    #[command(flatten)]
+    pub(crate) archives: ArchiveHostArguments,
     /// Print what would be imported, and download nothing
     #[arg(long, requires = "from")]
     pub(crate) dry_run: bool,
@@ -165,11 +167,6 @@ fn https_url(text: &str) -> Result<BaseUrl, String> {
         Ok(_) => Err(rule.to_owned()),
         Err(error) => Err(format!("{error}: {rule}")),
     }
-}
-
-fn https_host(text: &str) -> Result<BaseUrl, String> {
-    let url = BaseUrl::parse(&format!("https://{text}"));
-    url.map_err(|error| format!("{error}: write it as HOST or HOST:PORT"))
 }
 
 #[derive(Debug, Args)]

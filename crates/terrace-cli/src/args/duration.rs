@@ -22,6 +22,11 @@ pub(super) fn in_hours(text: &str) -> Result<Duration, String> {
     parse(text, 'h')
 }
 
+/// Parses a duration that is most likely meant in minutes.
+pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
+    parse(text, 'm')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

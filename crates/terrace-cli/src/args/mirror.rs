@@ -12,6 +12,7 @@ use terrace_core::model::platform::Platform;
 use terrace_core::model::status::Reason;
 use terrace_core::upstream::origin::Constraints;
 
+use super::archive_host::ArchiveHostArguments;
 use super::duration;
 use super::release::PackageSpec;
 use crate::upstream::HostOverride;
@@ -51,26 +52,23 @@ pub(crate) enum MirrorCommand {
     /// List the mirrored providers with their versions
     ///
     /// Shows for each stored version the stored platforms and their size, how many more platforms its origin offers,
-    /// and whether it is blocked, revoked, withdrawn, deprecated or erased. Requires the admin scope.
+    /// and whether it is blocked, revoked, withdrawn, deprecated or erased.
     List(MirrorListArguments),
     /// Block a provider or a version of it, whether it is stored or not
     ///
     /// It disappears from all lists, requests for it get status 404 with the reason, and it is not fetched from its
-    /// origin any more. Its status stays as it is. Requires the admin scope.
+    /// origin any more. Its status stays as it is.
     Block(BlockArguments),
     /// Lift a block
-    ///
-    /// Requires the admin scope.
     Unblock(UnblockArguments),
     /// List the blocks
     ///
-    /// The providers that TERRACE_PULL_BLOCK names are blocked as well, and are not in this list. Requires the admin
-    /// scope.
+    /// The providers that TERRACE_PULL_BLOCK names are blocked as well, and are not in this list.
     Blocks,
     /// Erase a mirrored provider or a version of it for ever
     ///
     /// Its bytes are removed, and a tombstone takes its place: the version returns neither by pull-through nor by a
-    /// publish. To keep the version and only prevent its use, block it instead. Requires the admin scope.
+    /// publish. To keep the version and only prevent its use, block it instead.
     Remove(MirrorRemoveArguments),
 }
 
@@ -111,6 +109,9 @@ pub(crate) struct MirrorArguments {
     /// Use this URL for the registry of a hostname; it may be in a private network
     #[arg(long = "origin", value_name = "HOSTNAME=URL")]
     pub(crate) origins: Vec<HostOverride>,
+
+    #[command(flatten)]
+    pub(crate) archives: ArchiveHostArguments,
 
     /// Check everything except the zips, list the versions to mirror, and send nothing. If both the registry and
     /// the token are set, also ask the registry which packages it already has
@@ -167,6 +168,10 @@ pub(crate) struct MirrorRemoveArguments {
     /// The reason: one line, which users and publishers read
     #[arg(long)]
     pub(crate) reason: Reason,
+
+    /// Also remove archives that other versions, repositories or manifests have. These can then no longer be installed
+    #[arg(long)]
+    pub(crate) everywhere: bool,
 
     /// Remove, instead of listing what would be removed
     #[arg(long)]

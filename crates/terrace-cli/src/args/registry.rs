@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Args, ValueHint};
 
+use crate::output::in_shell;
+
 /// The name of the argument with the URL.
 pub(super) const URL: &str = "url";
 
@@ -40,6 +42,10 @@ pub(crate) struct RegistryArguments {
     /// Whether the profile comes from TERRACE_PROFILE.
     #[arg(skip)]
     pub(crate) is_profile_in_environment: bool,
+
+    /// Whether the URL comes from the profile.
+    #[arg(skip)]
+    pub(crate) is_url_of_profile: bool,
 
     /// The admin token of the registry, or an API token. Set TERRACE_TOKEN or use --token-file instead of this
     /// option: other users of the machine can see the command line. Without any of these, the first of the following
@@ -85,4 +91,19 @@ pub(crate) struct RegistryArguments {
         value_parser = FalseyValueParser::new()
     )]
     pub(crate) insecure: bool,
+}
+
+impl RegistryArguments {
+    /// Returns the options on the command line that name the registry, each after a space, for another command line. What
+    /// the environment names, the other command finds there, too.
+    pub(crate) fn options(&self) -> String {
+        let url = self.url.as_deref().filter(|_| !self.is_url_in_environment);
+        let profile = self.profile.as_deref();
+        let profile = profile.filter(|_| !self.is_profile_in_environment);
+        match (url, profile) {
+            (Some(url), _) => format!(" --url {}", in_shell(url)),
+            (None, Some(profile)) => format!(" --profile {}", in_shell(profile)),
+            (None, None) => String::new(),
+        }
+    }
 }

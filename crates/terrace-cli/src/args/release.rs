@@ -26,11 +26,11 @@ pub(crate) enum ReleaseCommand {
     /// Block a version, so that it can no longer be installed
     ///
     /// The version disappears from all lists, and requests for it get status 410 with the reason. This includes
-    /// users who have it in a lock file. Requires the admin scope.
+    /// users who have it in a lock file.
     Revoke(StatusArguments),
     /// Undo a deprecation, withdrawal or revocation
     ///
-    /// Undoing a revocation requires the admin scope.
+    /// Undoing a revocation requires the scope admin:<namespace> or admin.
     Restore(StatusArguments),
     /// Show the versions of a package with the status that clients see, or one of them
     ///

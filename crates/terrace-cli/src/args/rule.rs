@@ -14,7 +14,7 @@ pub(crate) enum TrustCommand {
     /// creator ends.
     Add(TrustAddArguments),
     /// List the rules for CI jobs that are stored in the registry
-    List,
+    List(RuleListArguments),
     /// Remove rules for CI jobs; they grant nothing any more within a minute
     Remove(RuleRemoveArguments),
 }
@@ -27,7 +27,7 @@ pub(crate) enum RoleCommand {
     /// ends.
     Add(RoleAddArguments),
     /// List the rules for sign-in that are stored in the registry
-    List,
+    List(RuleListArguments),
     /// Remove rules for sign-in; they grant nothing any more within a minute
     ///
     /// Tokens that people got before stay valid: terrace token revoke --of PERSON.
@@ -37,7 +37,7 @@ pub(crate) enum RoleCommand {
 /// Arguments that all rules have.
 #[derive(Debug, Args)]
 pub(crate) struct RuleArguments {
-    /// A permission that the rule grants: read, read:<namespace>, publish:<namespace>, admin:<namespace>, or for people admin;
+    /// A permission that the rule grants: read, read:<namespace>, publish:<namespace>, admin:<namespace>, backup, or for people admin;
     /// may be given several times
     #[arg(long = "scope", value_name = "SCOPE", required = true)]
     pub(crate) scopes: Vec<Scope>,
@@ -90,6 +90,14 @@ pub(crate) struct RoleAddArguments {
     /// The domain of the verified e-mail addresses of the people
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RuleListArguments {
+    /// List only the rules that a person, or a token that the person created, has added, and those that grant the person
+    /// something by name
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) of: Option<String>,
 }
 
 #[derive(Debug, Args)]

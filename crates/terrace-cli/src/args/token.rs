@@ -17,7 +17,7 @@ pub(crate) enum TokenCommand {
         /// The name of the token in `terrace token list`
         #[arg(long)]
         name: TokenName,
-        /// A permission of the token: read, read:<namespace>, publish:<namespace>, admin:<namespace> or admin; may be
+        /// A permission of the token: read, read:<namespace>, publish:<namespace>, admin:<namespace>, backup or admin; may be
         /// given several times. The namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<Scope>,
@@ -43,9 +43,13 @@ pub(crate) enum TokenCommand {
         /// accepted, too
         #[arg(required_unless_present = "of", value_parser = token_id)]
         ids: Vec<TokenId>,
-        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists
+        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists. The command names the
+        /// tokens and rules that the person may leave behind
         #[arg(long, value_name = "PERSON", conflicts_with = "ids")]
         of: Option<String>,
+        /// With --of, also remove the stored rules that the person added, and those that grant the person something by name
+        #[arg(long, conflicts_with = "ids")]
+        with_rules: bool,
     },
     /// Replace a token by one with the same name, scopes and lifetime, and print it
     ///

@@ -14,7 +14,7 @@ use crate::output::{Output, Verbosity};
 /// Prints the help, the version, or the error in a command line without the secrets on it. Returns the exit code.
 pub(crate) fn report(error: clap::Error, given: &[OsString], secrets: Secrets) -> ExitCode {
     if !error.use_stderr() {
-        // Help and versions quote nothing. There is no other place to report that this fails.
+        // Help and versions quote nothing. A failure cannot be reported anywhere else.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }

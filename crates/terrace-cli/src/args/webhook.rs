@@ -3,6 +3,7 @@
 use clap::{Subcommand, ValueEnum};
 use terrace_core::model::owner::OwnerPattern;
 use terrace_core::model::webhook_id::WebhookId;
+use terrace_core::model::webhook_name::WebhookName;
 use terrace_core::storage::webhook::EventKind;
 
 #[derive(Debug, Subcommand)]
@@ -12,7 +13,7 @@ pub(crate) enum WebhookCommand {
         /// The receiver: an https URL of a public host. It is stored, and not shown again
         #[arg(value_name = "URL")]
         receiver: String,
-        /// The events to send: publish, status, key, erase and token
+        /// The events to send: publish, status, key, erase, token and rule
         #[arg(
             long,
             value_name = "EVENT",
@@ -24,6 +25,9 @@ pub(crate) enum WebhookCommand {
         /// <hostname>/<namespace>
         #[arg(long = "namespace", value_name = "NAMESPACE")]
         namespaces: Vec<OwnerPattern>,
+        /// A name for lists; a second webhook with the same URL and namespaces needs one
+        #[arg(long)]
+        name: Option<WebhookName>,
         /// The format: `json`, or `slack` for Slack and receivers that understand its messages
         #[arg(long, value_enum, default_value = "json")]
         format: FormatName,

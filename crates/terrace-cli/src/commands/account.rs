@@ -54,6 +54,7 @@ pub(super) fn whoami(
     let source = client.token_place();
     let mut lines = vec![format!("{} at {}", presented.name, client.url())];
     lines.extend(presented.id.iter().map(|id| format!("token    {id}")));
+    lines.extend(presented.key.iter().map(|key| format!("key      {key}")));
     lines.push(format!("scopes   {}", presented.scopes.join(", ")));
     lines.push(format!("expires  {}", expiry(&presented)));
     lines.push(format!("source   {source}"));
@@ -61,6 +62,7 @@ pub(super) fn whoami(
         "status": "ok",
         "url": client.url(),
         "id": presented.id,
+        "key": presented.key,
         "name": presented.name,
         "scopes": presented.scopes,
         "expires": presented.expires,

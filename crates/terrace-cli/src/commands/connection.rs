@@ -54,7 +54,9 @@ fn connect_as<'a>(
         )
     })?;
     let http = Http::new(&url, arguments.retries, arguments.insecure, output)?;
-    let tokens = TokenSource::find(given_token(arguments)?, &url, need, output)?;
+    let profile = arguments.profile.as_deref();
+    let profile = profile.filter(|_| arguments.is_url_of_profile);
+    let tokens = TokenSource::find(given_token(arguments)?, (&url, profile), need, output)?;
     Client::new(url, tokens, http)
 }
 
@@ -133,6 +135,7 @@ mod tests {
             token_variable: None,
             profile: None,
             is_profile_in_environment: false,
+            is_url_of_profile: false,
             token_file: None,
             retries: 0,
             insecure: false,

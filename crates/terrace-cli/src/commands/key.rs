@@ -39,7 +39,10 @@ fn list(
     output: &Output,
 ) -> Result<(), Failure> {
     let keys = connect(registry, output)?.keys(namespace)?;
-    output.report(screen(namespace, &keys), &document(namespace, &keys));
+    output.report(
+        screen(namespace, &keys, output),
+        &document(namespace, &keys),
+    );
     Ok(())
 }
 
@@ -55,7 +58,7 @@ fn remove(
     if !keys.keys.iter().any(|key| key.key_id == key_id) {
         return Err(Failure::Missing(format!(
             "namespace {namespace} has no signing key {key_id}. It has: {}",
-            table(namespace, &keys).join("; ")
+            table(namespace, &keys, output).join("; ")
         )));
     }
     client.remove_key(namespace, key_id)?;

@@ -79,7 +79,8 @@ pub(super) fn apply(
         return Ok(registry);
     };
     let profiles = Profiles::read(&path)?;
-    let given = registry.profile.as_deref().map(str::trim);
+    let given = registry.profile.take();
+    let given = given.as_deref().map(str::trim);
     let given = given.filter(|name| !name.is_empty());
     let Some(name) = given.or(profiles.default.as_deref()) else {
         return Ok(registry);
@@ -87,6 +88,8 @@ pub(super) fn apply(
     let profile = profiles.named(name, &path)?;
     output.detail(&format!("profile {name}: {}", profile.url));
     registry.url = Some(profile.url.clone());
+    registry.profile = Some(name.to_owned());
+    registry.is_url_of_profile = true;
     if registry.is_token_in_environment {
         output.detail("TERRACE_TOKEN is not used: it belongs to TERRACE_URL, and not to a profile");
         registry.token = None;

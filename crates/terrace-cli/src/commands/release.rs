@@ -66,7 +66,7 @@ fn set_status(
         other => other,
     })?;
     let text = match state {
-        "active" => restored(spec, &client),
+        "active" => restored(spec, &client, output),
         "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
         state => format!("{spec} is {state} (everywhere within a minute): {reason}"),
     };
@@ -75,14 +75,15 @@ fn set_status(
 }
 
 /// Returns the state of a version or package after its own status was removed: that of its signing key may remain.
-fn restored(spec: &PackageSpec, client: &Client<'_>) -> String {
+fn restored(spec: &PackageSpec, client: &Client<'_>, output: &Output) -> String {
     let version = spec.version.as_ref();
     let reason = version.and_then(|version| client.revocation(&spec.package, version));
     // For a few minutes the registry may still show the status that was removed.
     match reason.filter(|reason| reason.starts_with(BY_KEY)) {
         Some(reason) => format!(
-            "{spec} has no status of its own any more, but still cannot be installed, because {reason}; terrace key restore \
-             restores the key"
+            "{spec} has no status of its own any more, but still cannot be installed, because {reason}; {} restores the \
+             key",
+            output.command("key restore")
         ),
         None => format!("{spec} is active again"),
     }

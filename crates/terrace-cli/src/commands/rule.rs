@@ -6,10 +6,12 @@ use terrace_core::auth::oidc::{RuleKind, StoredRule};
 use terrace_core::model::rule_id::RuleId;
 
 use crate::args::{
-    RegistryArguments, RoleAddArguments, RoleCommand, RuleArguments, TrustAddArguments,
-    TrustCommand,
+    RegistryArguments, RoleAddArguments, RoleCommand, RuleArguments, RuleListArguments,
+    TrustAddArguments, TrustCommand,
 };
 use crate::commands::connection::connect;
+use crate::commands::person::Belongings;
+use crate::commands::token::all_tokens;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table};
 
@@ -28,7 +30,7 @@ pub(crate) fn trust(
             let rule = trusted(arguments)?;
             add(kind, rule, arguments.rule.dry_run, registry, output)
         }
-        TrustCommand::List => list(kind, registry, output),
+        TrustCommand::List(arguments) => list(kind, arguments, registry, output),
         TrustCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
     }
 }
@@ -45,7 +47,7 @@ pub(crate) fn role(
             let rule = granted(arguments)?;
             add(kind, rule, arguments.rule.dry_run, registry, output)
         }
-        RoleCommand::List => list(kind, registry, output),
+        RoleCommand::List(arguments) => list(kind, arguments, registry, output),
         RoleCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
     }
 }
@@ -179,11 +181,26 @@ fn add(
     Ok(())
 }
 
-fn list(kind: RuleKind, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let mut rules = connect(registry, output)?.rules()?;
+fn list(
+    kind: RuleKind,
+    arguments: &RuleListArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let mut rules = client.rules()?;
     rules.retain(|rule| rule.kind == kind);
+    if let Some(person) = &arguments.of {
+        let tokens = all_tokens(&client)?;
+        let belongings = Belongings::of(person, &tokens);
+        rules.retain(|rule| belongings.connection(rule).is_some());
+    }
     let mut screen = Screen::new();
-    if rules.is_empty() {
+    if let (Some(person), true) = (&arguments.of, rules.is_empty()) {
+        screen.text(&format!(
+            "no rules of {person} that this token may manage are stored in the registry"
+        ));
+    } else if rules.is_empty() {
         let variable = match kind {
             RuleKind::Trust => "TERRACE_TRUSTED_PUBLISHERS",
             RuleKind::Role => "TERRACE_LOGIN_RULES",

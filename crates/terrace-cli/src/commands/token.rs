@@ -14,6 +14,7 @@ use crate::args::{RegistryArguments, TokenCommand};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
+pub(super) use list::all as all_tokens;
 use state::{described, is_later};
 
 /// Executes the command.
@@ -39,10 +40,12 @@ pub(crate) fn run(
             };
             list::run(&filter, registry, output)
         }
-        TokenCommand::Revoke { of: None, ids } => revoke::by_id(ids, registry, output),
+        TokenCommand::Revoke { of: None, ids, .. } => revoke::by_id(ids, registry, output),
         TokenCommand::Revoke {
-            of: Some(person), ..
-        } => revoke::of(person, registry, output),
+            of: Some(person),
+            with_rules,
+            ..
+        } => revoke::of(person, *with_rules, registry, output),
         TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, registry, output),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn run(
             receiver,
             events,
             namespaces,
+            name: own_name,
             format,
         } => {
             let body = WebhookBody {
@@ -31,6 +32,7 @@ pub(crate) fn run(
                     FormatName::Json => "json".to_owned(),
                     FormatName::Slack => "slack".to_owned(),
                 }),
+                name: own_name.as_ref().map(ToString::to_string),
             };
             let added = connect(registry, output)?.add_webhook(&body)?;
             output.progress(&format!("webhook {} to {} is added", added.id, added.host));
@@ -70,10 +72,14 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let webhooks = connect(registry, output)?.webhooks()?.webhooks;
     let mut screen = Screen::new();
     if webhooks.is_empty() {
-        screen.text("this registry has no webhooks; add one with `terrace webhook add URL`");
+        let add = output.command("webhook add URL");
+        screen.text(&format!(
+            "this registry has no webhooks; add one with `{add}`"
+        ));
     } else {
         let mut table = Table::new([
             Column::whole("ID"),
+            Column::cut("NAME"),
             Column::cut("HOST"),
             Column::cut("EVENTS"),
             Column::cut("NAMESPACES"),
@@ -88,6 +94,11 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
             };
             table.row([
                 webhook.id.to_string(),
+                webhook
+                    .name
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
                 webhook.host.clone(),
                 events.join(" "),
                 namespaces,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use terrace_core::http::guard::Guard;
+use terrace_core::http::guard::{Guard, GuardError};
 use ureq::config::{Config, ConfigBuilder};
 use ureq::http::{Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -168,6 +168,14 @@ pub(crate) fn is_transient_error(error: &ureq::Error) -> bool {
         | ureq::Error::ConnectionFailed
         | ureq::Error::Protocol(_) => true,
         _ => false,
+    }
+}
+
+/// Returns the guard's reason for a request that was not sent because its name has a private address.
+pub(crate) fn guard_error(error: &ureq::Error) -> Option<&GuardError> {
+    match error {
+        ureq::Error::Other(reason) => reason.downcast_ref(),
+        _ => None,
     }
 }
 

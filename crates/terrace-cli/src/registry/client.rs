@@ -12,6 +12,7 @@ use terrace_core::api::admin::{
     AuditPage, KeyChangeAnswer, MirroredBody, PresentedToken, PublishAnswer, RevokedToken,
     RotationBody, SigningKeysDocument, StatusBody, TokenAnswer, TokenBody, TokenPage,
 };
+use terrace_core::http::idempotency_key::IDEMPOTENCY_KEY;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
@@ -26,6 +27,7 @@ pub(crate) use documentation::Condition;
 
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
+use crate::random;
 use crate::registry::token_source::TokenSource;
 
 /// A registry, and the credential for it.
@@ -317,20 +319,30 @@ impl<'a> Client<'a> {
 
     /// Sends a request with the current token. If a token that was issued to a job has expired since, a new
     /// one is requested, once.
+    ///
+    /// A POST has an idempotency key, so that its retries create one resource only.
     fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
+        let is_post = call.method == Method::POST;
+        let key = is_post.then(random::text).transpose()?;
+        let key = key.as_deref();
         let token = self.tokens.token(&self.url, &self.http)?;
-        let answer = self.send_as(token.as_ref(), call)?;
+        let answer = self.send_as(token.as_ref(), call, key)?;
         match token {
             Some(token) if answer.status == 401 && self.tokens.renew(&token) => {
                 let token = self.tokens.token(&self.url, &self.http)?;
-                self.send_as(token.as_ref(), call)
+                self.send_as(token.as_ref(), call, key)
             }
             _ => Ok(answer),
         }
     }
 
-    fn send_as(&self, token: Option<&Secret>, call: &Call<'_>) -> Result<Response, Failure> {
-        let send = || self.send_once(call, token);
+    fn send_as(
+        &self,
+        token: Option<&Secret>,
+        call: &Call<'_>,
+        key: Option<&str>,
+    ) -> Result<Response, Failure> {
+        let send = || self.send_once(call, token, key);
         let answer = self.http.until_answered(self.url(), send)?;
         let Call { method, path, .. } = call;
         let status = answer.status;
@@ -339,13 +351,21 @@ impl<'a> Client<'a> {
         Ok(answer)
     }
 
-    fn send_once(&self, call: &Call<'_>, token: Option<&Secret>) -> Result<Response, ureq::Error> {
+    fn send_once(
+        &self,
+        call: &Call<'_>,
+        token: Option<&Secret>,
+        key: Option<&str>,
+    ) -> Result<Response, ureq::Error> {
         let mut request = Request::builder()
             .method(&call.method)
             .uri(format!("{}{}", self.url.origin(), call.path))
             .header("accept", "application/json");
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {}", token.expose()));
+        }
+        if let Some(key) = key {
+            request = request.header(IDEMPOTENCY_KEY, key);
         }
         Response::read(match call.body {
             Some((text, media_type)) => {

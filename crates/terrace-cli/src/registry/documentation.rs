@@ -206,7 +206,7 @@ mod tests {
         let output = Output::new(false, Verbosity::Quiet, Default::default());
         let http = Http::new(&url, 1, false, &output)?;
         let token = Token::parse("a-token", TokenPlace::Option("--token"))?;
-        let tokens = TokenSource::find(Some(token), &url, Need::Required, &output)?;
+        let tokens = TokenSource::find(Some(token), (&url, None), Need::Required, &output)?;
         let client = Client::new(url, tokens, http)?;
         let request = DocumentationRequest {
             package: Package::Module("acme/vpc/aws".parse().unwrap()),

@@ -10,7 +10,7 @@ use ureq::http::Request;
 use crate::credentials::{Credentials, Token, TokenHost, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
-use crate::output::Output;
+use crate::output::{Output, in_shell};
 use crate::registry::job_identity::JobIdentity;
 
 /// The source of the token for the registry.
@@ -47,10 +47,10 @@ struct Exchanged {
 
 impl TokenSource {
     /// Returns the first of: the token that the user gives, the CI job that the environment describes, and the token that
-    /// `terraform` and `tofu` have for the host of the registry.
+    /// `terraform` and `tofu` have for the host of the registry. The name is that of the profile with the URL, if one has it.
     pub(crate) fn find(
         given: Option<Token>,
-        url: &BaseUrl,
+        (url, profile): (&BaseUrl, Option<&str>),
         need: Need,
         output: &Output,
     ) -> Result<Self, Failure> {
@@ -77,7 +77,7 @@ impl TokenSource {
                 output.detail(&format!("there is no token for {url}: none is sent"));
                 Ok(Self::Anonymous)
             }
-            None => Err(missing(&host)),
+            None => Err(missing(&host, profile)),
         }
     }
 
@@ -112,7 +112,7 @@ impl TokenSource {
             Self::Job(_) => {
                 return format!(
                     "the registry rejects the token: {reason}. It was issued to this CI job by the rules in the \
-                     registry's TERRACE_TRUSTED_PUBLISHERS"
+                     registry's TERRACE_TRUSTED_PUBLISHERS, or by those that terrace trust list shows"
                 );
             }
             Self::Anonymous => {
@@ -176,7 +176,14 @@ impl Job {
 }
 
 /// Returns the failure of a command that needs a token and has none.
-fn missing(host: &TokenHost) -> Failure {
+fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
+    if let Some(profile) = profile {
+        let name = in_shell(profile);
+        return Failure::Usage(format!(
+            "no token for the profile {profile}: run terrace login --profile {name}, or name the variable with the token \
+             in the profile (token_env). TERRACE_TOKEN is not used: it belongs to TERRACE_URL"
+        ));
+    }
     Failure::Usage(format!(
         "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the \
          registry trusts can use its OIDC token instead: in GitHub Actions with the permission `id-token: write`, \
@@ -203,12 +210,12 @@ fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Se
             token.ok_or_else(failure)
         }
         400 => Err(Failure::NotAllowed(
-            "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS; its log \
-             contains the reason"
+            "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS, and those \
+             that terrace trust list shows; its log contains the reason"
                 .to_owned(),
         )),
         404 => Err(Failure::NotAllowed(format!(
-            "{url} trusts no CI jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
+            "{url} trusts no CI jobs: run terrace trust add, set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here"
         ))),
         _ => Err(answer.into_failure(url.as_str())),
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use terrace_core::model::version::Version;
 
-use self::tree::{Tree, joined};
+use self::tree::Tree;
+use crate::archive::pack::joined;
 use crate::source::git::Tag;
 use crate::source::pattern::{Captures, Field, Pattern, version};
 
@@ -38,7 +39,7 @@ const TAGS_OF_MODULES: [&str; 8] = [
 /// The pattern of tags that name a version of all modules.
 const TAGS_OF_ALL: &str = "{version}";
 
-/// Directories that are no modules unless a pattern names them.
+/// Directories that do not count as modules unless a pattern names them.
 const NO_MODULES: [&str; 8] = [
     "modules", "example", "examples", "test", "tests", "docs", "scripts", "fixtures",
 ];

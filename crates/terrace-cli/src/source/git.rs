@@ -99,7 +99,7 @@ impl Repository {
     /// Returns the tags of commits, ascending by name.
     ///
     /// # Errors
-    /// There is no git, or it cannot read the repository.
+    /// Git is missing, or it cannot read the repository.
     pub(crate) fn tags(&self) -> Result<Vec<Tag>, String> {
         const FORMAT: &str =
             "%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname:lstrip=2)";
@@ -125,7 +125,7 @@ impl Repository {
     /// Opens the objects of the repository.
     ///
     /// # Errors
-    /// There is no git.
+    /// Git is missing.
     pub(crate) fn objects(&self) -> Result<Objects, String> {
         Objects::open(self.git())
     }

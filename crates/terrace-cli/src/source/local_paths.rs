@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_metadata::ModuleSource;
 
+use crate::archive::pack::{Extent, below};
+
 /// Directories of a module that no consumer installs: a call from there that leaves the package only fails in these
 /// examples and tests themselves.
 const NOT_INSTALLED: [&str; 4] = ["example", "examples", "test", "tests"];
@@ -91,22 +93,26 @@ pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
     escapes
 }
 
-/// Returns the paths in a configuration file that start with `${path.module}` and leave the package.
-pub(crate) fn outside_files(file: &str, text: &str) -> Vec<Escape> {
+/// Returns the paths in a configuration file that start with `${path.module}` and lead out of the packed parts of a
+/// package.
+pub(crate) fn outside_files(file: &str, text: &str, packed: &Extent) -> Vec<Escape> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for (at, _) in line.match_indices(MODULE_PATH) {
             let rest = line.get(at + MODULE_PATH.len()..).unwrap_or_default();
             let end = rest.find(['"', '$', '}', ' ', ')']);
             let path = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            if let Place::Outside(levels) = resolve(directory_of(file), path) {
-                found.push(Escape {
-                    file: file.to_owned(),
-                    line: Some(index + 1),
-                    reference: format!("{MODULE_PATH}{path}"),
-                    levels: Some(levels),
-                });
-            }
+            let levels = match resolve(directory_of(file), path) {
+                Place::Inside(place) if packed.has(&place) => continue,
+                Place::Inside(_) => 0,
+                Place::Outside(levels) => levels,
+            };
+            found.push(Escape {
+                file: file.to_owned(),
+                line: Some(index + 1),
+                reference: format!("{MODULE_PATH}{path}"),
+                levels: Some(levels),
+            });
         }
     }
     found
@@ -114,13 +120,7 @@ pub(crate) fn outside_files(file: &str, text: &str) -> Vec<Escape> {
 
 /// Returns whether consumers of the module in `top` may install the module in a directory.
 pub(crate) fn is_installed(directory: &str, top: &str) -> bool {
-    let below = match top {
-        "" => Some(directory),
-        top if directory == top => Some(""),
-        top => directory
-            .strip_prefix(top)
-            .and_then(|it| it.strip_prefix('/')),
-    };
+    let below = below(directory, top);
     below.is_some_and(|below| !below.split('/').any(|part| NOT_INSTALLED.contains(&part)))
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn directory_of(file: &str) -> &str {
 
 /// Follows a relative path from a directory of the package. A path that leaves the package and comes back has left it:
 /// the name of the package's directory is that of the client's cache.
-fn resolve(directory: &str, path: &str) -> Place {
+pub(crate) fn resolve(directory: &str, path: &str) -> Place {
     let mut parts: Vec<&str> = directory.split('/').filter(|it| !it.is_empty()).collect();
     let mut levels = 0;
     for part in path.split('/') {
@@ -242,12 +242,22 @@ mod tests {
     fn a_file_outside_is_found_by_the_path_of_the_module() {
         let text =
             "a = file(\"${path.module}/x.txt\")\nb = file(\"${path.module}/../shared/y.txt\")\n";
-        assert_eq!(outside_files("modules/a/main.tf", text), []);
-        let escapes = outside_files("main.tf", text);
+        let whole = Extent::whole();
+        assert_eq!(outside_files("modules/a/main.tf", text, &whole), []);
+        let escapes = outside_files("main.tf", text, &whole);
         assert_eq!(
             found(&escapes),
             [("main.tf", "${path.module}/../shared/y.txt")]
         );
         assert_eq!(escapes[0].line, Some(2));
+    }
+
+    #[test]
+    fn a_file_beside_the_packed_directories_is_outside_of_the_package() {
+        let text =
+            "a = file(\"${path.module}/../common/x\")\nb = file(\"${path.module}/../${var.b}\")\n";
+        let packed = Extent::of(["a", "common"].map(str::to_owned));
+        let escapes = outside_files("a/main.tf", text, &packed);
+        assert_eq!(found(&escapes), [("a/main.tf", "${path.module}/../")]);
     }
 }

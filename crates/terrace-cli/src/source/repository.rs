@@ -112,7 +112,7 @@ fn of_git(directory: &Path) -> Option<SourceUrl> {
     web_url(&git(directory, &["remote", "get-url", name])?)
 }
 
-/// Returns the output of a git command; `None` if there is no git or no repository.
+/// Returns the output of a git command; `None` without git or a repository.
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let directory = if directory.is_dir() {
         directory

@@ -88,6 +88,8 @@ fn answer(head: &Head, login: &Value) -> Response {
     let json = |status, document: Value| Response::new(status, document.to_string());
     let presented =
         json!({ "id": "0123456789abcdef", "name": "Ana", "scopes": ["read"], "expires": null });
+    let mut presented_to_a_person = presented.clone();
+    presented_to_a_person["sign_in"] = json!(true);
     match (head.method.as_str(), head.target.as_str()) {
         ("GET", "/.well-known/terraform.json") => json(200, json!({ "login.v1": login })),
         ("POST", "/oauth/token") => json(
@@ -95,6 +97,12 @@ fn answer(head: &Head, login: &Value) -> Response {
             json!({ "access_token": ISSUED, "token_type": "bearer" }),
         ),
         (_, "/api/v1/token") => match head.headers.get("authorization") {
+            Some(header) if header.contains("sticky") && head.method == "DELETE" => {
+                json(500, json!({ "errors": ["a stored document is corrupt"] }))
+            }
+            Some(header) if header.contains("signed-in") || header.contains("sticky") => {
+                json(200, presented_to_a_person)
+            }
             Some(header) if !header.contains("wrong") => json(200, presented),
             _ => json(
                 401,
@@ -261,6 +269,52 @@ fn a_token_from_standard_input_is_checked_and_stored_for_its_owner_alone() {
             .permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
     }
+}
+
+#[test]
+fn a_sign_in_revokes_the_token_of_the_earlier_one_and_no_other() {
+    let registry = Registry::start();
+    for (earlier, is_revoked, is_warned) in [
+        ("signed-in-1234", true, false),
+        ("of-a-ci-job-1234", false, false),
+        ("wrong-1234", false, false),
+        ("sticky-1234", false, true),
+        ("a-good-token", false, false),
+    ] {
+        let entries = json!({ "credentials": { registry.host(): { "token": earlier } } });
+        let home = directory(&[(STORED, &entries.to_string())]);
+        registry.requests();
+        let output = login_with(&home, &registry.url, "a-good-token");
+        assert!(output.status.success(), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["revoked_earlier"], is_revoked, "{earlier}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            said.contains("may still be valid"),
+            is_warned,
+            "{earlier}: {said}"
+        );
+        assert!(!said.contains("1234"), "{said}");
+        let deletion = "DELETE /api/v1/token".to_owned();
+        let header = Some(format!("Bearer {earlier}"));
+        let is_sent = registry.requests().contains(&(deletion, header));
+        assert_eq!(is_sent, is_revoked || is_warned, "{earlier}");
+        let entry = json!({ "token": "a-good-token" });
+        assert_eq!(stored(&home)["credentials"][registry.host()], entry);
+    }
+}
+
+#[test]
+fn a_sign_in_that_nobody_completes_ends_with_advice_and_stores_nothing() {
+    let registry = Registry::start();
+    let home = directory(&[]);
+    let line = ["login", &registry.url, "--no-browser", "--timeout", "1s"];
+    let ended = ended(&mut command(&home, &line)).expect(6);
+    let errors = ended.errors();
+    for part in ["within 1s", "--timeout", "--with-token"] {
+        assert!(errors.contains(part), "{errors}");
+    }
+    assert!(!home.path().join(STORED).exists());
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn log_from(began: u64, changes: &[(&str, u16)]) -> Vec<Value> {
             provenance: None,
             from: String::new(),
             what: (*what).to_owned(),
+            change: None,
             status: *status,
             sent: None,
             previous,

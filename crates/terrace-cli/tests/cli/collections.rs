@@ -1,9 +1,10 @@
 //! `terrace publish modules`.
 
+mod packed;
+
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -193,76 +194,6 @@ fn files_without_git_are_published_as_the_version_of_the_command_line() {
 }
 
 #[test]
-fn the_contents_are_those_of_the_tag_and_the_same_as_of_a_checkout() {
-    let files = [
-        ("modules/vpc/main.tf", MAIN),
-        ("modules/vpc/run.sh", "#!/bin/sh\n"),
-        ("modules/vpc/ignored.log", "tracked"),
-        (".gitignore", "*.log\n"),
-    ];
-    let place = repository(&files, &[]);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
-        let module = place.path().join("modules/vpc");
-        fs::set_permissions(module.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-        symlink("run.sh", module.join("link.sh")).unwrap();
-    }
-    commit(place.path(), &[], &["vpc/v1.0.0"]);
-    let module = place.path().join("modules/vpc");
-    let mut single = terrace(&["publish", "module", "--dry-run", "--json"]);
-    single
-        .args(["--address", "acme/vpc/aws", "--version", "1.0.0"])
-        .arg(&module);
-    let single = ended(&mut single).expect(0).json()["archives"][0]["sha256"].clone();
-    // Neither later commits nor the working tree count.
-    write(
-        place.path(),
-        &[
-            ("modules/vpc/main.tf", "changed"),
-            ("modules/vpc/new.tf", ""),
-        ],
-    );
-    let document = dry_run(path(&place), &NAMED).expect(0).json();
-    assert_eq!(document["versions"][0]["archive"]["sha256"], single);
-    assert_eq!(dry_run(path(&place), &NAMED).expect(0).json(), document);
-}
-
-#[test]
-fn a_module_that_leaves_its_directory_is_packed_with_the_modules_that_it_calls() {
-    let registry = Registry::start();
-    let call = "module \"x\" {\n  source = \"../common\"\n}\n";
-    let place = repository(
-        &[
-            ("modules/vpc/main.tf", call),
-            ("modules/common/main.tf", MAIN),
-        ],
-        &["vpc/v1.0.0", "common/v1.0.0"],
-    );
-    let document = publish(&registry, path(&place), &NAMED).expect(0).json();
-    let row = |address: &str| {
-        let rows = document["versions"].as_array().unwrap();
-        rows.iter()
-            .find(|row| row["address"] == address)
-            .unwrap()
-            .clone()
-    };
-    let vpc = row("acme/vpc/aws");
-    assert_eq!(
-        (&vpc["package"], &vpc["subdir"]),
-        (&"modules".into(), &"vpc".into())
-    );
-    assert_eq!(row("acme/common/aws")["package"], "modules/common");
-    let mut shown = terrace(&["publish", "modules", path(&place), "--dry-run"]);
-    let shown = ended(shown.args(NAMED)).expect(0).stdout;
-    assert!(shown.contains("modules//vpc"), "{shown}");
-    assert!(
-        shown.contains("2 checked in a dry run: nothing was sent"),
-        "{shown}"
-    );
-}
-
-#[test]
 fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published() {
     let registry = Registry::start();
     let call = "module \"x\" {\n  source = \"../../../common\"\n}\n";
@@ -289,6 +220,7 @@ fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published()
     for reason in [
         "acme/vpc/aws 1.0.0: modules/vpc/main.tf:2: the source \"../../../common\" leads out of the repository",
         "acme/dns/aws 1.0.0: \".env\" holds variables of an environment",
+        "exclude them in .terraformignore under a new tag",
     ] {
         assert!(errors.contains(reason), "{errors}");
     }
@@ -298,6 +230,49 @@ fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published()
         rows(&document),
         ["acme/dns/aws 1.0.0 created", "acme/dns/aws 1.1.0 unchanged"]
     );
+}
+
+#[test]
+fn the_table_fits_into_80_columns_with_the_failures_last() {
+    let call = "module \"x\" {\n  source = \"../../../common\"\n}\n";
+    let place = repository(
+        &[
+            ("modules/a-module/main.tf", call),
+            (
+                "modules/broken/main.tf",
+                "resource \"aws_vpc\" \"x\" {\n  a = \n",
+            ),
+            ("modules/z/main.tf", MAIN),
+            ("modules/z/README.md", ""),
+        ],
+        &["a-module/v1.0.0", "broken/v1.0.0", "z/v1.0.0", "other"],
+    );
+    let mut command = terrace(&["publish", "modules", path(&place), "--dry-run"]);
+    let ended = ended(command.args(NAMED).env("COLUMNS", "80")).expect(3);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(
+        lines[0],
+        "MODULE             VERSION  STATUS   DIRECTORY         FILES  SIZE"
+    );
+    assert!(
+        lines[2].starts_with("acme/z/aws         1.0.0    checked  modules/z         2      "),
+        "{lines:?}"
+    );
+    assert_eq!(
+        lines[3],
+        "acme/a-module/aws  1.0.0    refused  modules/a-module"
+    );
+    assert_eq!(
+        lines[4],
+        "2 checked, 1 failed in a dry run: nothing was sent"
+    );
+    for line in [
+        "ignored 1 tag without a version of a module: other\n",
+        "warning: acme/broken/aws 1.0.0: main.tf:1: ",
+        "checked      acme/z/aws 1.0.0\n",
+    ] {
+        assert!(ended.stderr.contains(line), "{ended:?}");
+    }
 }
 
 #[test]
@@ -546,108 +521,6 @@ fn places_without_modules_or_versions_are_refused_with_what_was_found() {
         .expect(0)
         .json();
     assert_eq!(rows(&module), ["acme/vpc/aws 1.0.0 dry_run"]);
-}
-
-#[test]
-fn a_file_that_the_repository_does_not_have_is_refused() {
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
-    let place = repository(
-        &[
-            ("modules/vpc/main.tf", MAIN),
-            ("modules/vpc/image.png", pointer),
-        ],
-        &["v1.0.0"],
-    );
-    let errors = dry_run(path(&place), &NAMED).expect(3).errors();
-    assert!(
-        errors.contains("image.png is stored by Git LFS"),
-        "{errors}"
-    );
-}
-
-/// Writes an object without git's own checks, and returns its ID.
-fn object(place: &Path, kind: &str, bytes: &[u8]) -> String {
-    let mut git = Command::new("git");
-    git.arg("-C")
-        .arg(place)
-        .args(["hash-object", "-w", "--stdin", "--literally", "-t", kind]);
-    git.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut git = git.spawn().expect("git is on PATH");
-    git.stdin.take().unwrap().write_all(bytes).unwrap();
-    let done = git.wait_with_output().unwrap();
-    String::from_utf8(done.stdout).unwrap().trim().to_owned()
-}
-
-/// Writes a tree with these modes, names and objects.
-fn tree(place: &Path, entries: &[(&str, &str, &str)]) -> String {
-    let mut bytes = Vec::new();
-    for (mode, name, id) in entries {
-        bytes.extend(format!("{mode} {name}\0").bytes());
-        let digits = id
-            .as_bytes()
-            .chunks(2)
-            .map(|it| str::from_utf8(it).unwrap());
-        bytes.extend(digits.map(|it| u8::from_str_radix(it, 16).unwrap()));
-    }
-    object(place, "tree", &bytes)
-}
-
-#[test]
-fn trees_whose_names_lead_to_other_places_are_refused() {
-    let place = repository(&[("README.md", "")], &[]);
-    let target = tempfile::tempdir().unwrap();
-    let top = place.path();
-    let main = object(top, "blob", MAIN.as_bytes());
-    let link = object(top, "blob", path(&target).as_bytes());
-    let inner = tree(top, &[("100644", "evil", &main)]);
-    for (number, entries, part) in [
-        (
-            1,
-            &[("100644", "../evil", main.as_str())][..],
-            "leads to another place",
-        ),
-        (
-            2,
-            &[("40000", "..", inner.as_str())],
-            "leads to another place",
-        ),
-        (
-            3,
-            &[
-                ("120000", "a", link.as_str()),
-                ("40000", "a", inner.as_str()),
-            ],
-            "a: ",
-        ),
-        (
-            4,
-            &[
-                ("40000", "a", inner.as_str()),
-                ("40000", "a", inner.as_str()),
-            ],
-            "a: ",
-        ),
-    ] {
-        let entries = [&[("100644", "main.tf", main.as_str())][..], entries].concat();
-        let module = tree(top, &entries);
-        let modules = tree(top, &[("40000", "vpc", &module)]);
-        let root = tree(top, &[("40000", "modules", &modules)]);
-        let author = "Test <test@example.com> 1700000000 +0000";
-        let text = format!("tree {root}\nauthor {author}\ncommitter {author}\n\nx\n");
-        let commit = object(top, "commit", text.as_bytes());
-        let tag = format!("vpc/v{number}.0.0");
-        fs::create_dir_all(top.join(".git/refs/tags/vpc")).unwrap();
-        fs::write(top.join(".git/refs/tags").join(&tag), format!("{commit}\n")).unwrap();
-        let version = format!("{number}.0.0");
-        let more = [
-            &NAMED[..],
-            &["--path", "modules/{name}", "--since", &version],
-        ]
-        .concat();
-        let errors = dry_run(path(&place), &more).expect(3).errors();
-        assert!(errors.contains(part), "{tag}: {errors}");
-    }
-    assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -123,6 +123,10 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
             "TERRACE_S3_ENDPOINT = \"https://a.example.com\"",
             &["TERRACE_S3_BUCKET is not set"],
         ),
+        (
+            "TERRACE_MAX_TOKEN_LIFETIME = \"90d\"",
+            &["TERRACE_MAX_TOKEN_LIFETIME is \"90d\": it must be a number of seconds"],
+        ),
         ("TERRACE_TOKEN = \"x\"", &["belongs to the terrace command"]),
         (
             "[[vars.TERRACE_TRUSTED_PUBLISHERS]]\nscopes = [\"publish:acme\"]\nissuer = \"https://gitlab.com\"\n\
@@ -140,6 +144,17 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
     }
     let long = format!("TERRACE_PULL_BLOCK = \"{}\"", "a".repeat(6_000));
     assert!(check(&long).expect(3).errors().contains("6000 bytes"));
+}
+
+#[test]
+fn a_rule_that_trusts_more_than_it_seems_to_is_a_warning() {
+    let vars = "[[vars.TERRACE_TRUSTED_PUBLISHERS]]\nscopes = [\"publish:acme\"]\nissuer = \"https://gitlab.com\"\n\
+                claims = { project_path = \"acme/x\" }";
+    let warnings = check(vars).expect(0).json()["warnings"].to_string();
+    assert!(
+        warnings.contains("TERRACE_TRUSTED_PUBLISHERS rule 1 trusts the jobs of every branch"),
+        "{warnings}"
+    );
 }
 
 #[test]

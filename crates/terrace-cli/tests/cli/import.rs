@@ -94,20 +94,27 @@ fn an_incomplete_export_and_a_part_of_an_export_are_refused() {
         let import = ["admin", "import", place.to_str().unwrap()];
         run(&registry, &import).expect(3).errors()
     };
-    for copy in [
-        &without_summary,
-        &sums_alone,
-        &archives_alone,
-        &without_sums,
-        &unfinished,
+    let (again, anew) = ("run the export again", "export to a new one");
+    for (copy, advice) in [
+        (&without_summary, anew),
+        (&sums_alone, anew),
+        (&archives_alone, anew),
+        (&without_sums, anew),
+        (&unfinished, again),
     ] {
         let message = refused(copy.path());
         assert!(
             message.contains("an incomplete Terrace export"),
             "{message}"
         );
-        assert!(message.contains("run the export again"), "{message}");
+        assert!(message.contains(advice), "{message}");
         assert!(!message.contains("os error"), "{message}");
+    }
+    // An export says the same about a directory that it does not continue.
+    for copy in [&without_summary, &sums_alone, &archives_alone] {
+        let path = copy.path().to_str().unwrap();
+        let exported = run(&registry, &["admin", "export", path]).expect(3);
+        assert_eq!(exported.errors(), refused(copy.path()));
     }
     for part in ["facts", "facts/releases", "facts/releases/modules"] {
         let message = refused(&whole.path().join(part));

@@ -143,8 +143,8 @@ fn a_job_that_is_not_trusted_is_reported_with_advice() {
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
     assert_eq!(
         ended.errors(),
-        "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS; its log \
-         contains the reason"
+        "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS, and those \
+         that terrace trust list shows; its log contains the reason"
     );
     assert_eq!(registry.requests(), [EXCHANGE]);
 }
@@ -155,7 +155,7 @@ fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respon
         (
             404,
             5,
-            "trusts no CI jobs: set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
+            "trusts no CI jobs: run terrace trust add, set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
         ),
         (503, 6, "the issuer is silent"),
     ] {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, TOKEN, ended, fixture, run, terrace};
+use super::support::{Dist, TOKEN, directory, ended, fixture, run, terrace};
 
 const PUBLISHER: &str = "61C051AC9CA350D4";
 const OTHER: &str = "01140820A0F0C9F3";
@@ -253,6 +253,66 @@ fn a_key_is_revoked_everywhere() {
     let changes: Vec<&String> = requests.iter().filter(|it| it.starts_with("PUT")).collect();
     let path = |namespace: &str| format!("PUT /admin/v1/namespaces/{namespace}/keys/{PUBLISHER}");
     assert_eq!(changes, [&path("acme"), &path("globex")]);
+}
+
+#[test]
+fn a_revocation_everywhere_by_a_delegate_covers_its_namespaces_and_names_the_gap() {
+    let registry = shared_key();
+    let denied = errors(403, &["this request requires the scope admin"]);
+    registry.set("/admin/v1/facts?prefix=keys%2F", denied);
+    let token = json!({
+        "id": "0011223344556677", "name": "ci", "expires": null,
+        "scopes": ["admin:acme", "admin:globex", "read"],
+    });
+    registry.set("/api/v1/token", Response::new(200, token.to_string()));
+    let key = json!({ "key_id": PUBLISHER, "fingerprint": "", "ascii_armor": "" });
+    registry.set(
+        "/admin/v1/namespaces/globex/keys",
+        Response::new(200, json!({ "keys": [key] }).to_string()),
+    );
+    let revoke = ["key", "revoke", "acme", PUBLISHER, "--everywhere"];
+    let revoke = [&revoke[..], &["--reason", "stolen"]].concat();
+    let ended = run(&registry, &revoke).expect(5);
+    let document = ended.json();
+    assert_eq!(document["revoked_for"], json!(["acme", "globex"]));
+    let message = ended.errors();
+    for part in ["does not administer", "scope admin", "--everywhere"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn a_revocation_everywhere_that_fails_for_a_namespace_names_it() {
+    let registry = shared_key();
+    registry.forget_faults();
+    let key = json!({ "key_id": PUBLISHER, "fingerprint": "", "ascii_armor": "" });
+    let answer = Response::new(200, json!({ "keys": { "keys": [key] } }).to_string());
+    registry.fail("PUT", "/acme/keys/", Fault::Answer(answer));
+    let missing = errors(404, &["no such key"]);
+    registry.fail("PUT", "/globex/keys/", Fault::Answer(missing));
+    let revoke = ["key", "revoke", "acme", PUBLISHER, "--everywhere"];
+    let revoke = [&revoke[..], &["--reason", "stolen"]].concat();
+    let ended = run(&registry, &revoke).expect(3);
+    let document = ended.json();
+    assert_eq!(document["revoked_for"], json!(["acme"]), "{document}");
+    assert_eq!(document["not_revoked_for"], json!(["globex"]));
+    let message = ended.errors();
+    assert!(message.contains("is not revoked for globex"), "{message}");
+}
+
+#[test]
+fn a_proposed_command_names_the_profile_of_the_command_line() {
+    let registry = shared_key();
+    let configuration = format!("[profiles.'west one']\nurl = \"{}\"\n", registry.url());
+    let files = directory(&[("terrace/config.toml", &configuration)]);
+    let mut command = terrace(&["key", "revoke", "acme", PUBLISHER, "--reason", "stolen"]);
+    command.args(["--json", "--profile", "west one", "--token", TOKEN]);
+    let ended = ended(command.env("XDG_CONFIG_HOME", files.path())).expect(0);
+    let message = warnings(&ended.json());
+    assert!(
+        message.ends_with("--everywhere --reason REASON --profile 'west one'"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top modules. Each imports only modules that come after it here.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "main",
     "commands",
     "args",
@@ -19,6 +19,7 @@ const ORDER: [&str; 14] = [
     "output",
     "parallel",
     "clock",
+    "random",
     "error",
 ];
 

@@ -42,3 +42,4 @@ mod tokens;
 mod trouble;
 mod usage;
 mod webhooks;
+mod workflows;

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use super::support::registry::Registry;
+use super::support::http::Response;
+use super::support::registry::{Fault, Registry};
 use super::support::{Ended, directory, ended, run, terrace};
 
 const ADDRESS: [&str; 4] = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
@@ -31,6 +32,11 @@ fn files_that_hold_secrets_are_all_refused_with_the_flag_and_the_ignore_file() {
         ("plan.out", "PK\x03\x04--------------------------tfplan"),
         ("credentials.tfrc.json", "{}"),
         (".netrc", ""),
+        (
+            ".yarnrc",
+            "//registry.npmjs.org/:_authToken=aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6\n",
+        ),
+        (".npmrc", "engine-strict=true\n"),
         ("example.tfvars", "password = \"…\""),
         ("terraform.tfvars.example", ""),
         ("certificates/public.pem", "-----BEGIN CERTIFICATE-----\n"),
@@ -39,6 +45,7 @@ fn files_that_hold_secrets_are_all_refused_with_the_flag_and_the_ignore_file() {
     let lines: Vec<&str> = errors.lines().collect();
     let expected = [
         "\".netrc\" holds credentials",
+        "\".yarnrc\" holds credentials",
         "\"certificates/server.pem\" holds a private key",
         "\"credentials.tfrc.json\" holds credentials",
         "\"examples/simple/terraform.tfvars\" holds values of variables",
@@ -300,4 +307,36 @@ fn a_secret_in_a_contiguous_file_of_a_tar_is_refused() {
     let registry = Registry::start();
     let errors = publish(&registry, &path, &[]).expect(3).errors();
     assert!(errors.contains("\".env\" holds"), "{errors}");
+}
+
+#[test]
+fn a_warning_that_the_registry_repeats_is_printed_once() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", ""), ("ca.pem", "a certificate")]);
+    let checked = publish(&registry, module.path(), &["--dry-run"])
+        .expect(0)
+        .json();
+    let warning = checked["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("\"ca.pem\""), "{warning}");
+    let answer = serde_json::json!({
+        "status": "created", "address": "acme/vpc/aws", "version": "1.0.0", "warnings": [warning],
+    });
+    let answer = Response::new(200, answer.to_string());
+    registry.fail("PUT", "/modules/acme/vpc/aws/1.0.0", Fault::Answer(answer));
+    let published = publish(&registry, module.path(), &["--no-docs"]).expect(0);
+    assert_eq!(published.json()["warnings"], serde_json::json!([warning]));
+    assert_eq!(
+        published.stderr.matches(warning).count(),
+        1,
+        "{published:?}"
+    );
+}
+
+#[test]
+fn a_secret_that_refuses_a_module_is_named_once() {
+    let registry = Registry::start();
+    let module = directory(&[("main.tf", ""), (".env", "")]);
+    let refused = publish(&registry, module.path(), &[]).expect(3);
+    assert!(refused.errors().contains("\".env\" holds"), "{refused:?}");
+    assert!(!refused.stderr.contains("warning: "), "{refused:?}");
 }

@@ -69,7 +69,34 @@ fn registry() -> Registry {
     ];
     let page = json!({ "tokens": tokens });
     registry.set("/admin/v1/tokens", Response::new(200, page.to_string()));
+    registry.set("/admin/v1/rules", Response::new(200, r#"{"rules":[]}"#));
+    present(&registry, &["admin"]);
     registry
+}
+
+/// Lets the registry describe the token of the request as one with these scopes.
+fn present(registry: &Registry, scopes: &[&str]) {
+    let own =
+        json!({ "id": "00000000000000aa", "name": "operator", "scopes": scopes, "expires": null });
+    registry.set("/api/v1/token", Response::new(200, own.to_string()));
+}
+
+fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
+    json!({
+        "id": format!("{id:016x}"), "kind": kind, "created": "2026-01-01T00:00:00Z", "created_by": by,
+        "rule": { "scopes": ["read"], "claims": { "email": pattern } },
+    })
+}
+
+/// Stores rules of Ann, and one of root.
+fn store_rules(registry: &Registry) {
+    let rules = json!({ "rules": [
+        rule(1, "trust", "token 0000000000000002 (Ann@acme.example)", "x"),
+        rule(2, "role", "root", "ann@acme.example"),
+        rule(3, "role", "token 0000000000000004 (ci of ann)", "x"),
+        rule(4, "role", "root", "*@acme.example"),
+    ] });
+    registry.set("/admin/v1/rules", Response::new(200, rules.to_string()));
 }
 
 /// Returns the last digit and the state of each listed token.
@@ -148,11 +175,96 @@ fn all_valid_tokens_of_a_person_are_revoked() {
     assert_eq!(document["revoked"], json!(["0000000000000002"]));
     // She may know the token that she created for CI.
     assert_eq!(document["created_for_others"], json!(["0000000000000004"]));
+    assert_eq!(document["complete"], true);
     let expected = [
         "GET /admin/v1/tokens",
         "DELETE /admin/v1/tokens/0000000000000002",
+        "GET /admin/v1/rules",
+        "GET /api/v1/token",
     ];
     assert_eq!(registry.requests(), expected);
+}
+
+#[test]
+fn the_revocation_of_a_person_names_the_rules_that_they_leave_behind() {
+    let registry = registry();
+    store_rules(&registry);
+    answer_revocations(&registry, &["0000000000000002"]);
+    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
+    let document = run(&registry, &revoke).expect(0).json();
+    let left = ["1", "2", "3"].map(|id| format!("{id:0>16}"));
+    assert_eq!(document["rules_left"], json!(left));
+    let warnings = document["warnings"].to_string();
+    for removal in [
+        "terrace trust remove 0000000000000001",
+        "terrace role remove 0000000000000002",
+        "terrace role remove 0000000000000003",
+    ] {
+        assert!(warnings.contains(removal), "{warnings}");
+    }
+    assert!(
+        !registry
+            .requests()
+            .iter()
+            .any(|it| it.starts_with("DELETE /admin/v1/rules"))
+    );
+}
+
+#[test]
+fn the_rules_of_a_person_are_removed_on_request_but_not_those_of_others() {
+    let registry = registry();
+    store_rules(&registry);
+    answer_revocations(&registry, &["tokens/0000000000000002"]);
+    for id in ["0000000000000001", "0000000000000002"] {
+        let removed = json!({ "removed": id }).to_string();
+        let path = format!("rules/{id}");
+        registry.fail("DELETE", &path, Fault::Answer(Response::new(200, removed)));
+    }
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+    ];
+    let document = run(&registry, &revoke).expect(0).json();
+    let ids = |name: &str| document[name].clone();
+    assert_eq!(
+        ids("rules_removed"),
+        json!(["0000000000000001", "0000000000000002"])
+    );
+    assert_eq!(ids("rules_left"), json!(["0000000000000003"]));
+}
+
+#[test]
+fn the_revocation_by_an_administrator_of_a_namespace_says_what_it_considered() {
+    let registry = registry();
+    present(&registry, &["admin:acme"]);
+    answer_revocations(&registry, &["0000000000000002"]);
+    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
+    let document = run(&registry, &revoke).expect(0).json();
+    assert_eq!(document["complete"], false);
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("this token (admin:acme) may manage"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn the_rules_of_a_person_are_listed() {
+    let registry = registry();
+    store_rules(&registry);
+    for (kind, expected) in [("trust", &["1"] as &[&str]), ("role", &["2", "3"])] {
+        let listed = run(&registry, &[kind, "list", "--of", "ann@acme.example"])
+            .expect(0)
+            .json();
+        let rules = listed["rules"].as_array().unwrap().iter();
+        let ids: Vec<_> = rules
+            .map(|it| it["id"].as_str().unwrap().trim_start_matches('0'))
+            .collect();
+        assert_eq!(ids, expected, "{kind}");
+    }
 }
 
 #[test]
@@ -163,6 +275,7 @@ fn the_tokens_of_an_unknown_person_are_missing() {
     for wrong in [
         &["token", "revoke"] as &[&str],
         &[&revoke[..], &["0000000000000002"]].concat(),
+        &["token", "revoke", "--with-rules", "0000000000000002"],
     ] {
         run(&registry(), wrong).expect(2);
     }

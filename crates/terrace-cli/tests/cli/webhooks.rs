@@ -1,6 +1,7 @@
 //! `terrace webhook`.
 
 use serde_json::{Value, json};
+use terrace_core::http::idempotency_key::IdempotencyKey;
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry};
@@ -37,6 +38,35 @@ fn the_secret_of_a_new_webhook_is_alone_on_standard_output() {
     assert!(ended.stderr.contains("hooks.example.com"), "{ended:?}");
     assert!(!ended.stderr.contains("s3cret"), "{ended:?}");
     assert_eq!(registry.requests(), ["POST /admin/v1/webhooks"]);
+}
+
+#[test]
+fn the_attempts_of_one_creation_have_one_idempotency_key_and_other_creations_others() {
+    let registry = Registry::start();
+    let added = webhook(json!({ "secret": SECRET }));
+    let add = || {
+        registry.fail("POST", "/admin/v1/webhooks", Fault::HangUpAfter(1));
+        answer(&registry, "POST", "/admin/v1/webhooks", 201, &added);
+        run(
+            &registry,
+            &[
+                "webhook",
+                "add",
+                "https://hooks.example.com",
+                "--retries",
+                "2",
+            ],
+        )
+        .expect(0);
+        registry.headers("idempotency-key")
+    };
+    let (first, second) = (add(), add());
+    for keys in [&first, &second] {
+        assert_eq!(keys.len(), 2, "the first answer was lost: {keys:?}");
+        assert_eq!(keys[0], keys[1]);
+        assert!(keys[0].parse::<IdempotencyKey>().is_ok(), "{keys:?}");
+    }
+    assert_ne!(first, second);
 }
 
 #[test]

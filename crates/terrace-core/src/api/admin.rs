@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::access::{Caller, IssuedUnder, TokenDocument, TokenKeys};
+use crate::auth::access::{Caller, IssuedUnder, KeyMark, TokenDocument, TokenKeys};
 use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
@@ -325,28 +325,47 @@ pub struct PresentedToken {
     pub scopes: Vec<String>,
     /// The time of expiry, if it expires (RFC 3339).
     pub expires: Option<String>,
+    /// The mark of the admin token's key, by which the audit log names it; absent for other tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whether a person got it by signing in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sign_in: bool,
     /// The job that it was issued to, if it was issued to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
 }
 
 impl PresentedToken {
-    /// Describes the token of a caller; `None` if the caller has none.
-    pub fn of(caller: &Caller) -> Option<Self> {
+    /// Describes the token of a caller; `None` if the caller has none. `key` is the mark of an admin token's key, and
+    /// `document` the stored document of an API token: a rotated token ends when it is revoked, if it does not expire earlier.
+    pub fn of(
+        caller: &Caller,
+        key: Option<KeyMark>,
+        document: Option<&TokenDocument>,
+    ) -> Option<Self> {
         match caller {
             Caller::Anonymous | Caller::Browser(_) => None,
-            Caller::Root => Some(Self {
+            Caller::Root(_) => Some(Self {
                 id: None,
                 name: caller.name(),
                 scopes: vec!["admin".to_owned()],
                 expires: None,
+                key: key.map(|key| key.to_string()),
+                sign_in: false,
                 provenance: None,
             }),
             Caller::Bearer(token) => Some(Self {
                 id: Some(token.id.to_string()),
                 name: token.name.to_string(),
                 scopes: token.scopes.iter().map(ToString::to_string).collect(),
-                expires: token.expires.map(|time| time.to_string()),
+                expires: [token.expires, document.and_then(|it| it.revoked)]
+                    .into_iter()
+                    .flatten()
+                    .min()
+                    .map(|time| time.to_string()),
+                key: None,
+                sign_in: document.is_some_and(TokenDocument::is_of_sign_in),
                 provenance: caller.provenance(),
             }),
         }

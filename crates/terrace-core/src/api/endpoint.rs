@@ -71,6 +71,8 @@ pub enum RequiredAccess {
     OwnerAdmins,
     /// Administrators of any owner. The handler shows them, and lets them change, only what all of their scopes cover.
     AnyAdmins,
+    /// Callers who may copy the whole registry: its administrators, and those with the scope `backup`.
+    Backups,
     /// Administrators of the whole registry only.
     Admins,
 }
@@ -101,7 +103,7 @@ pub enum ErrorFormat {
 }
 
 use RequiredAccess::{
-    Admins, AnyAdmins, Anyone, Holders, Known, OwnerAdmins, Publishers, Readers, Searchers,
+    Admins, AnyAdmins, Anyone, Backups, Holders, Known, OwnerAdmins, Publishers, Readers, Searchers,
 };
 
 /// Defines the endpoints as constants, and the list of all endpoints.
@@ -208,7 +210,7 @@ endpoints! {
     DOCUMENTED         Json  "documented"         ["/admin/v1/documentation"]                                         [get(Admins)]
     SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, OwnerAdmins)]
     SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(OwnerAdmins), change(Method::Put, OwnerAdmins)]
-    AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Admins)]
+    AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Backups)]
     TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(AnyAdmins), change(Method::Post, AnyAdmins)]
     TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion(AnyAdmins)]
     TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, AnyAdmins)]
@@ -216,9 +218,9 @@ endpoints! {
     RULE               Json  "rule"               ["/admin/v1/rules/{id}"]                                            [deletion(AnyAdmins)]
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
     VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
-    FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Admins), copy()]
+    FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Backups), copy()]
     // The POST only returns upload URLs; it uploads nothing.
-    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Admins), question()]
+    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Backups), question()]
     WEBHOOKS           Json  "webhooks"           ["/admin/v1/webhooks"]                                              [get(Admins), change(Method::Post, Admins)]
     WEBHOOK            Json  "webhook"            ["/admin/v1/webhooks/{id}"]                                         [get(Admins), deletion(Admins)]
     WEBHOOK_TEST       Json  "webhook_test"       ["/admin/v1/webhooks/{id}/test"]                                    [change(Method::Post, Admins)]

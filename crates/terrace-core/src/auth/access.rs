@@ -14,7 +14,7 @@ mod token;
 mod webhook;
 
 pub use crate::model::owner::{Owner, OwnerError, OwnerPattern};
-pub use document::TokenDocument;
+pub use document::{SIGN_IN, TokenDocument};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
 pub use seal::{SealError, SealKey, SealKeys, Sealable};
@@ -63,12 +63,21 @@ pub struct ReadPolicy {
 pub enum Caller {
     /// A caller without a token.
     Anonymous,
-    /// A caller with the admin token.
-    Root,
+    /// A caller with an admin token.
+    Root(AdminToken),
     /// The bearer of an API token.
     Bearer(Box<Token>),
     /// A signed-in person's browser, which only reads.
     Browser(Box<Session>),
+}
+
+/// One of the admin tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminToken {
+    /// `TERRACE_ADMIN_TOKEN`.
+    Current,
+    /// `TERRACE_ADMIN_TOKEN_PREVIOUS`.
+    Previous,
 }
 
 /// The reason why the credentials of a request are rejected.
@@ -202,16 +211,45 @@ impl Access {
             return Ok(Caller::Bearer(Box::new(token)));
         }
         let previous = roots.previous.as_ref();
-        if roots.newest.matches(&presented) || previous.is_some_and(|it| it.matches(&presented)) {
-            return Ok(Caller::Root);
+        if roots.newest.matches(&presented) {
+            return Ok(Caller::Root(AdminToken::Current));
+        }
+        if previous.is_some_and(|it| it.matches(&presented)) {
+            return Ok(Caller::Root(AdminToken::Previous));
         }
         Err(CredentialsError::Unknown)
+    }
+
+    /// Returns the caller's name for the audit log. It tells admin tokens apart, by the marks of their keys.
+    pub fn audited_name(&self, caller: &Caller) -> String {
+        match (caller, self.mark_of(caller)) {
+            (Caller::Root(_), Some(mark)) => format!("{} (key {mark})", caller.name()),
+            _ => caller.name(),
+        }
+    }
+
+    /// Returns the name of the token, person or job alone, for the log line of a request; `None` for an anonymous caller.
+    pub fn logged_name(&self, caller: &Caller) -> Option<String> {
+        match caller {
+            Caller::Anonymous => None,
+            Caller::Root(_) => Some(self.audited_name(caller)),
+            Caller::Bearer(token) => Some(token.name.to_string()),
+            Caller::Browser(session) => Some(session.name().to_string()),
+        }
+    }
+
+    /// Returns the mark of the admin token's key, if the caller has an admin token.
+    pub fn mark_of(&self, caller: &Caller) -> Option<KeyMark> {
+        match caller {
+            Caller::Root(token) => self.keys()?.mark_of(*token),
+            Caller::Anonymous | Caller::Bearer(_) | Caller::Browser(_) => None,
+        }
     }
 
     /// Returns whether this caller may read everything.
     pub fn may_read_all(&self, caller: &Caller) -> bool {
         match caller {
-            Caller::Root => true,
+            Caller::Root(_) => true,
             Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
             Caller::Browser(session) if session.scopes().allow_reading_all() => true,
             Caller::Bearer(_) | Caller::Browser(_) | Caller::Anonymous => !self.guards_reads(),
@@ -229,7 +267,7 @@ impl Access {
             return Visibility::Public;
         }
         match caller {
-            Caller::Root => Visibility::Private,
+            Caller::Root(_) => Visibility::Private,
             Caller::Bearer(token) if token.scopes.allow_reading(owner) => Visibility::Private,
             Caller::Browser(session) if session.scopes().allow_reading(owner) => {
                 Visibility::Private
@@ -245,8 +283,17 @@ impl Caller {
     pub fn is_admin(&self) -> bool {
         match self {
             Self::Anonymous | Self::Browser(_) => false,
-            Self::Root => true,
+            Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_all(),
+        }
+    }
+
+    /// Returns whether the caller may copy everything that is stored.
+    pub fn may_back_up(&self) -> bool {
+        match self {
+            Self::Anonymous | Self::Browser(_) => false,
+            Self::Root(_) => true,
+            Self::Bearer(token) => token.scopes.allow_backups(),
         }
     }
 
@@ -254,7 +301,7 @@ impl Caller {
     pub fn may_publish(&self, owner: &Owner) -> bool {
         match self {
             Self::Anonymous | Self::Browser(_) => false,
-            Self::Root => true,
+            Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_publishing(owner),
         }
     }
@@ -263,7 +310,7 @@ impl Caller {
     pub fn may_administer(&self, owner: &Owner) -> bool {
         match self {
             Self::Anonymous | Self::Browser(_) => false,
-            Self::Root => true,
+            Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_administering(owner),
         }
     }
@@ -272,7 +319,7 @@ impl Caller {
     pub fn may_administer_any(&self) -> bool {
         match self {
             Self::Anonymous | Self::Browser(_) => false,
-            Self::Root => true,
+            Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_administering_any(),
         }
     }
@@ -281,7 +328,7 @@ impl Caller {
     pub fn lacks<'s>(&self, mut scopes: impl Iterator<Item = &'s Scope>) -> Option<&'s Scope> {
         match self {
             Self::Anonymous | Self::Browser(_) => scopes.next(),
-            Self::Root => None,
+            Self::Root(_) => None,
             Self::Bearer(token) => scopes.find(|scope| !token.scopes.cover(scope)),
         }
     }
@@ -290,7 +337,7 @@ impl Caller {
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
-            Self::Anonymous | Self::Root | Self::Browser(_) => None,
+            Self::Anonymous | Self::Root(_) | Self::Browser(_) => None,
         }
     }
 
@@ -298,7 +345,7 @@ impl Caller {
     pub fn signed_in(&self) -> Option<&TokenName> {
         match self {
             Self::Browser(session) => Some(session.name()),
-            Self::Anonymous | Self::Root | Self::Bearer(_) => None,
+            Self::Anonymous | Self::Root(_) | Self::Bearer(_) => None,
         }
     }
 
@@ -306,17 +353,7 @@ impl Caller {
     pub fn provenance(&self) -> Option<Provenance> {
         match self {
             Self::Bearer(token) => token.provenance.as_ref()?.parse(),
-            Self::Anonymous | Self::Root | Self::Browser(_) => None,
-        }
-    }
-
-    /// Returns the name of the token, person or job alone; `None` for an anonymous caller.
-    pub fn short_name(&self) -> Option<String> {
-        match self {
-            Self::Anonymous => None,
-            Self::Root => Some("root".to_owned()),
-            Self::Bearer(token) => Some(token.name.to_string()),
-            Self::Browser(session) => Some(session.name().to_string()),
+            Self::Anonymous | Self::Root(_) | Self::Browser(_) => None,
         }
     }
 
@@ -324,7 +361,7 @@ impl Caller {
     pub fn name(&self) -> String {
         match self {
             Self::Anonymous => "nobody".to_owned(),
-            Self::Root => "root".to_owned(),
+            Self::Root(_) => "root".to_owned(),
             Self::Bearer(token) => format!("token {} ({})", token.id, token.name),
             Self::Browser(session) => {
                 format!("browser of {} ({})", session.name(), session.account())
@@ -400,12 +437,12 @@ mod tests {
 
     #[test]
     fn both_admin_tokens_are_accepted_as_bearer_or_as_password_of_any_user() {
-        for header in [
-            "Bearer 0123456789abcdef",
-            "bearer  fedcba9876543210",
-            &basic("me:0123456789abcdef"),
+        for (header, token) in [
+            ("Bearer 0123456789abcdef", AdminToken::Current),
+            ("bearer  fedcba9876543210", AdminToken::Previous),
+            (&basic("me:0123456789abcdef"), AdminToken::Current),
         ] {
-            assert_eq!(caller(header), Ok(Caller::Root), "{header}");
+            assert_eq!(caller(header), Ok(Caller::Root(token)), "{header}");
         }
         for (header, bad) in [
             ("Bearer x", CredentialsError::Unknown),
@@ -462,7 +499,11 @@ mod tests {
                 [Hidden, Public],
                 [Public, Unauthenticated],
             ),
-            (Caller::Root, [Private, Public], [Public, Private]),
+            (
+                Caller::Root(AdminToken::Current),
+                [Private, Public],
+                [Public, Private],
+            ),
             (bearer("admin"), [Private, Public], [Public, Private]),
             (bearer("read"), [Private, Public], [Public, Private]),
             (bearer("read:acme"), [Private, Public], [Public, Hidden]),
@@ -484,7 +525,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_random_header_never_authenticates(header in "((Bearer|Basic) )?\\PC{0,80}") {
-            prop_assert!(!matches!(caller(&header), Ok(Caller::Root | Caller::Bearer(_) | Caller::Browser(_))));
+            prop_assert!(!matches!(caller(&header), Ok(Caller::Root(_) | Caller::Bearer(_) | Caller::Browser(_))));
         }
     }
 }

@@ -49,7 +49,7 @@ mod terminal;
 pub use error::SignInError;
 pub use exchange::{LoginToken, RedemptionError, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
-pub use page::{consent_page, sign_in_url, signed_out_page, token_page};
+pub use page::{consent_page, sign_in_url, signed_out_page};
 pub use person::Person;
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
 pub use return_path::{ReturnPath, ReturnPathError};

@@ -15,18 +15,21 @@ pub mod limits;
 mod login;
 mod pattern;
 mod provenance;
+mod quota;
 mod rule;
 mod rule_error;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod trusted;
+mod warnings;
 
 pub use error::GrantError;
 pub use login::LoginRules;
 pub use pattern::{ClaimPattern, PatternError};
 pub use provenance::provenance;
-pub use rule::{Grant, RuleName};
+pub use quota::{RuleQuotaError, check_quota};
+pub use rule::{Grant, GrantedScopes, RuleName};
 pub use rule_error::{RuleError, RulesError};
 pub use stored::{
     RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRuleError, StoredRules,

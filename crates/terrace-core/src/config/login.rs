@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use super::{
     ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
-    LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES, Variables, error,
+    LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES,
+    MAX_TOKEN_LIFETIME, Variables, error,
 };
 use crate::auth::access::Access;
 use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
@@ -56,7 +57,7 @@ fn configured(
             Some(rules) => parsed(LOGIN_RULES, &rules)?,
             None => LoginRules::default(),
         },
-        lifetime: lifetime(var(LOGIN_LIFETIME))?,
+        lifetime: lifetime(var)?,
     })
 }
 
@@ -141,16 +142,36 @@ fn short(name: &'static str, text: String) -> Result<String, ConfigError> {
     Err(error(name, rule))
 }
 
-fn lifetime(value: Option<String>) -> Result<u64, ConfigError> {
-    let Some(value) = value else {
-        return Ok(limits::LOGIN_LIFETIME_SECONDS);
+/// Returns the lifetime of people's tokens, which must not exceed that of all tokens.
+fn lifetime(var: Variables<'_>) -> Result<u64, ConfigError> {
+    let max = token_seconds(var, MAX_TOKEN_LIFETIME)?;
+    let Some(seconds) = token_seconds(var, LOGIN_LIFETIME)? else {
+        let default = limits::LOGIN_LIFETIME_SECONDS;
+        return Ok(max.map_or(default, |max| max.min(default)));
+    };
+    match max.filter(|max| seconds > *max) {
+        Some(max) => {
+            let rule = format!("is {seconds}, more than {MAX_TOKEN_LIFETIME} allows: {max}");
+            Err(error(LOGIN_LIFETIME, rule))
+        }
+        None => Ok(seconds),
+    }
+}
+
+/// Returns the value of a variable that is the lifetime of tokens.
+pub(super) fn token_seconds(
+    var: Variables<'_>,
+    name: &'static str,
+) -> Result<Option<u64>, ConfigError> {
+    let Some(value) = var(name) else {
+        return Ok(None);
     };
     let range = limits::TOKEN_LIFETIME_SECONDS;
     let seconds = value.parse().ok().filter(|seconds| range.contains(seconds));
-    seconds.ok_or_else(|| {
+    seconds.map(Some).ok_or_else(|| {
         let (min, max) = (range.start(), range.end());
         let rule = format!("is {value:?}: it must be a number of seconds from {min} to {max}");
-        error(LOGIN_LIFETIME, rule)
+        error(name, rule)
     })
 }
 
@@ -196,6 +217,16 @@ mod tests {
     }
 
     #[test]
+    fn the_default_lifetime_keeps_to_the_maximum_of_all_tokens() {
+        let lifetime = |max| {
+            let config = read(&[TOKEN, RULES, ISSUER, CLIENT, (MAX_TOKEN_LIFETIME, max)]);
+            config.unwrap().login.unwrap().lifetime
+        };
+        assert_eq!(lifetime("600"), 600);
+        assert_eq!(lifetime("315360000"), limits::LOGIN_LIFETIME_SECONDS);
+    }
+
+    #[test]
     fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
         for (vars, name, rule) in [
             (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
@@ -237,6 +268,18 @@ mod tests {
                 vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_SCOPES, "email")],
                 LOGIN_SCOPES,
                 "openid",
+            ),
+            (
+                vec![
+                    TOKEN,
+                    RULES,
+                    ISSUER,
+                    CLIENT,
+                    (LOGIN_LIFETIME, "3601"),
+                    (MAX_TOKEN_LIFETIME, "3600"),
+                ],
+                LOGIN_LIFETIME,
+                "more than TERRACE_MAX_TOKEN_LIFETIME allows: 3600",
             ),
             (
                 vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_LIFETIME, "90d")],

@@ -114,6 +114,8 @@ settings! {
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
+    /// The maximum lifetime of new tokens in seconds: 60 to 315360000; by default, a token may also never expire.
+    variable MAX_TOKEN_LIFETIME = "TERRACE_MAX_TOKEN_LIFETIME";
     /// The name of the registry on its web pages; the default is its hostname.
     variable WEB_NAME = "TERRACE_WEB_NAME";
     /// The logo of the web pages: a data URL of an image.

@@ -155,7 +155,7 @@ pub struct ProviderRequirement {
 pub struct ModuleCall {
     /// The name of the call.
     pub name: String,
-    /// The source address, as written; empty if it is no literal text.
+    /// The source address, as written; empty if it is not literal text.
     pub source: String,
     /// The version constraint, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]

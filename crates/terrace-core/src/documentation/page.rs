@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 
 /// The name of a page within its kind, and a segment of its path: 1 to 128 ASCII letters, digits, dots, dashes and
-/// underscores, of which the first is no dot.
+/// underscores, of which the first is not a dot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageName(String);
 

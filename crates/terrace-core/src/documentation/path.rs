@@ -35,7 +35,7 @@ pub enum DocumentText<'h> {
 }
 
 impl Head {
-    /// Returns the text of a document; `None` if there is no such document.
+    /// Returns the text of a document; `None` if it does not exist.
     pub fn document(&self, path: &DocumentPath) -> Option<DocumentText<'_>> {
         match (&self.contents, path) {
             (Contents::Provider(provider), DocumentPath::Overview) => {

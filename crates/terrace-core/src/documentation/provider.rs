@@ -37,7 +37,7 @@ pub struct ProviderPage {
     /// Whether the file was cut at [`limits::PAGE_BYTES`](crate::limits::PAGE_BYTES).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
-    /// Whether the page was generated from the provider's schema, because there is no file.
+    /// Whether the page was generated from the provider's schema, because its file is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_generated: bool,
 }

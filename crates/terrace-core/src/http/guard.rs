@@ -50,6 +50,15 @@ pub struct Guard {
 pub struct GuardError {
     host: String,
     rule: &'static str,
+    is_private: bool,
+}
+
+impl GuardError {
+    /// Returns whether [`Guard::naming`] would allow the host: it belongs to a private network, and everything else
+    /// about the URL is allowed.
+    pub fn is_private(&self) -> bool {
+        self.is_private
+    }
 }
 
 const HTTPS_PORT: u16 = 443;
@@ -73,12 +82,12 @@ impl Guard {
     /// # Errors
     /// The host, and the rule that forbids it.
     pub fn check(&self, url: UrlParts<'_>) -> Result<(), GuardError> {
-        let refused = |rule| {
-            Err(GuardError {
-                host: url.host.chars().take(limits::ORIGIN_TEXT_CHARS).collect(),
-                rule,
-            })
+        let error = |rule, is_private| GuardError {
+            host: url.host.chars().take(limits::ORIGIN_TEXT_CHARS).collect(),
+            rule,
+            is_private,
         };
+        let refused = |rule| Err(error(rule, false));
         if !url.scheme.eq_ignore_ascii_case("https") {
             return refused("only https is allowed");
         }
@@ -92,7 +101,7 @@ impl Guard {
             return Ok(());
         }
         match forbidden_host(&folded(url.host)) {
-            Some(rule) => refused(rule),
+            Some(rule) => Err(error(rule, true)),
             None => Ok(()),
         }
     }
@@ -111,6 +120,7 @@ impl Guard {
             Some(rule) if !self.names(host, port) => Err(GuardError {
                 host: host.chars().take(limits::ORIGIN_TEXT_CHARS).collect(),
                 rule,
+                is_private: true,
             }),
             _ => Ok(()),
         }
@@ -122,6 +132,12 @@ impl Guard {
             .iter()
             .any(|(named, at)| *named == host && *at == port)
     }
+}
+
+/// Returns whether a host is this machine: `localhost`, or an address of the loopback interface.
+pub fn is_loopback(host: &str) -> bool {
+    let host = folded(host);
+    host == "localhost" || host.parse().is_ok_and(|it: IpAddr| it.is_loopback())
 }
 
 /// Normalises a host: lower case, without the final dot of a fully qualified name, and without brackets.
@@ -237,6 +253,32 @@ mod tests {
     }
 
     #[test]
+    fn only_this_machine_is_loopback() {
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "127.0.0.1",
+            "127.255.0.1",
+            "[::1]",
+            "::1",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "localhost.example.com",
+            "a.localhost",
+            "127.1",
+            "0.0.0.0",
+            "10.0.0.1",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
     fn public_hosts_are_allowed_on_any_port() {
         for host in [
             "registry.opentofu.org",
@@ -272,7 +314,14 @@ mod tests {
             };
             let error = Guard::public().check(parts).unwrap_err().to_string();
             assert!(error.contains("https") && error.contains(host), "{error}");
+            let private = UrlParts {
+                scheme,
+                ..https("10.0.0.1")
+            };
+            assert!(!Guard::public().check(private).unwrap_err().is_private());
         }
+        let private = Guard::public().check(https("10.0.0.1")).unwrap_err();
+        assert!(private.is_private());
         let with_userinfo = UrlParts {
             has_userinfo: true,
             ..https(host)

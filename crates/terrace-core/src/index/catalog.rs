@@ -229,7 +229,7 @@ struct Part {
     bytes: usize,
 }
 
-/// Adds a line to the last part, or to a new one; returns `false` if there is no room.
+/// Adds a line to the last part, or to a new one; returns `false` if it has no room.
 fn add(parts: &mut Vec<Part>, line: String, lines: fn(&mut Part) -> &mut Vec<String>) -> bool {
     let needed = line.len() + 1;
     let is_full = parts

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{ListedRelease, beginning};
+use super::ListedRelease;
+use super::listed::beginning;
 use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::storage::key::IndexKey;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::route::{AdminRoute, ApiRoute, Route};
 use crate::model::package::Package;
 use crate::model::provenance::Provenance;
+use crate::model::status::{ACTIVE, BLOCKED, Reason, UNBLOCKED};
 use crate::model::token_id::TokenId;
 use crate::storage::key::FactKey;
 use terrace_base::digest::Sha256;
@@ -21,7 +22,7 @@ pub struct AuditEntry {
     pub number: u64,
     /// The time of the change.
     pub at: UnixTime,
-    /// The caller: `root`, or a token by its id and name.
+    /// The caller: `root` with the mark of the admin token's key, or a token by its ID and name.
     pub by: String,
     /// The verified claims of the caller, if it is a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,6 +31,9 @@ pub struct AuditEntry {
     pub from: String,
     /// The method and the path of the request.
     pub what: String,
+    /// The change of a status that the request made; `None` for every other change, and in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<StatusChange>,
     /// The status of the response.
     pub status: u16,
     /// The digest of the request's body, if it had one.
@@ -37,6 +41,40 @@ pub struct AuditEntry {
     pub sent: Option<Sha256>,
     /// The digest of the previous entry; for the first entry, that of the empty text.
     pub previous: Sha256,
+}
+
+/// The change of the status of a package, a version or a signing key. The states are texts, because a later version may know
+/// more of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusChange {
+    /// The state before the request: `active` without a status. A repeated request finds the state that the first one set.
+    pub from: String,
+    /// The state after it.
+    pub to: String,
+    /// The reason that the request gives.
+    pub reason: String,
+}
+
+impl StatusChange {
+    /// Returns the change between two states, which are absent without a status.
+    pub fn of_states<S: ToString>([from, to]: [Option<S>; 2], reason: &Reason) -> Self {
+        let name = |state: Option<S>| state.map_or_else(|| ACTIVE.to_owned(), |it| it.to_string());
+        Self {
+            from: name(from),
+            to: name(to),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// Returns the change of a block: whether there was one, and is one.
+    pub fn of_block(is_blocked: [bool; 2], reason: &Reason) -> Self {
+        let [from, to] = is_blocked.map(|it| if it { BLOCKED } else { UNBLOCKED }.to_owned());
+        Self {
+            from,
+            to,
+            reason: reason.to_string(),
+        }
+    }
 }
 
 impl AuditEntry {
@@ -202,6 +240,7 @@ mod tests {
                 provenance: None,
                 from: "192.0.2.1".to_owned(),
                 what: "DELETE /admin/v1/tokens/0123456789abcdef".to_owned(),
+                change: None,
                 status: 204,
                 sent: None,
                 previous,
@@ -378,6 +417,17 @@ mod tests {
             r#"{{"number":1,"at":1,"by":"root","from":"192.0.2.1","what":"DELETE /admin/v1/tokens/0123456789abcdef","status":204,"previous":"{empty}"}}"#
         );
         assert_pinned(&first, &text);
+        let mut changed: AuditEntry = serde_json::from_str(&first).unwrap();
+        changed.change = Some(StatusChange {
+            from: "active".to_owned(),
+            to: "revoked".to_owned(),
+            reason: "leaks".to_owned(),
+        });
+        let change = r#""change":{"from":"active","to":"revoked","reason":"leaks"},"status""#;
+        assert_pinned(
+            &serde_json::to_string(&changed).unwrap(),
+            &text.replace("\"status\"", change),
+        );
         let head = serde_json::to_string(&AuditHead { number: 7 }).unwrap();
         assert_pinned(&head, r#"{"number":7}"#);
     }

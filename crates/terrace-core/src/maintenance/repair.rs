@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
-use crate::storage::key::{CARDS, DOCUMENTATION, GARBAGE, ORIGINS, RELEASES, RULES, STAGED};
+use crate::storage::key::{
+    CARDS, DOCUMENTATION, GARBAGE, MANIFESTS, ORIGINS, RELEASES, RULES, STAGED,
+};
 use terrace_base::time::UnixTime;
 
 /// A section of a walk. A walk visits the sections one after another.
@@ -139,7 +141,7 @@ impl Section {
             Self::Origins => ORIGINS,
             Self::Catalogs => CARDS,
             Self::MergedCatalog => "merged-catalog",
-            Self::Manifests => "oci/manifests/",
+            Self::Manifests => MANIFESTS,
             Self::Tags => "oci/tags/",
             Self::Links => "oci/links/",
             Self::Revocations => "revocations/",

@@ -1,15 +1,17 @@
 //! The events of webhooks: a pure function of the entries of the audit log.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::audit::{AuditEntry, ERASED_SEPARATOR, ERASES};
+use super::audit::{AuditEntry, ERASED_SEPARATOR, ERASES, StatusChange};
 use crate::api::route::{AdminRoute, OAuthRoute, OciRoute, Route};
 use crate::model::oci::Digest;
+use crate::model::oci::RepositoryName;
 use crate::model::owner::Owner;
+use crate::model::owner::OwnerPattern;
 use crate::model::package::Package;
-use crate::model::status::{ReleaseState, StatusDocument};
+use crate::model::status::{ACTIVE, StatusDocument};
 use crate::model::version::Version;
-use crate::oci::pushed::{PushedPath, Reference};
+use crate::oci::pushed::{ProviderRepositories, PushedPath, Reference};
 use crate::storage::key::FactKey;
 use crate::storage::webhook::{EventKind, WebhookFormat};
 use terrace_base::json;
@@ -22,7 +24,8 @@ pub struct Event {
     pub kind: EventKind,
     /// The owners of the packages or keys that were changed.
     pub owners: Vec<Owner>,
-    /// The package and the version whose status was changed, if the event is about one.
+    /// The package and the version whose status was changed, if the entry does not contain the new status: those of older
+    /// versions do not.
     pub subject: Option<(Package, Option<Version>)>,
     message: Message,
 }
@@ -52,10 +55,14 @@ struct Data {
     key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    erased: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
+    rule: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    erased: Vec<Erased>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_status: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     by: String,
@@ -63,9 +70,24 @@ struct Data {
     entry: Option<u64>,
 }
 
+/// The name of something that was erased, with its owner if it has one. Archives and blobs have none: releases of several
+/// owners may share them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Erased {
+    name: String,
+    owner: Option<Owner>,
+}
+
+impl Serialize for Erased {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
+    }
+}
+
 impl Event {
-    /// Returns the event of an audit entry; `None` if it records no success, or a change that is no event.
-    pub fn of(entry: &AuditEntry) -> Option<Self> {
+    /// Returns the event of an audit entry; `None` if it records no success, or a change without an event. `repositories` are
+    /// those whose owner is the one of a mirrored provider.
+    pub fn of(entry: &AuditEntry, repositories: &ProviderRepositories) -> Option<Self> {
         if !(200..300).contains(&entry.status) {
             return None;
         }
@@ -74,29 +96,48 @@ impl Event {
         }
         let (method, what) = entry.what.split_once(' ')?;
         let (path, details) = what.split_once(' ').unwrap_or((what, ""));
-        let made = details.strip_prefix("makes /admin/v1/tokens/");
+        let made = |path: &str| details.strip_prefix("makes ")?.strip_prefix(path);
         let event = match (method, Route::parse(path).ok()?) {
             ("PUT", Route::Admin(route)) => put(route)?,
             ("DELETE", Route::Admin(AdminRoute::SigningKey(namespace, key))) => {
                 of_key("key.removed", namespace.as_str(), Some(key.to_string()))
             }
-            ("POST", Route::Admin(AdminRoute::Erasures)) => erasure(&entry.what)?,
+            ("POST", Route::Admin(AdminRoute::Erasures)) => erasure(&entry.what, repositories)?,
             ("POST", Route::Admin(AdminRoute::Tokens) | Route::OAuth(OAuthRoute::Token)) => {
-                of_token("token.created", made?)
+                of_token("token.created", made("/admin/v1/tokens/")?)
+            }
+            ("POST", Route::Admin(AdminRoute::Rules)) => {
+                of_rule("rule.added", made("/admin/v1/rules/")?)
+            }
+            ("DELETE", Route::Admin(AdminRoute::Rule(id))) => {
+                of_rule("rule.removed", &id.to_string())
             }
             ("POST", Route::Admin(AdminRoute::TokenRotation(id))) => {
                 of_token("token.rotated", &id.to_string())
             }
             ("PUT", Route::Oci(OciRoute::Pushed(request))) => match request.path {
                 PushedPath::Manifest(reference) => {
-                    let name = request.repository.to_string();
-                    pushed(name, &reference)
+                    let mut event = pushed(request.repository.to_string(), &reference);
+                    event.owners = vec![repositories.owner(&request.repository)];
+                    event
                 }
                 _ => return None,
             },
             _ => return None,
         };
         Some(event.recorded_by(entry))
+    }
+
+    /// Returns the event as a webhook for these namespaces is sent it: with nothing that others own. A webhook for none is sent
+    /// the whole event.
+    #[must_use]
+    pub fn limited_to(mut self, namespaces: &[OwnerPattern]) -> Self {
+        let is_of = |owner: &Owner| namespaces.iter().any(|pattern| pattern.includes(owner));
+        if !namespaces.is_empty() {
+            let erased = &mut self.message.data.erased;
+            erased.retain(|it| it.owner.as_ref().is_some_and(is_of));
+        }
+        self
     }
 
     /// Returns the event that tests a webhook.
@@ -107,7 +148,7 @@ impl Event {
         event
     }
 
-    /// Adds the status that the subject has now, which the audit log does not contain.
+    /// Adds the status that the subject has now, for an entry that does not contain the new one.
     #[must_use]
     pub fn with_status(mut self, document: &StatusDocument) -> Self {
         let Some((_, version)) = &self.subject else {
@@ -117,13 +158,8 @@ impl Event {
             Some(version) => document.shown(version),
             None => document.blocked.as_ref().or(document.package.as_ref()),
         };
-        self.message.data.status = Some(match status.map(|status| status.state) {
-            None => "active",
-            Some(ReleaseState::Deprecated) => "deprecated",
-            Some(ReleaseState::Withdrawn) => "withdrawn",
-            Some(ReleaseState::Revoked) => "revoked",
-            Some(ReleaseState::Blocked) => "blocked",
-        });
+        let state = status.map(|status| status.state.to_string());
+        self.message.data.status = Some(state.unwrap_or_else(|| ACTIVE.to_owned()));
         self.message.data.reason = status.map(|status| status.reason.to_string());
         self
     }
@@ -158,15 +194,16 @@ impl Event {
                     text(&data.reference)
                 )
             }
-            "release.status_changed" => {
-                let status = data.status.unwrap_or("changed");
-                let reason = data.reason.as_ref().map(|reason| format!(" ({reason})"));
-                format!("{package} is now {status}{}", reason.unwrap_or_default())
-            }
+            "release.status_changed" => format!("{package} {}", status_of(data)),
             "key.added" => format!("A signing key of {} was added", text(&data.namespace)),
-            "key.status_changed" => format!("The status of the signing {key} was changed"),
+            "key.status_changed" => format!("The signing {key} {}", status_of(data)),
             "key.removed" => format!("The signing {key} was removed"),
-            "release.erased" => format!("{} was erased", data.erased.join(", ")),
+            "release.erased" => {
+                let names: Vec<&str> = data.erased.iter().map(|it| it.name.as_str()).collect();
+                format!("{} was erased", names.join(", "))
+            }
+            "rule.added" => format!("Rule {} was added", text(&data.rule)),
+            "rule.removed" => format!("Rule {} was removed", text(&data.rule)),
             "token.created" => format!("Token {} was created", text(&data.token)),
             "token.rotated" => format!("Token {} was rotated", text(&data.token)),
             "token.revoked" => format!("Token {} was revoked", text(&data.token)),
@@ -190,10 +227,24 @@ impl Event {
 
     fn recorded_by(mut self, entry: &AuditEntry) -> Self {
         self.message.timestamp = entry.at.to_string();
-        self.message.data.by.clone_from(&entry.by);
-        self.message.data.entry = Some(entry.number);
+        let data = &mut self.message.data;
+        data.by.clone_from(&entry.by);
+        data.entry = Some(entry.number);
+        if let Some(StatusChange { from, to, reason }) = entry.change.clone() {
+            data.previous_status = Some(from);
+            data.status = Some(to);
+            data.reason = Some(reason);
+            self.subject = None;
+        }
         self
     }
+}
+
+/// Returns what a sentence says of the new status of its subject.
+fn status_of(data: &Data) -> String {
+    let status = data.status.as_deref().unwrap_or("of another status");
+    let reason = data.reason.as_ref().map(|reason| format!(" ({reason})"));
+    format!("is now {status}{}", reason.unwrap_or_default())
 }
 
 #[derive(Serialize)]
@@ -245,7 +296,6 @@ fn data_of(package: &Package, version: Option<&Version>) -> Data {
 }
 
 fn pushed(repository: String, reference: &Reference) -> Event {
-    let owner = Owner::of_repository(&repository);
     let data = Data {
         repository: Some(repository),
         reference: Some(match reference {
@@ -254,9 +304,7 @@ fn pushed(repository: String, reference: &Reference) -> Event {
         }),
         ..Data::default()
     };
-    let mut event = Event::new(EventKind::Publish, "artifact.pushed", data);
-    event.owners = vec![owner];
-    event
+    Event::new(EventKind::Publish, "artifact.pushed", data)
 }
 
 fn of_key(name: &'static str, namespace: &str, key: Option<String>) -> Event {
@@ -278,20 +326,33 @@ fn of_token(name: &'static str, id: &str) -> Event {
     Event::new(EventKind::Token, name, data)
 }
 
-fn erasure(what: &str) -> Option<Event> {
+fn of_rule(name: &'static str, id: &str) -> Event {
+    let data = Data {
+        rule: Some(id.to_owned()),
+        ..Data::default()
+    };
+    Event::new(EventKind::Rule, name, data)
+}
+
+fn erasure(what: &str, repositories: &ProviderRepositories) -> Option<Event> {
     let (_, names) = what.split_once(ERASES)?;
-    let names: Vec<String> = names.split(ERASED_SEPARATOR).map(str::to_owned).collect();
-    let owner = |name: &String| match FactKey::parse_release(name) {
+    let owner = |name: &str| match FactKey::parse_release(name) {
         Some(FactKey::Release(package, _)) => Some(Owner::of(&package)),
         _ => {
             let (repository, digest) = name.split_once('@')?;
             Digest::parse(digest).ok()?;
-            Some(Owner::of_repository(repository))
+            let repository = RepositoryName::parse(repository).ok()?;
+            Some(repositories.owner(&repository))
         }
     };
-    let owners = names.iter().filter_map(owner).collect();
+    let names = names.split(ERASED_SEPARATOR).map(|name| Erased {
+        name: name.to_owned(),
+        owner: owner(name),
+    });
+    let erased: Vec<Erased> = names.collect();
+    let owners = erased.iter().filter_map(|it| it.owner.clone()).collect();
     let data = Data {
-        erased: names,
+        erased,
         ..Data::default()
     };
     let mut event = Event::new(EventKind::Erase, "release.erased", data);
@@ -320,10 +381,15 @@ mod tests {
             provenance: None,
             from: "192.0.2.1".to_owned(),
             what: what.to_owned(),
+            change: None,
             status,
             sent: None,
             previous: Sha256::of(b""),
         }
+    }
+
+    fn event_of(entry: &AuditEntry) -> Option<Event> {
+        Event::of(entry, &ProviderRepositories::default())
     }
 
     #[test]
@@ -348,6 +414,21 @@ mod tests {
                 "PUT /v2/team/tools/manifests/v1 tags v1, v2",
                 "artifact.pushed",
                 "team",
+            ),
+            (
+                "PUT /v2/opentofu-providers/acme/widget/manifests/1.0.0",
+                "artifact.pushed",
+                "registry.opentofu.org/acme",
+            ),
+            (
+                "POST /admin/v1/rules makes /admin/v1/rules/0123456789abcdef",
+                "rule.added",
+                "",
+            ),
+            (
+                "DELETE /admin/v1/rules/0123456789abcdef",
+                "rule.removed",
+                "",
             ),
             (
                 "PUT /admin/v1/modules/acme/vpc/aws/standing",
@@ -396,12 +477,12 @@ mod tests {
                 "",
             ),
         ] {
-            let event = Event::of(&entry(what, 200)).expect(what);
+            let event = event_of(&entry(what, 200)).expect(what);
             assert_eq!(event.message.name, name, "{what}");
             let owners: Vec<String> = event.owners.iter().map(ToString::to_string).collect();
             assert_eq!(owners.concat(), owner, "{what}");
             for status in [404, 409, 422, 503] {
-                assert_eq!(Event::of(&entry(what, status)), None, "{what}");
+                assert_eq!(event_of(&entry(what, status)), None, "{what}");
             }
         }
         for what in [
@@ -414,7 +495,7 @@ mod tests {
             "POST /admin/v1/tokens",
             "POST /admin/v1/reindex",
         ] {
-            assert_eq!(Event::of(&entry(what, 200)), None, "{what}");
+            assert_eq!(event_of(&entry(what, 200)), None, "{what}");
         }
     }
 
@@ -425,14 +506,53 @@ mod tests {
             "POST /admin/v1/erasures erases oci/blobs/sha256/{digest}, team/app@sha256:{digest}, \
              a.b/acme/app@sha256:{digest}"
         );
-        let event = Event::of(&entry(&what, 200)).unwrap();
+        let event = event_of(&entry(&what, 200)).unwrap();
         let owners: Vec<String> = event.owners.iter().map(ToString::to_string).collect();
         assert_eq!(owners, ["team", "a.b/acme"]);
+        let erased = |namespaces: &[&str]| {
+            let namespaces: Vec<OwnerPattern> =
+                namespaces.iter().map(|it| it.parse().unwrap()).collect();
+            let data = event.clone().limited_to(&namespaces).message.data;
+            data.erased
+                .into_iter()
+                .map(|it| it.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(erased(&["team"]), [format!("team/app@sha256:{digest}")]);
+        assert_eq!(erased(&[]).len(), 3);
+    }
+
+    #[test]
+    fn an_event_about_a_status_has_the_change_that_its_entry_records() {
+        for (what, sentence) in [
+            (
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+                "acme/vpc/aws 1.0.0 is now revoked (leaks) by",
+            ),
+            (
+                "PUT /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
+                "The signing key 0123456789ABCDEF of acme is now revoked (leaks) by",
+            ),
+        ] {
+            let mut entry = entry(what, 200);
+            entry.change = Some(StatusChange {
+                from: "withdrawn".to_owned(),
+                to: "revoked".to_owned(),
+                reason: "leaks".to_owned(),
+            });
+            let event = event_of(&entry).unwrap();
+            assert_eq!(event.subject, None, "the present status is not read");
+            let said = event.sentence();
+            assert!(said.starts_with(sentence), "{said}");
+            let json = event.body(WebhookFormat::Json);
+            let change = r#""previous_status":"withdrawn","status":"revoked","reason":"leaks""#;
+            assert!(json.contains(change), "{json}");
+        }
     }
 
     #[test]
     fn an_event_is_json_by_the_specification_or_an_escaped_sentence() {
-        let event = Event::of(&entry("PUT /admin/v1/providers/acme/widget/1.0.0", 201)).unwrap();
+        let event = event_of(&entry("PUT /admin/v1/providers/acme/widget/1.0.0", 201)).unwrap();
         assert_eq!(
             event.body(WebhookFormat::Json),
             r#"{"type":"release.published","timestamp":"2027-01-15T08:00:00Z","data":{"package":"acme/widget","version":"1.0.0","by":"token 0123456789abcdef (<ci> & co)","entry":17}}"#
@@ -446,7 +566,7 @@ mod tests {
     #[test]
     fn an_event_about_a_status_names_the_present_one() {
         let what = "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing";
-        let event = Event::of(&entry(what, 200)).unwrap();
+        let event = event_of(&entry(what, 200)).unwrap();
         let active = event.clone().with_status(&StatusDocument::default());
         let sentence = active.sentence();
         assert!(

@@ -78,6 +78,11 @@ impl OwnerPattern {
         self.is_at_the_beginning_of(&other.0)
     }
 
+    /// Returns the namespace of this registry's packages, or the hostname of mirrored ones.
+    pub fn first_part(&self) -> &str {
+        self.0.split('/').next().unwrap_or_default()
+    }
+
     fn is_at_the_beginning_of(&self, text: &str) -> bool {
         let rest = text.strip_prefix(&self.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -23,6 +23,15 @@ use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 use terrace_openpgp::KeyId;
 
+/// The name of the state that restores a version, a package or a key.
+pub const ACTIVE: &str = "active";
+
+/// The name of the state that blocks a mirrored provider, or a version of one.
+pub const BLOCKED: &str = "blocked";
+
+/// The name of the state that lifts a block.
+pub const UNBLOCKED: &str = "unblocked";
+
 /// The status of a version. A greater one restricts it more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseState {
@@ -169,15 +178,14 @@ impl StatusDocument {
 
     /// Returns the reason why a version must not be installed, if it is revoked.
     pub fn revocation_reason(&self, version: &Version) -> Option<&Reason> {
-        let status = self.versions.get(&version.to_string());
+        let status = of_version(&self.versions, version);
         let status = status.filter(|it| it.state == ReleaseState::Revoked);
         status.map(|it| &it.reason)
     }
 
     /// Returns the operator's block of a version, or of all versions.
     pub fn block(&self, version: &Version) -> Option<&ReleaseStatus> {
-        let of_version = self.blocked_versions.get(&version.to_string());
-        of_version.or(self.blocked.as_ref())
+        of_version(&self.blocked_versions, version).or(self.blocked.as_ref())
     }
 
     /// Returns the reason why a version must not be installed, if it is blocked or revoked.
@@ -196,7 +204,7 @@ impl StatusDocument {
 
     /// Returns the status to show of a version: its block, or else its own status.
     pub fn shown(&self, version: &Version) -> Option<&ReleaseStatus> {
-        let status = || self.versions.get(&version.to_string());
+        let status = || of_version(&self.versions, version);
         self.block(version).or_else(status)
     }
 
@@ -231,6 +239,18 @@ impl StatusDocument {
             ));
         }
         lines
+    }
+}
+
+/// Returns the status of a version. An index of many versions asks for each of them, and in most documents the map is empty:
+/// then the text of the version is not needed.
+fn of_version<'s>(
+    statuses: &'s BTreeMap<String, ReleaseStatus>,
+    version: &Version,
+) -> Option<&'s ReleaseStatus> {
+    match statuses.is_empty() {
+        true => None,
+        false => statuses.get(&version.to_string()),
     }
 }
 
@@ -298,7 +318,7 @@ impl fmt::Display for ReleaseState {
             Self::Deprecated => "deprecated",
             Self::Withdrawn => "withdrawn",
             Self::Revoked => "revoked",
-            Self::Blocked => "blocked",
+            Self::Blocked => BLOCKED,
         })
     }
 }

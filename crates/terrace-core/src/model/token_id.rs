@@ -1,46 +1,13 @@
 //! The IDs of API tokens.
 
-use std::fmt;
-use std::str::FromStr;
+use super::random_id::random_id;
 
-/// The ID of a token, which identifies it where the token itself must not be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenId(u64);
-
-impl TokenId {
-    /// Creates an ID from random bytes.
-    pub fn new(random: [u8; 16]) -> Self {
-        // Any 8 of 16 random bytes are random.
-        Self(u128::from_be_bytes(random) as u64)
-    }
-}
-
-/// The error for a text that is not the ID of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token ID has 16 hexadecimal digits in lower case")]
-pub struct TokenIdError;
-
-impl FromStr for TokenId {
-    type Err = TokenIdError;
-
-    /// Parses 16 hexadecimal digits in lower case.
-    fn from_str(text: &str) -> Result<Self, TokenIdError> {
-        let id = Self(u64::from_str_radix(text, 16).map_err(|_| TokenIdError)?);
-        if id.to_string() == text {
-            Ok(id)
-        } else {
-            Err(TokenIdError)
-        }
-    }
-}
-
-impl fmt::Display for TokenId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-terrace_base::text_serde!(TokenId);
+random_id!(
+    /// The ID of a token, which identifies it where the token itself must not be shown.
+    TokenId,
+    /// The error for a text that is not the ID of a token.
+    TokenIdError: "a token ID has 16 hexadecimal digits in lower case"
+);
 
 #[cfg(test)]
 mod tests {

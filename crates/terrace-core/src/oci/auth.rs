@@ -37,7 +37,7 @@ impl OciTokenAnswer {
         let (token, expires) = match caller {
             // No OCI client is a browser.
             Caller::Anonymous | Caller::Browser(_) => (ANONYMOUS.to_owned(), longest),
-            Caller::Root => {
+            Caller::Root(_) => {
                 let token = Token {
                     id: TokenId::new(random),
                     name: "admin token by OCI".parse().ok()?,
@@ -80,7 +80,7 @@ pub fn challenge(origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{Access, AccessTokenError, CredentialsError, ReadPolicy};
+    use crate::auth::access::{Access, AccessTokenError, AdminToken, CredentialsError, ReadPolicy};
     use crate::model::provenance::tests::provenance;
     use terrace_base::secret::Secret;
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_token_for_the_admin_token_expires_and_does_not_contain_it() {
-        let answer = given(&Caller::Root);
+        let answer = given(&Caller::Root(AdminToken::Current));
         assert!(!answer.token.contains("an-admin-token-0"));
         assert_eq!(answer.expires_in, u64::from(limits::OCI_TOKEN_SECONDS));
         let end = NOW.plus(limits::OCI_TOKEN_SECONDS);

@@ -425,7 +425,7 @@ fn short(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
-/// The end of the name of an archive with documentation, which is no package.
+/// The end of the name of an archive with documentation, which is not a package.
 const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
 
 /// Returns the contradictions between SHA256SUMS and the packages (clients.md 2.3.1).

@@ -14,10 +14,10 @@ pub struct Query {
     words: Vec<String>,
 }
 
-/// The reason why a text is no query.
+/// The reason why a text is not a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// There is no word.
+    /// The text has no word.
     #[error(
         "the search has no words: name at least one in the parameter q, such as q=network; words are separated by spaces, slashes, dashes and underscores"
     )]

@@ -1,15 +1,18 @@
 //! The documents of webhooks: the list of all hooks, and the state of each.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::http::guard::{Guard, is_loopback};
 use crate::limits;
 use crate::model::owner::{Owner, OwnerPattern};
 use crate::model::webhook_id::WebhookId;
+use crate::model::webhook_name::WebhookName;
 use terrace_base::time::UnixTime;
-use terrace_base::url::HttpsUrl;
+use terrace_base::url::{HttpsUrl, authority, split_port};
 
 /// All webhooks of the registry. One document, so that a change without webhooks costs one read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -23,8 +26,15 @@ pub struct WebhookList {
 pub struct Webhook {
     /// The ID, from which the secret is derived.
     pub id: WebhookId,
+    /// The name, which tells webhooks with the same receiver apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<WebhookName>,
     /// The URL of the receiver, which may itself be a secret.
     url: HttpsUrl,
+    /// Whether the receiver is a program on the machine of a registry that runs locally. A receiver of any other registry is
+    /// on the internet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_local: bool,
     /// The kinds of events to deliver.
     pub events: Vec<EventKind>,
     /// The owners whose events are delivered; empty for all.
@@ -54,6 +64,8 @@ pub enum EventKind {
     Erase,
     /// An API token was created, rotated or revoked.
     Token,
+    /// A rule that is stored in the registry was added or removed.
+    Rule,
 }
 
 /// The format of the deliveries of a webhook.
@@ -107,7 +119,9 @@ impl Webhook {
     ) -> Self {
         Self {
             id,
+            name: None,
             url,
+            is_local: false,
             events,
             namespaces: namespaces.iter().map(ToString::to_string).collect(),
             format,
@@ -115,6 +129,45 @@ impl Webhook {
             by,
             from,
         }
+    }
+
+    /// Returns the webhook with a name.
+    #[must_use]
+    pub fn named(self, name: Option<WebhookName>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Returns the webhook of a registry that a client reaches at this origin. Only one on this machine may send to programs
+    /// on this machine.
+    #[must_use]
+    pub fn of_registry(self, origin: &str) -> Self {
+        let (host, _) = split_port(authority(origin));
+        let is_local = is_loopback(host) && is_loopback(self.url.as_url().host());
+        Self { is_local, ..self }
+    }
+
+    /// Returns the guard of requests to the receiver.
+    pub fn guard(&self) -> Guard {
+        let url = self.url.as_url();
+        match self.is_local {
+            true => Guard::public().naming(url.host(), url.port_or_default()),
+            false => Guard::public(),
+        }
+    }
+
+    /// Returns whether another webhook would send the same events to the same receiver, as far as its namespaces and its name
+    /// tell.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let sorted = |it: &Self| it.namespaces.iter().cloned().collect::<BTreeSet<_>>();
+        self.url.as_str() == other.url.as_str()
+            && self.name == other.name
+            && sorted(self) == sorted(other)
+    }
+
+    /// Returns the owners whose events are delivered; empty for all.
+    pub fn owners(&self) -> Vec<OwnerPattern> {
+        let patterns = self.namespaces.iter().filter_map(|it| it.parse().ok());
+        patterns.collect()
     }
 
     /// Returns the URL, only to send a request to it.
@@ -130,8 +183,7 @@ impl Webhook {
     /// Returns whether an event of this kind about these owners is delivered. A webhook for namespaces is not sent events
     /// about none.
     pub fn wants(&self, kind: EventKind, owners: &[Owner]) -> bool {
-        let patterns = self.namespaces.iter().filter_map(|it| it.parse().ok());
-        let patterns: Vec<OwnerPattern> = patterns.collect();
+        let patterns = self.owners();
         let is_of = |owner: &Owner| patterns.iter().any(|pattern| pattern.includes(owner));
         self.events.contains(&kind) && (self.namespaces.is_empty() || owners.iter().any(is_of))
     }
@@ -145,12 +197,13 @@ impl fmt::Debug for Webhook {
 
 impl EventKind {
     /// All kinds, with their names.
-    pub const ALL: [(&str, Self); 5] = [
+    pub const ALL: [(&str, Self); 6] = [
         ("publish", Self::Publish),
         ("status", Self::Status),
         ("key", Self::Key),
         ("erase", Self::Erase),
         ("token", Self::Token),
+        ("rule", Self::Rule),
     ];
 
     /// The kinds that a webhook is sent unless it names others.
@@ -159,7 +212,7 @@ impl EventKind {
 
 /// The error for a text that is not the kind of an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of the events publish, status, key, erase and token")]
+#[error("{0:?} is none of the events publish, status, key, erase, token and rule")]
 pub struct EventKindError(String);
 
 impl FromStr for EventKind {
@@ -263,6 +316,11 @@ mod tests {
             &serde_json::to_string(&list).unwrap(),
             r#"{"webhooks":[{"id":"0123456789abcdef","url":"https://hooks.example.com/s3cret","events":["publish","token"],"namespaces":["acme"],"format":"slack","created":1800000000,"by":"root","from":7}]}"#,
         );
+        let named = webhook(&[]).named(Some("alerts".parse().unwrap()));
+        assert_pinned(
+            &serde_json::to_string(&named).unwrap(),
+            r#"{"id":"0123456789abcdef","name":"alerts","url":"https://hooks.example.com/s3cret","events":["publish","token"],"format":"slack","created":1800000000,"by":"root","from":7}"#,
+        );
         let mut state = WebhookState::of(&webhook(&[]));
         state.fail("500".to_owned(), true, NOW);
         state.busy_until = Some(NOW);
@@ -286,6 +344,43 @@ mod tests {
         ] {
             assert_eq!(webhook(namespaces).wants(kind, owners), is_wanted);
         }
+    }
+
+    #[test]
+    fn only_a_local_registry_sends_to_its_own_machine() {
+        let of = |registry: &str, receiver: &str| {
+            let url: HttpsUrl = receiver.parse().unwrap();
+            let webhook = Webhook {
+                url: url.clone(),
+                ..webhook(&[])
+            };
+            let guard = webhook.of_registry(registry).guard();
+            guard.check(url.as_url().into()).is_ok()
+        };
+        let here = "https://127.0.0.1:9443/hook";
+        assert!(of("http://127.0.0.1:8787", here));
+        assert!(of("http://localhost:8787", "https://localhost:9443/hook"));
+        assert!(!of("https://registry.example.com", here));
+        assert!(!of("https://localhost.example.com", here));
+        assert!(!of("http://127.0.0.1:8787", "https://10.0.0.1/hook"));
+        assert!(of(
+            "https://registry.example.com",
+            "https://hooks.example.com"
+        ));
+    }
+
+    #[test]
+    fn webhooks_are_alike_by_their_receiver_their_namespaces_and_their_name() {
+        let named = |name: &str| webhook(&["acme"]).named(Some(name.parse().unwrap()));
+        assert!(webhook(&["acme", "globex"]).is_like(&webhook(&["globex", "acme"])));
+        assert!(named("a").is_like(&named("a")));
+        assert!(!named("a").is_like(&named("b")));
+        assert!(!webhook(&["acme"]).is_like(&webhook(&[])));
+        let elsewhere = Webhook {
+            url: "https://hooks.example.com/other".parse().unwrap(),
+            ..webhook(&["acme"])
+        };
+        assert!(!webhook(&["acme"]).is_like(&elsewhere));
     }
 
     #[test]

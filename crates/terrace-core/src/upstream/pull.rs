@@ -71,7 +71,7 @@ impl From<PullRules> for PullPolicy {
 }
 
 impl PullPolicy {
-    /// Returns whether there are no rules at all.
+    /// Returns whether the operator has set no rules at all.
     pub fn is_empty(&self) -> bool {
         self.rules.allowed.is_empty() && self.rules.blocked.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The frontmatter of pages. Values often are no valid YAML, so the three keys are read by hand, and a problem costs at
+//! The frontmatter of pages. Values are often invalid YAML, so the three keys are read by hand, and a problem costs at
 //! most one of them. Values of other keys are not checked.
 
 /// The keys whose values are read.
@@ -12,7 +12,7 @@ pub(super) struct Frontmatter {
     pub(super) description: Option<String>,
     /// All keys, with their lines.
     pub(super) keys: Vec<(String, usize)>,
-    /// The lines that are no valid YAML.
+    /// The lines that are not valid YAML.
     pub(super) problems: Vec<(usize, String)>,
     /// Whether there is any.
     pub(super) exists: bool,
@@ -107,7 +107,7 @@ impl Frontmatter {
                 Style::Block(keeps_feeds) => Some(block(more, keeps_feeds)),
                 Style::Quoted(quote) => self.quoted(value, more, quote, number),
                 Style::Plain if READ.contains(&key) => self.plain(value, more, number),
-                // It may be a list or another value that is no text.
+                // It may be a list or another value than a text.
                 Style::Plain => None,
             };
             match key {

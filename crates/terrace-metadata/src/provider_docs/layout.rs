@@ -190,7 +190,7 @@ pub(super) fn kind_of(directory: &str) -> Option<Kind> {
         "r" => Some(Kind::Resource),
         "d" => Some(Kind::DataSource),
         "f" => Some(Kind::Function),
-        // The first page is no directory.
+        // The first page is not a directory.
         "overview" => None,
         other => other.parse().ok(),
     }

@@ -204,7 +204,7 @@ impl Rewriter<'_, '_> {
         else {
             return line;
         };
-        // A footnote is no link.
+        // A footnote is not a link.
         if label.starts_with('^') || label.contains(['[', ']']) {
             return line;
         }

@@ -149,7 +149,8 @@ fn messages() -> Vec<(&'static str, String)> {
         status: 404,
         title: "This page does not exist",
         message: "There is no module acme/vpn/aws that you can see.",
-        path: "/modules/acme/vpn/aws",
+        may_sign_in: true,
+        package: None,
     };
     vec![
         ("not-found", pages::error(&fixtures::site(), &missing)),

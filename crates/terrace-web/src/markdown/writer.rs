@@ -145,7 +145,7 @@ impl<'s> Writer<'s> {
         (self.options.first_level.max(1) + level - 1).min(6)
     }
 
-    /// Returns the attributes of a link; `None` if there is no place to go to.
+    /// Returns the attributes of a link; `None` if it leads nowhere.
     pub(super) fn link_attributes(&self, target: &str, title: &str) -> Option<Attributes> {
         let target = Target::parse(target, TargetKind::Link, self.options.links)?;
         Some(self.href(&target).with_text("title", title))

@@ -115,19 +115,24 @@ fn init(site: &Site, tools: &str) -> Markup {
     let has_terraform = tools == BOTH;
     html! {
         p.after {
-            @if site.is_private && has_terraform {
-                @if site.has_login {
-                    "Sign in once with " code { "terraform login " (site.hostname) } ", or set a token in "
-                } @else {
-                    "Set a token in "
-                }
-                @match site.token_variable() {
-                    Some(variable) => code { (variable) },
-                    None => { "a block " code { "credentials \"" (site.hostname) "\"" } " of the CLI configuration" },
-                }
-                ". "
-            }
+            @if site.is_private && has_terraform { (token(site)) " " }
             "Then run " @if has_terraform { code { "terraform init" } " or " } code { "tofu init" } "."
         }
+    }
+}
+
+/// Returns the ways in which a client gets a token, in a sentence.
+pub(super) fn token(site: &Site) -> Markup {
+    html! {
+        @if site.has_login {
+            "Sign in once with " code { "terraform login " (site.hostname) } ", or set a token in "
+        } @else {
+            "Set a token in "
+        }
+        @match site.token_variable() {
+            Some(variable) => code { (variable) },
+            None => { "a block " code { "credentials \"" (site.hostname) "\"" } " of the CLI configuration" },
+        }
+        "."
     }
 }

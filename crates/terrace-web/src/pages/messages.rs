@@ -2,8 +2,10 @@
 
 use maud::html;
 use terrace_core::api::route::PageRoute;
+use terrace_core::model::package::Package;
 
-use crate::links::with_query;
+use crate::links::sign_in_link;
+use crate::pages::install;
 use crate::parts::layout::Page;
 use crate::site::{SignIn, Site};
 
@@ -16,23 +18,31 @@ pub struct Failure<'a> {
     pub title: &'a str,
     /// The message of the error.
     pub message: &'a str,
-    /// The path that was requested, to which a sign-in leads back.
-    pub path: &'a str,
+    /// Whether a sign-in in the browser may help.
+    pub may_sign_in: bool,
+    /// The package of a version or document that does not exist, if the reader may see the package.
+    pub package: Option<&'a Package>,
 }
 
 /// Returns the page of an error. A missing package and one that the reader may not see have the same page.
 pub fn error(site: &Site, failure: &Failure<'_>) -> String {
     let may_be_hidden = matches!(failure.status, 401 | 403 | 404);
-    let offers_sign_in = may_be_hidden && site.sign_in == SignIn::SignedOut;
-    let sign_in = with_query(&PageRoute::SignIn.to_string(), &[("to", failure.path)]);
+    let offers_sign_in = may_be_hidden && failure.may_sign_in && site.sign_in == SignIn::SignedOut;
+    let needs_token = failure.status == 401 && !offers_sign_in;
     let body = html! {
         main.inner.message #page-content {
             p.over { "Error " (failure.status) }
             h1 { (failure.title) }
             p dir="auto" { (failure.message) }
+            @if let Some(package) = failure.package {
+                p { "The registry has " a href=(PageRoute::Versions(package.clone())) { "other versions of " bdi { (package.address()) } } "." }
+            }
             @if offers_sign_in {
                 p { "If it is private, sign in to see it." }
-                p { a.button.primary href=(sign_in) rel="nofollow" { "Sign in" } " " a.button href="/" { "Start page" } }
+                p { a.button.primary href=(sign_in_link(site)) rel="nofollow" { "Sign in" } " " a.button href="/" { "Start page" } }
+            } @else if needs_token {
+                p { "Ask the operator of this registry for a token, and give it to your client. " (install::token(site)) }
+                p { "To look for packages in a terminal, run " code { "terrace login " (site.origin) " --with-token" } ", then " code { "terrace search" } "." }
             } @else {
                 p { a.button href="/" { "Start page" } }
             }

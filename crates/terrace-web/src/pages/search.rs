@@ -27,7 +27,7 @@ pub struct Searched<'a> {
     pub namespace: &'a str,
     /// The results; `None` before a search.
     pub results: Option<&'a SearchPage>,
-    /// The reason why the words are no query, and the rule.
+    /// The reason why the words are not a query, and the rule.
     pub error: Option<&'a str>,
 }
 

@@ -62,7 +62,7 @@ pub fn versions(
     page.render(site, &body)
 }
 
-/// Returns a notice if there is no version that readers should use.
+/// Returns a notice if readers should use none of the versions.
 fn without_recommendation(details: &PackageDetails) -> Markup {
     let text = match &details.latest {
         None => "No version can be installed: all are revoked.",

@@ -7,7 +7,7 @@ use terrace_core::api::route::{FeedScope, PageRoute};
 use super::icons;
 use crate::assets::path_of;
 use crate::escape::with_visible_controls;
-use crate::links::with_query;
+use crate::links::sign_in_link;
 use crate::site::{SignIn, Site};
 
 /// A page inside the frame.
@@ -48,7 +48,7 @@ impl Page<'_> {
                 head { (self.head(site)) }
                 body.(self.class) {
                     a.skip href="#page-content" { "Skip to content" }
-                    (header(site, self.query, self.path.as_deref()))
+                    (header(site, self.query))
                     (body)
                     (footer(site))
                 }
@@ -101,7 +101,7 @@ impl Page<'_> {
     }
 }
 
-fn header(site: &Site, query: &str, path: Option<&str>) -> Markup {
+fn header(site: &Site, query: &str) -> Markup {
     html! {
         header.top {
             div.bar {
@@ -113,7 +113,7 @@ fn header(site: &Site, query: &str, path: Option<&str>) -> Markup {
                 nav.links aria-label="Registry" {
                     a href=(PageRoute::Browse(PackageKind::Module)) { "Modules" }
                     a href=(PageRoute::Browse(PackageKind::Provider)) { "Providers" }
-                    (sign_in(site, path))
+                    (sign_in(site))
                 }
             }
         }
@@ -132,12 +132,12 @@ fn search_form(query: &str) -> Markup {
     }
 }
 
-fn sign_in(site: &Site, path: Option<&str>) -> Markup {
+fn sign_in(site: &Site) -> Markup {
     html! {
         @match site.sign_in {
             SignIn::Unavailable => {}
             SignIn::SignedOut => {
-                a href=(with_query(&PageRoute::SignIn.to_string(), &[("to", path.unwrap_or_default())])) rel="nofollow" { "Sign in" }
+                a href=(sign_in_link(site)) rel="nofollow" { "Sign in" }
             }
             SignIn::SignedIn => form action=(PageRoute::SignOut) method="post" {
                 button.link type="submit" { "Sign out" }

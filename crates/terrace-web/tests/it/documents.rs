@@ -59,6 +59,7 @@ fn entry(version: &str, published_at: Option<&str>, summary: &str) -> Entry {
         package: fixtures::package("acme/widget"),
         version: fixtures::version(version),
         published_at: published_at.map(str::to_owned),
+        changed_at: None,
         summary: summary.to_owned(),
     }
 }
@@ -91,6 +92,20 @@ fn a_feed_has_what_atom_requires_and_the_newest_entry_first() {
         assert_eq!(texts[name].len(), 4, "{name}");
     }
     assert_eq!(texts["name"], ["Acme Registry"]);
+}
+
+#[test]
+fn a_feed_shows_a_revoked_version_again_at_the_time_of_its_revocation() {
+    let revoked = Entry {
+        changed_at: Some("2026-03-01T00:00:00Z".to_owned()),
+        ..entry("1.0.0", Some("2026-01-01T00:00:00Z"), "Revoked: leaks")
+    };
+    let entries = [entry("1.1.0", Some("2026-02-01T00:00:00Z"), ""), revoked];
+    let scope = FeedScope::Package(fixtures::package("acme/widget"));
+    let texts = texts(&feed(&fixtures::site(), &scope, &entries));
+    let times = ["2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"];
+    assert_eq!(texts["updated"][..2], times);
+    assert_eq!(texts["summary"], ["Revoked: leaks"]);
 }
 
 #[test]

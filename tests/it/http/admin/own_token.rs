@@ -1,10 +1,10 @@
 //! The token of a request: described, and revoked by its holder.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Registry;
-use crate::support::registry::{Response, Sent, TOKEN};
-use crate::support::tokens::create;
+use crate::support::registry::{Response, Sent, TOKEN, unique};
+use crate::support::tokens::{create, post};
 
 use super::tokens::listed;
 
@@ -30,6 +30,40 @@ fn a_token_of_any_scope_is_described_to_its_holder() {
     assert_eq!((&root["id"], &root["name"]), (&Value::Null, &"root".into()));
     registry.get(PATH).expect(401);
     registry.get_as("wrong", PATH).expect(401);
+}
+
+#[test]
+fn a_rotated_token_is_described_with_its_early_end() {
+    let registry = Registry::start();
+    let (id, token) = create(&registry, &["admin"], Some(86_400));
+    let end = |registry: &Registry| {
+        let described = registry.get_as(&token, PATH).expect(200).json();
+        assert_eq!(described.get("sign_in"), None);
+        described["expires"].as_str().unwrap().to_owned()
+    };
+    let before = end(&registry);
+    let path = format!("/admin/v1/tokens/{id}/rotation");
+    let rotated = post(&registry, &path, &json!({ "overlap": 3_600 })).expect(201);
+    let after = end(&registry);
+    assert_eq!(rotated.json()["replaced"]["revoked"], after.as_str());
+    assert!(after < before, "{after} {before}");
+}
+
+#[test]
+fn a_repeated_creation_with_one_idempotency_key_returns_the_same_token() {
+    let registry = Registry::start();
+    let sent = |key: &str, name: &str| {
+        let body = json!({ "name": name, "scopes": ["read"] }).to_string();
+        let sent = Sent::new("POST", "/admin/v1/tokens").bearing(TOKEN);
+        registry.send(&sent.header("idempotency-key", key).body(body))
+    };
+    let key = unique("0123456789abcdef");
+    let first = sent(&key, "ci").expect(201).json();
+    assert_eq!(sent(&key, "ci").expect(201).json(), first);
+    let other = sent(&key, "other").expect(201).json();
+    assert_ne!(other["id"], first["id"]);
+    let errors = sent("short", "ci").expect(400).errors();
+    assert!(errors.contains("Idempotency-Key"), "{errors}");
 }
 
 #[test]

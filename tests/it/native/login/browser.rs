@@ -305,8 +305,13 @@ fn a_program_and_a_browser_that_cannot_sign_in_get_a_page_that_explains_how_to_g
             response.header("www-authenticate"),
             Some("Bearer realm=\"terrace\"")
         );
-        let text = page(response, 401);
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        let text = response.expect(401).text();
         assert!(text.contains("Ask the operator"), "{text}");
+        // It is a page of the registry, with its stylesheet.
+        assert!(text.contains("Reading needs a token"), "{text}");
+        assert!(text.contains("TF_TOKEN_"), "{text}");
+        assert!(text.contains("rel=\"stylesheet\""), "{text}");
     }
 }
 

@@ -5,7 +5,7 @@ use terrace_core::limits::GARBAGE_SECONDS;
 
 use super::{NAME, in_memory, paths};
 use crate::support::chain;
-use crate::support::faults::{Failure, Operations, When, is_write};
+use crate::support::faults::{Failure, Fault, Operations, When, is_write};
 use crate::support::fixtures::{send_upload, sha256};
 use crate::support::memory::Memory;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
@@ -444,4 +444,123 @@ fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
     assert_eq!(import(&empty)["created"], json!([key]));
     assert_eq!(import(&empty)["unchanged"], json!([key]));
     assert_eq!(empty_memory.object_bytes(&key), document.as_bytes());
+}
+
+/// Returns the request that pushes the secret to another repository.
+fn push_of_secret(repository: &Pushed<'_>) -> Sent {
+    let path = format!("blobs/uploads/?digest={}", digest(SECRET));
+    repository.request("POST", &path).body(SECRET)
+}
+
+/// Erases content before or after an operation of a push, as a client does that has listed the repositories before.
+fn erased_at(memory: &Memory, seen: &str, when: When, digests: &[String]) -> Fault {
+    let eraser = Registry::in_memory(memory, &[]);
+    let digests: Vec<String> = digests.to_vec();
+    memory.run(seen, 0, when, move || {
+        let digests: Vec<&str> = digests.iter().map(String::as_str).collect();
+        erase(&eraser, &erasure(&digests, &[])).expect(200);
+    })
+}
+
+#[test]
+fn a_blob_that_is_erased_before_its_link_is_refused_and_not_linked() {
+    let (memory, registry) = in_memory();
+    let other = Pushed::of(&registry, "team/other");
+    let fault = erased_at(
+        &memory,
+        "R2 put oci/links/",
+        When::Before,
+        &[digest(SECRET)],
+    );
+    registry.send(&push_of_secret(&other)).expect(410);
+    assert!(fault.lift());
+    let keys = memory.keys();
+    let is_left = |key: &String| key.starts_with("oci/links/") || key.starts_with("oci/blobs/");
+    assert!(!keys.iter().any(is_left), "{keys:?}");
+    other.get(&format!("blobs/{}", digest(SECRET))).expect(404);
+}
+
+#[test]
+fn the_repair_removes_a_link_whose_push_ended_before_its_second_look() {
+    let (memory, registry) = in_memory();
+    let other = Pushed::of(&registry, "team/other");
+    other.blob(b"no secret");
+    let fault = erased_at(
+        &memory,
+        "R2 put oci/links/",
+        When::Before,
+        &[digest(SECRET)],
+    );
+    // The first read of the mark is before the link.
+    let mark = format!("R2 get garbage/{}.blob", sha256(SECRET));
+    let ended = memory.fail(mark.as_str(), 2.., When::Before, Failure::Error);
+    registry.send(&push_of_secret(&other)).expect(503);
+    assert!(fault.lift() && ended.lift());
+    let link = format!("oci/links/team/other:{}", digest(SECRET));
+    assert!(memory.keys().contains(&link));
+    let repaired = reindex(&registry);
+    assert!(repaired.removed.contains(&link), "{repaired:?}");
+    assert!(!memory.keys().contains(&link));
+    other.get(&format!("blobs/{}", digest(SECRET))).expect(404);
+    other
+        .get(&format!("blobs/{}", digest(b"no secret")))
+        .expect(307);
+    assert!(!reindex(&registry).removed.contains(&link));
+}
+
+#[test]
+fn the_repair_removes_a_manifest_whose_push_ended_before_its_second_look() {
+    let text = pushed().2;
+    let (memory, registry) = in_memory();
+    let other = Pushed::of(&registry, "team/other");
+    other.blob(b"{}");
+    other.blob(SECRET);
+    let kept = other.artifact("2.0.0", b"no secret", json!({}));
+    let of_text = digest(text.as_bytes());
+    let fault = erased_at(
+        &memory,
+        "R2 put oci/manifests/",
+        When::Before,
+        &[of_text.clone()],
+    );
+    let mark = format!("R2 get garbage/{}.blob", sha256(text.as_bytes()));
+    // The erasure reads the mark before it makes the tombstone.
+    let ended = memory.fail(mark.as_str(), 1.., When::Before, Failure::Error);
+    other.put_manifest("1.0.0", MANIFEST, &text).expect(503);
+    assert!(fault.lift() && ended.lift());
+    let manifest = format!("oci/manifests/team/other:{of_text}");
+    assert!(memory.keys().contains(&manifest));
+    let repaired = reindex(&registry);
+    assert!(repaired.removed.contains(&manifest), "{repaired:?}");
+    assert!(!memory.keys().contains(&manifest));
+    for path in paths(&text, "1.0.0") {
+        if path.starts_with("manifests/") {
+            other.get(&path).expect(404);
+        }
+    }
+    assert_eq!(other.tags(), ["2.0.0"]);
+    let path = format!("manifests/{}", digest(kept.as_bytes()));
+    other.get(&path).expect(200);
+}
+
+#[test]
+fn the_tombstone_of_a_manifest_is_not_imported_where_a_repository_has_it() {
+    let (memory, registry, text) = pushed();
+    let key = format!("garbage/{}.blob", sha256(text.as_bytes()));
+    let document = format!(r#"{{"state":"erased","since":1,"reason":"{REASON}"}}"#);
+    let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
+    let import = || {
+        let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
+        registry.send(&sent.body(body.clone())).expect(200).json()
+    };
+    let refused = import();
+    let reason = refused["refused"][0]["reason"].as_str().unwrap();
+    let named = format!("--manifest {NAME}@{}", digest(text.as_bytes()));
+    assert!(reason.contains(&named), "{reason}");
+    assert!(!memory.keys().contains(&key));
+    let path = format!("manifests/{}", digest(text.as_bytes()));
+    let repository = Pushed::of(&registry, NAME);
+    repository.get(&path).expect(200);
+    repository.send("DELETE", &path).expect(202);
+    assert_eq!(import()["created"], json!([key]));
 }

@@ -436,6 +436,15 @@ fn token_created() -> Scene {
     scene
 }
 
+/// A request with an idempotency key: a retry finds the object that an earlier attempt created.
+fn created_with_key(name: &str, path: &str, body: &Value) -> Scene {
+    let (mut scene, _) = Scene::new(&[], name);
+    scene.reads = vec![Sent::new("GET", path).bearing(TOKEN)];
+    let sent = as_root("POST", path, Some(body));
+    scene.sent = sent.header("idempotency-key", "8e03978e-40d5-43dd-bc93-6894a57f9324");
+    scene
+}
+
 fn token_rotated(overlap: u64) -> Scene {
     let name = format!("a token is rotated, with {overlap} seconds");
     let (mut scene, id, _) = read_with_token(&name);
@@ -732,6 +741,16 @@ fn a_token_change_broken_at_each_operation_is_completed_by_a_retry_and_audited()
         token_revokes_itself(),
         token_rotated(0),
         token_rotated(60),
+        created_with_key(
+            "a token is created with a key",
+            "/admin/v1/tokens",
+            &json!({ "name": "a test", "scopes": ["read"] }),
+        ),
+        created_with_key(
+            "a rule is added with a key",
+            "/admin/v1/rules",
+            &json!({ "kind": "role", "rule": { "scopes": ["read"], "claims": { "sub": "1" } } }),
+        ),
     ]);
 }
 

@@ -235,6 +235,71 @@ fn an_administrator_of_a_namespace_manages_rules_that_grant_at_most_its_scopes()
 }
 
 #[test]
+fn an_administrator_of_a_namespace_cannot_use_up_the_rules_of_all() {
+    let (_, registry) = empty();
+    let [acme, globex] = ["admin:acme", "admin:globex"].map(|it| create(&registry, &[it], None).1);
+    let rule = |scope: &str, number: usize| {
+        let mut rule = for_github();
+        rule["scopes"] = json!([scope]);
+        rule["claims"]["repository_id"] = json!(number.to_string());
+        json!({ "kind": "trust", "rule": rule })
+    };
+    for number in 0..limits::RULES_OF_NAMESPACE {
+        send(
+            &registry,
+            &acme,
+            "POST",
+            RULES,
+            &rule("publish:acme", number),
+        )
+        .expect(201);
+    }
+    let refused = send(&registry, &acme, "POST", RULES, &rule("read:acme", 0)).expect(422);
+    let message = "100 rules grant something in acme, the maximum for its administrators (RULES_OF_NAMESPACE)";
+    assert!(refused.errors().contains(message), "{}", refused.errors());
+    // A repeated request is no further rule.
+    send(&registry, &acme, "POST", RULES, &rule("publish:acme", 0)).expect(200);
+    send(&registry, &globex, "POST", RULES, &rule("read:globex", 0)).expect(201);
+    send(
+        &registry,
+        registry.token(),
+        "POST",
+        RULES,
+        &rule("read:acme", 0),
+    )
+    .expect(201);
+}
+
+#[test]
+fn an_older_rule_wins_over_newer_ones_and_the_log_names_these() {
+    let (memory, registry) = empty();
+    let many = |host: &str| {
+        let mut rule = for_github();
+        let scopes = (0..limits::SCOPES).map(|number| format!("read:{host}/n{number}"));
+        rule["scopes"] = scopes.collect();
+        rule
+    };
+    let mut left_out = Vec::new();
+    for host in ["c.example", "a.example", "b.example"] {
+        let path = added(&registry, &many(host));
+        left_out.push(path.rsplit('/').next().unwrap().to_owned());
+        memory.advance(2);
+    }
+    left_out.remove(0);
+    memory.advance(60);
+    let token = given(&registry, &genuine(&github()));
+    let own = registry.get_as(&token, "/api/v1/token").expect(200).json();
+    let scopes = own["scopes"].to_string();
+    assert!(
+        scopes.contains("c.example/n0") && !scopes.contains("a.example"),
+        "{scopes}"
+    );
+    let log = memory.log().join("\n");
+    let end = format!("more than 20 scopes: {}", left_out.join(", "));
+    assert!(log.contains(&end), "{log}");
+}
+
+#[test]
 fn concurrent_additions_and_removals_leave_the_index_of_the_facts() {
     for place in [
         "R2 put rules/",

@@ -2,9 +2,7 @@
 
 use terrace_core::api::route::{HandledRoute, PageRoute, Route};
 use terrace_core::auth::access::Session;
-use terrace_core::auth::login::{
-    ReturnPath, SignInPurpose, sign_in_url, signed_out_page, token_page,
-};
+use terrace_core::auth::login::{ReturnPath, SignInPurpose, sign_in_url, signed_out_page};
 use terrace_core::http::form::Form;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -81,7 +79,6 @@ fn destination(query: &str) -> ReturnPath {
 /// The request for a page, so far as its refusal depends on it.
 #[derive(Debug)]
 pub(crate) struct PageVisit {
-    host: String,
     /// The path and query, if the browser may sign in and return to it.
     to: Option<ReturnPath>,
 }
@@ -97,18 +94,19 @@ impl PageVisit {
             return None;
         };
         Some(Self {
-            host: host_of(request.origin()).to_owned(),
             to: asked(ctx, page, request),
         })
     }
 
-    /// Answers a caller without access: a browser signs in. A request with a token that is not valid is refused, because
-    /// the token would be sent again after the sign-in, and count before the session.
-    pub(crate) fn refuse<S>(self, reason: &str) -> Reply<S> {
-        match self.to {
-            Some(to) => Reply::redirect(sign_in_url(&to)),
-            None => token_page(&self.host, reason),
-        }
+    /// Returns whether the browser may sign in and return to the page.
+    pub(crate) fn may_sign_in(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// Returns the answer to a browser without access that may sign in. After a request with a token that is not valid it
+    /// may not, because the token would be sent again after the sign-in, and count before the session.
+    pub(crate) fn sign_in<S>(self) -> Option<Reply<S>> {
+        Some(Reply::redirect(sign_in_url(&self.to?)))
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) async fn conclude<P: Host, R: Request>(
         ctx.report(failure);
         SignInError::Unavailable
     })?;
-    let scopes = login
+    let granted = login
         .rules
         .and(&stored.login)
         .scopes(claims)
@@ -76,6 +76,11 @@ pub(crate) async fn conclude<P: Host, R: Request>(
             );
             SignInError::NothingGranted(Box::new(person.clone()))
         })?;
+    if let Some(note) = granted.note() {
+        let Person { name, account } = &person;
+        log::write(ctx, &format!("{name} (account {account}): {note}"));
+    }
+    let scopes = granted.scopes;
     let SignInState { purpose, browser } = state;
     match purpose {
         SignInPurpose::Terminal(terminal) => {

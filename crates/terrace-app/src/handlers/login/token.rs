@@ -1,5 +1,6 @@
 //! `/oauth/token`: redeems the authorization code of a terminal.
 
+use terrace_core::auth::access::SIGN_IN;
 use terrace_core::auth::login::{
     Code, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
 };
@@ -54,7 +55,7 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
     let id = token.id;
     // The body contains a code that grants access, so the entry does not even contain its hash.
     let entry = AuditDetails::SignIn {
-        by: format!("login as {}", token.person.account),
+        by: format!("{SIGN_IN}{}", token.person.account),
         makes: tokens::path(id),
     };
     let made = format!(

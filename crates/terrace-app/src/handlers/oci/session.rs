@@ -46,9 +46,12 @@ pub(crate) async fn token<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     let random = ctx.host.random();
     let answer = OciTokenAnswer::new(&caller, access.keys(), random, now);
     let answer = answer.ok_or_else(Problem::no_token)?;
-    if caller == Caller::Root {
+    if matches!(caller, Caller::Root(_)) {
         let id = TokenId::new(random);
-        let line = format!("access: token {id} issued to root for an OCI client");
+        let line = format!(
+            "access: token {id} issued to {} for an OCI client",
+            access.audited_name(&caller)
+        );
         ctx.host.log_at(LogLevel::Info, &line);
     }
     let text = json::text(&answer)?;

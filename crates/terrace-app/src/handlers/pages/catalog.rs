@@ -10,7 +10,7 @@ use terrace_web::{NAMESPACES_AFTER, pages};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{html, site, site_of};
+use crate::handlers::pages::shared::{html, site_of, site_of_call};
 use crate::handlers::{listing, namespaces, search as searches};
 use crate::host::{Host, Request};
 use crate::services::listings;
@@ -22,7 +22,7 @@ where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of_call(ctx, &call);
     let catalog = match listings::merged(ctx, &call.caller).await {
         Ok(catalog) => catalog,
         Err(Failure::Problem(Problem::NotYet(..))) => {
@@ -73,7 +73,7 @@ where
         namespaces: &namespaces::views(&catalog, &is_visible),
         namespaces_after: &namespaces_after,
     };
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of_call(ctx, &call);
     html(&call, &request, false, pages::browse(&site, &browse))
 }
 
@@ -125,6 +125,6 @@ where
         results: results.as_ref(),
         error: error.as_deref(),
     };
-    let site = site(ctx, &call.origin, &call.caller);
+    let site = site_of_call(ctx, &call);
     html(&call, &request, false, pages::search(&site, &searched))
 }

@@ -16,7 +16,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::listing::parameter;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{chosen_by_accept, html, markdown, prefers_markdown, site_of};
+use crate::handlers::pages::shared::{
+    FailedVisit, chosen_by_accept, html, markdown, prefers_markdown, problem_page, site_of,
+};
 use crate::host::{Host, Request};
 use crate::services::pages as reads;
 
@@ -91,6 +93,28 @@ where
         }
         None => all_versions(ctx, &call, &request, (&package, &found)),
     }
+}
+
+/// Answers the request for a version or document that does not exist: with a page that leads to its package, if the caller
+/// may see that.
+pub(super) async fn missing<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    package: &Package,
+    problem: Problem,
+) -> Handled<P::Stream> {
+    if details(ctx, call, package.clone()).await.is_err() {
+        return Err(problem.into());
+    }
+    let visit = FailedVisit {
+        origin: &call.origin,
+        path: &call.path,
+        query: &call.query,
+        reader: &call.caller,
+        may_sign_in: false,
+        package: Some(package),
+    };
+    Ok(problem_page(ctx, &visit, &problem).into())
 }
 
 /// Returns the route of a document, or of its version if that has no such document: readers come from the same document

@@ -4,6 +4,7 @@ use terrace_core::auth::access::Caller;
 use terrace_core::http::accept::Accept;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::model::package::Package;
 use terrace_core::storage::index_document::short_etag;
 use terrace_web::pages::Failure as ShownFailure;
 use terrace_web::{SignIn, Site};
@@ -13,7 +14,23 @@ use crate::handlers::listing::unchanged;
 use crate::handlers::outcome::{Call, Handled, Outcome};
 use crate::host::{Host, Request};
 
-/// Returns the registry as a page for this caller shows it.
+/// Returns the registry as the page for a call shows it.
+pub(super) fn site_of_call<P: Host>(ctx: &Context<'_, P>, call: &Call) -> Site {
+    Site {
+        here: with_query(&call.path, &call.query),
+        ..site(ctx, &call.origin, &call.caller)
+    }
+}
+
+/// Returns the path of a page with its query, if it has one.
+fn with_query(path: &str, query: &str) -> String {
+    match query {
+        "" => path.to_owned(),
+        query => format!("{path}?{query}"),
+    }
+}
+
+/// Returns the registry as a document for this caller shows it.
 pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller) -> Site {
     let config = ctx.config;
     let hostname = origin.split_once("://").map_or(origin, |(_, host)| host);
@@ -32,6 +49,7 @@ pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
             Some(_) => SignIn::SignedIn,
             None => SignIn::SignedOut,
         },
+        here: String::new(),
         is_private: config.access.is_private(),
         has_login: config.login.is_some(),
     }
@@ -42,7 +60,7 @@ pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
 pub(super) fn site_of<P: Host>(ctx: &Context<'_, P>, call: &Call, is_private: bool) -> Site {
     Site {
         is_private,
-        ..site(ctx, &call.origin, &call.caller)
+        ..site_of_call(ctx, call)
     }
 }
 
@@ -70,7 +88,7 @@ pub(super) fn html<S, R: Request>(
     sent(call, request, is_private, etag, reply)
 }
 
-/// Returns the reply with a document that is no page, unless the client has it.
+/// Returns the reply with a document other than a page, unless the client has it.
 pub(super) fn document<S, R: Request>(
     call: &Call,
     request: &R,
@@ -125,27 +143,47 @@ fn sent<S, R: Request>(
     .into())
 }
 
-/// Returns the page of an error. `reader` decides only whether the page offers to sign in or out.
+/// A request that is answered with the page of an error.
+pub(crate) struct FailedVisit<'a> {
+    pub(crate) origin: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    /// Decides only whether the page offers to sign in or out.
+    pub(crate) reader: &'a Caller,
+    /// Whether a sign-in in the browser may help.
+    pub(crate) may_sign_in: bool,
+    /// The package of a version or document that does not exist, if the caller may see the package.
+    pub(crate) package: Option<&'a Package>,
+}
+
+/// Returns the page of an error.
 pub(crate) fn problem_page<P: Host>(
     ctx: &Context<'_, P>,
-    origin: &str,
-    reader: &Caller,
-    path: &str,
+    visit: &FailedVisit<'_>,
     problem: &Problem,
 ) -> Reply<P::Stream> {
     let status = problem.status();
+    let site = Site {
+        here: with_query(visit.path, visit.query),
+        ..site(ctx, visit.origin, visit.reader)
+    };
+    let may_sign_in = visit.may_sign_in && site.sign_in == SignIn::SignedOut;
     let failure = ShownFailure {
         status,
-        title: title(status),
+        title: title(status, may_sign_in),
         message: &sentences(&problem.messages()),
-        path,
+        may_sign_in,
+        package: visit.package,
     };
-    let html = terrace_web::pages::error(&site(ctx, origin, reader), &failure);
+    let html = terrace_web::pages::error(&site, &failure);
+    let plain = problem.reply::<()>();
     let page = Reply::page(status, CachePolicy::NoStore, html);
-    match problem.reply::<()>().header("retry-after") {
-        Some(seconds) => page.with("retry-after", seconds.to_owned()),
-        None => page,
-    }
+    ["retry-after", "www-authenticate"]
+        .into_iter()
+        .fold(page, |page, name| match plain.header(name) {
+            Some(value) => page.with(name, value.to_owned()),
+            None => page,
+        })
 }
 
 /// Returns messages, which begin in lower case for terminals, as sentences.
@@ -163,10 +201,11 @@ fn sentences(messages: &[String]) -> String {
     sentences.join(" ")
 }
 
-fn title(status: u16) -> &'static str {
+fn title(status: u16, may_sign_in: bool) -> &'static str {
     match status {
         400 => "This address is not valid",
-        401 => "Sign in to see this page",
+        401 if may_sign_in => "Sign in to see this page",
+        401 => "Reading needs a token",
         403 => "You may not see this page",
         404 => "This page does not exist",
         405 => "This page can only be read",

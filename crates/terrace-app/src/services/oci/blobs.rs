@@ -97,7 +97,8 @@ async fn has_bytes<P: Host>(
 
 /// **The commit** of a blob: it adds the blob to the repository. Clients have looked for the blob before, and
 /// edges cache its absence, so its index is written without waiting for a reader. A blob that is marked as garbage is kept;
-/// one that was erased is refused, and removed if this request has stored it.
+/// one that was erased is refused, and removed if this request has stored it. The mark is read again after the link, because
+/// an erasure that has made its tombstone in between may have listed the repositories before.
 pub(crate) async fn add_link<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -124,6 +125,13 @@ pub(crate) async fn add_link<P: Host>(
         let document = json::text(&link)?;
         let fact = PushedFact::Link(repository.clone(), digest);
         pushed_contents::put(ctx, fact, &document, &[]).await?;
+        if let Err(failure) = garbage::ensure_kept(ctx, blob).await {
+            if matches!(failure, Failure::Problem(Problem::Gone(_))) {
+                unlink(ctx, repository, digest).await?;
+                ctx.host.archives().discard(blob).await?;
+            }
+            return Err(failure);
+        }
         let index = PushedIndex::Blob(repository.clone(), digest);
         ctx.defer(Task::BackfillIndex(IndexKey::Pushed(index)));
     }
@@ -144,7 +152,7 @@ pub(crate) async fn unlink<P: Host>(
     Ok(link.is_some())
 }
 
-/// Returns the reply to the completion of an upload that is no longer complete. The request that completed it
+/// Returns the reply to the completion of an upload that has since been removed. The request that completed it
 /// may have been this one, with a lost response.
 pub(crate) async fn linked_before<P: Host>(
     ctx: &Context<'_, P>,

@@ -17,7 +17,7 @@ use crate::services::oci::pushed_contents;
 use crate::services::{expected_indices, stored_archives};
 
 /// Prepares to mount a blob into a repository: stores its bytes among the blobs if they are not there, and
-/// returns the link to add; `None` if there is no such blob that the caller may read. `origin` is the registry's own, as the client reached it.
+/// returns the link to add; `None` unless the caller may read such a blob. `origin` is the registry's own, as the client reached it.
 pub(crate) async fn prepare_mount<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,

@@ -129,7 +129,7 @@ pub(crate) async fn mirrored<P: Host>(
 pub(crate) enum Committed {
     /// They are a package of the release.
     Yes,
-    /// There are no stored bytes.
+    /// Nothing is stored.
     NotStored,
     /// They are rejected, for these reasons.
     Refused(String),

@@ -1,21 +1,26 @@
-//! Removes documentation that waits for a release and was given up.
+//! Removes documentation that waits for a release and was given up, and documentation whose text was erased: a request that
+//! added it, or erased the archives of its version, may have ended midway.
 
+use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::DocumentationDocument;
-use terrace_core::storage::key::{DOCUMENTATION, FactKey};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Facts as _, Host, ListedFact};
+use crate::services::garbage::GcFence;
 use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
-use crate::services::{documentation, documenter, documents, releases};
+use crate::services::{
+    documentation, documenter, documents, erased_documentation, garbage, releases,
+};
 
 /// The smallest and the largest page of a listing. The next step lists the rest of a page again.
 const FACTS_PER_LISTING: (u32, u32) = (20, 200);
@@ -23,7 +28,16 @@ const FACTS_PER_LISTING: (u32, u32) = (20, 200);
 /// The versions of a package that are published: one listing serves all its documents.
 struct Published {
     package: Package,
-    versions: Vec<String>,
+    releases: Vec<ListedFact>,
+}
+
+/// The listings that serve several documents.
+#[derive(Default)]
+struct Known {
+    /// The versions of the package that was visited last.
+    published: Option<Published>,
+    /// The garbage marks, among them the tombstones.
+    fence: Option<GcFence>,
 }
 
 /// Removes abandoned documentation. A publisher who continues after all sends the same documentation again; that stores
@@ -33,7 +47,7 @@ pub(crate) async fn sweep<P: Host>(
     step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     let (smallest, largest) = FACTS_PER_LISTING;
-    let mut known: Option<Published> = None;
+    let mut known = Known::default();
     loop {
         let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
         let limit = step.names_left.clamp(smallest, largest);
@@ -41,7 +55,7 @@ pub(crate) async fn sweep<P: Host>(
         step.spend(1);
         step.spend_names(page.facts.len());
         for fact in page.facts {
-            if visit(ctx, step, &mut known, &fact.name).await? == StepFlow::Pause {
+            if visit(ctx, step, &mut known, &fact).await? == StepFlow::Pause {
                 return Ok(StepFlow::Pause);
             }
             step.position = Position::after(Section::Documentation, fact.name);
@@ -55,14 +69,14 @@ pub(crate) async fn sweep<P: Host>(
     }
 }
 
-/// Removes a document if it is abandoned. `known` has the versions of the package that was visited last: comparing with
-/// them takes no operation.
+/// Removes a document if it is abandoned, or if its text was erased. Comparing it with the `known` listings takes no operation.
 async fn visit<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
-    known: &mut Option<Published>,
-    name: &str,
+    known: &mut Known,
+    fact: &ListedFact,
 ) -> Result<StepFlow, Failure> {
+    let name = &fact.name;
     let key = FactKey::parse(&format!("{DOCUMENTATION}{name}"));
     let Some(FactKey::Documentation(package, version)) = key else {
         ctx.host.log(&format!(
@@ -71,23 +85,85 @@ async fn visit<P: Host>(
         return Ok(StepFlow::Continue);
     };
     let has_room = step.reported_names() < limits::REPAIRED_NAMES;
-    let (of_package, is_new) = match known.take().filter(|it| it.package == package) {
-        Some(of_package) => (known.insert(of_package), false),
+    let found = known.published.take().filter(|it| it.package == package);
+    let (of_package, is_new) = match found {
+        Some(of_package) => (known.published.insert(of_package), false),
         // This also covers the removal: a second question would stop a step that may visit one item only.
         None if has_room && step.affords(MIN_OPERATIONS_FOR_LISTS) => {
             let of_package = published(ctx, step, package.clone()).await?;
-            (known.insert(of_package), true)
+            (known.published.insert(of_package), true)
         }
         None => return Ok(StepFlow::Pause),
     };
-    if of_package.versions.contains(&version.to_string()) {
+    let fence = match known.fence.take() {
+        Some(fence) => known.fence.insert(fence),
+        None => {
+            let fence = counted(ctx, step, garbage::fence(ctx)).await?;
+            known.fence.insert(fence)
+        }
+    };
+    let version_name = version.to_string();
+    let mut releases = of_package.releases.iter();
+    let release = releases.find(|release| release.name == version_name);
+    let archive = documentation::archive_of(ctx, fact).await?;
+    let erased = archive.filter(|archive| fence.has_mark(BytesKey::from(*archive)));
+    let is_suspect = match release {
+        _ if erased.is_some() => true,
+        Some(_) if fence.is_empty() => false,
+        Some(release) => {
+            let listed = releases::listed(ctx, &package, version.clone(), release).await?;
+            listed.is_some_and(|listed| fence.marks_part_of(&listed))
+        }
+        None => false,
+    };
+    if release.is_some() && !is_suspect {
         return Ok(StepFlow::Continue);
     }
-    if !(is_new || has_room && step.affords(MIN_OPERATIONS)) {
+    let operations = match is_suspect {
+        true => MIN_OPERATIONS_FOR_LISTS,
+        false => MIN_OPERATIONS,
+    };
+    if !(is_new || has_room && step.affords(operations)) {
         return Ok(StepFlow::Pause);
     }
-    remove_if_abandoned(ctx, step, package, version).await;
+    let removed = match release {
+        _ if is_suspect => {
+            let at = (&package, &version);
+            counted(ctx, step, remove_erased(ctx, at, erased, fence)).await
+        }
+        _ => Ok(false),
+    };
+    match removed {
+        Ok(false) if release.is_none() => remove_if_abandoned(ctx, step, package, version).await,
+        removed => note_removed(ctx, step, FactKey::Documentation(package, version), removed),
+    }
     Ok(StepFlow::Continue)
+}
+
+/// Removes documentation that was erased, or that describes a release with an erased archive. Returns whether it was.
+async fn remove_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    (package, version): (&Package, &Version),
+    archive: Option<ArchiveKey>,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    if let Some(archive) = archive
+        && garbage::is_erased(ctx, archive.into()).await?
+    {
+        erased_documentation::remove_named(ctx, package, version, archive).await?;
+        return Ok(true);
+    }
+    let Some(release) = releases::find(ctx, package, version).await? else {
+        return Ok(false);
+    };
+    match garbage::ensure_release_kept(ctx, &release, fence).await {
+        Err(Failure::Problem(Problem::Gone(_))) => {
+            documenter::discard(ctx, package, version).await?;
+            documenter::refresh_release(ctx, &release).await?;
+            Ok(true)
+        }
+        kept => kept.map(|()| false),
+    }
 }
 
 async fn published<P: Host>(
@@ -100,8 +176,8 @@ async fn published<P: Host>(
     step.spend_names(listed.len());
     // A tombstone has no documentation.
     let released = listed.into_iter().filter(|fact| !releases::is_erased(fact));
-    let versions = released.map(|fact| fact.name).collect();
-    Ok(Published { package, versions })
+    let releases = released.collect();
+    Ok(Published { package, releases })
 }
 
 async fn remove_if_abandoned<P: Host>(
@@ -112,6 +188,15 @@ async fn remove_if_abandoned<P: Host>(
 ) {
     let key = FactKey::Documentation(package, version);
     let removed = counted(ctx, step, try_remove(ctx, &key)).await;
+    note_removed(ctx, step, key, removed);
+}
+
+fn note_removed<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    key: FactKey,
+    removed: Result<bool, Failure>,
+) {
     step.report.looked_at += 1;
     match removed {
         Ok(true) => step.report.removed.push(key.to_string()),

@@ -8,7 +8,8 @@ use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, Pushed
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
-use crate::services::oci::{pushed_contents, pushed_index_refresh};
+use crate::services::garbage::GcFence;
+use crate::services::oci::{blobs, manifests, pushed_contents, pushed_index_refresh};
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
@@ -24,6 +25,7 @@ pub(crate) async fn repair_facts<P: Host>(
     step: &mut RepairStep,
 ) -> Result<StepFlow, Failure> {
     let section = step.position.section;
+    let mut fence = None;
     loop {
         let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
         let facts = ctx.host.facts();
@@ -31,8 +33,12 @@ pub(crate) async fn repair_facts<P: Host>(
             .list(section.prefix(), after, FACTS_PER_LISTING)
             .await?;
         step.spend(1);
+        if !page.facts.is_empty() && fence.is_none() && needs_marks(section) {
+            fence = Some(comparison::counted(ctx, step, garbage::fence(ctx)).await?);
+        }
         for fact in page.facts {
-            if repair_fact(ctx, step, section, fact.name).await == StepFlow::Pause {
+            let at = (section, fact.name);
+            if repair_fact(ctx, step, at, fence.as_ref()).await == StepFlow::Pause {
                 return Ok(StepFlow::Pause);
             }
         }
@@ -42,11 +48,17 @@ pub(crate) async fn repair_facts<P: Host>(
     }
 }
 
+/// Returns whether the facts of a section may have a digest that was erased: a push that has read the mark before may have
+/// ended before its second look.
+fn needs_marks(section: Section) -> bool {
+    matches!(section, Section::Manifests | Section::Links)
+}
+
 async fn repair_fact<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
-    section: Section,
-    name: String,
+    (section, name): (Section, String),
+    fence: Option<&GcFence>,
 ) -> StepFlow {
     let key = format!("{}{name}", section.prefix());
     let Some(fact) = FactKey::parse(&key) else {
@@ -80,9 +92,12 @@ async fn repair_fact<P: Host>(
             let package = Package::Mirrored(address.clone());
             version_walk::repair_lists(ctx, step, &package).await
         }
-        FactKey::Pushed(pushed) => match index_of(pushed) {
-            Some(index) => repair_pushed(ctx, step, &index).await,
-            None => Ok(false),
+        FactKey::Pushed(pushed) => match remove_erased(ctx, step, pushed, fence).await {
+            Ok(false) => match index_of(pushed) {
+                Some(index) => repair_pushed(ctx, step, &index).await,
+                None => Ok(false),
+            },
+            removed => removed.map(|_| false),
         },
         FactKey::Garbage(bytes) => repair_erased(ctx, step, *bytes).await,
         _ => Ok(false),
@@ -103,6 +118,39 @@ async fn repair_erased<P: Host>(
         step.report.removed.push(bytes.to_string());
     }
     Ok(false)
+}
+
+/// Removes a manifest or a link whose digest was erased. Returns whether it was.
+async fn remove_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &mut RepairStep,
+    fact: &PushedFact,
+    fence: Option<&GcFence>,
+) -> Result<bool, Failure> {
+    let (PushedFact::Manifest(repository, digest) | PushedFact::Link(repository, digest)) = fact
+    else {
+        return Ok(false);
+    };
+    let bytes = BytesKey::Blob(*digest);
+    if !fence.is_some_and(|fence| fence.has_mark(bytes)) {
+        return Ok(false);
+    }
+    let remove = async {
+        if !garbage::is_erased(ctx, bytes).await? {
+            return Ok(false);
+        }
+        match fact {
+            PushedFact::Manifest(..) => manifests::discard(ctx, repository, *digest).await?,
+            _ => blobs::unlink(ctx, repository, *digest).await?,
+        };
+        Ok(true)
+    };
+    let is_removed = comparison::counted(ctx, step, remove).await?;
+    if is_removed {
+        let key = FactKey::Pushed(fact.clone());
+        step.report.removed.push(key.to_string());
+    }
+    Ok(is_removed)
 }
 
 async fn repair_pushed<P: Host>(

@@ -21,34 +21,59 @@ use crate::services::webhooks::{self, Deliveries};
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
 
-/// Delivers waiting events to webhooks. Without any, runs one step of the periodic repair, which continues where the last one
-/// ended. It does nothing before the
-/// step is due, or while another one is running.
+/// Whether there was a step of the repair to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// A step was taken, or failed.
+    Used,
+    /// No step was due, or another one is running.
+    Free,
+}
+
+/// Delivers waiting events to webhooks, or takes one step of the periodic repair, which continues where the last one ended: the
+/// platform limits the CPU time and the operations of both together. In most minutes deliveries come first. In every fifth one
+/// the repair does, so that a receiver that fails, or more changes than can be delivered, do not stop it.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
+    let minute = ctx.host.clock().now().0 / 60;
+    let turns = limits::REPAIR_TURN_MINUTES;
+    let is_turn_of_repair = minute % turns == turns - 1;
+    if is_turn_of_repair && repair(ctx).await == Turn::Used {
+        return;
+    }
     match webhooks::deliver(ctx).await {
-        // The platform limits the operations of both together.
         Ok(Deliveries::Some) => return,
         Ok(Deliveries::None) => {}
         Err(failure) => drop(ctx.report(failure)),
     }
-    if ctx.config.repair_operations == 0 {
-        return;
-    }
-    let repaired = match try_repair_step(ctx).await {
-        // Changes of the last minute before a rebuild waited for the next one.
-        Ok(()) => merged::if_due(ctx).await,
-        failed => failed,
-    };
-    if let Err(failure) = repaired {
-        ctx.report(failure);
+    if !is_turn_of_repair {
+        repair(ctx).await;
     }
 }
 
-async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+/// Takes a step of the repair, if one is due, and reports a failure.
+async fn repair<P: Host>(ctx: &Context<'_, P>) -> Turn {
+    if ctx.config.repair_operations == 0 {
+        return Turn::Free;
+    }
+    let turn = match try_repair_step(ctx).await {
+        Ok(turn) => turn,
+        Err(failure) => {
+            ctx.report(failure);
+            return Turn::Used;
+        }
+    };
+    // Changes of the last minute before a rebuild waited for the next one.
+    if let Err(failure) = merged::if_due(ctx).await {
+        ctx.report(failure);
+    }
+    turn
+}
+
+async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<Turn, Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
     let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
-        return Ok(());
+        return Ok(Turn::Free);
     };
     let (mut cursor, position) = begin(ctx, cursor).await?;
     let operations = match cursor.careful {
@@ -65,7 +90,7 @@ async fn try_repair_step<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     cursor.careful = cursor.careful.saturating_sub(1);
     end(ctx, &mut cursor, &step, now);
     put_cursor(ctx, &cursor, Condition::Unchanged(etag)).await?;
-    walked
+    walked.map(|()| Turn::Used)
 }
 
 /// Returns the position at which the step begins. A step that was interrupted may have taken too long, so the

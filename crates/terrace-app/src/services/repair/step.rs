@@ -102,7 +102,7 @@ impl RepairStep {
         affords
     }
 
-    /// Returns the same for a listing, which is no item of its own.
+    /// Returns the same for a listing, which does not count as an item.
     pub(crate) fn would_afford(&self, operations: u32) -> bool {
         self.is_fresh || (self.left >= operations && self.names_left > 0)
     }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use ignore::{DirEntry, WalkBuilder};
 
+use super::extent::Extent;
+
 /// Names that are never packed, as in terraform's own packing of configurations: version control, the files
 /// that `terraform init` installs, and the CLI configuration with its credentials.
 const NEVER_PACKED: [&str; 4] = [".git", ".terraform", ".terraformrc", "terraform.rc"];
@@ -37,14 +39,14 @@ const TERRAFORM_IGNORE: &str = ".terraformignore";
 /// directories come on top; links that lead to each other would make the walk endless.
 const MOST_ENTRIES: usize = 25_000;
 
-/// Finds the files below `directory` that no `.gitignore` or `.terraformignore` excludes.
+/// Finds the files in parts of a directory that no `.gitignore` or `.terraformignore` excludes.
 ///
 /// Other ignore files of the machine have no effect, so that a module is packed in the same way everywhere.
 /// In a repository, the `.gitignore` files up to its top level apply.
 ///
 /// # Errors
 /// All errors that prevent packing.
-pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
+pub(crate) fn find(directory: &Path, extent: &Extent) -> Result<Found, Vec<String>> {
     let top = fs::canonicalize(directory)
         .map_err(|error| vec![format!("{}: {error}", directory.display())])?;
     if let Some(reason) = ignore_file_refusal(&top, &top) {
@@ -53,7 +55,7 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
     let in_repository = top.ancestors().any(|place| place.join(".git").exists());
     let passed_over = Arc::new(Mutex::new(PassedOver::default()));
     let seen = Arc::clone(&passed_over);
-    let place = top.clone();
+    let (place, parts) = (top.clone(), extent.clone());
     let walk = WalkBuilder::new(&top)
         .standard_filters(false)
         .git_ignore(true)
@@ -63,7 +65,9 @@ pub(crate) fn find(directory: &Path) -> Result<Found, Vec<String>> {
         .add_custom_ignore_filename(TERRAFORM_IGNORE)
         // Clients unpack links badly or not at all, so their targets are packed.
         .follow_links(true)
-        .filter_entry(move |entry| is_part(&place, entry, &seen))
+        .filter_entry(move |entry| {
+            is_within(&place, entry, &parts) && is_part(&place, entry, &seen)
+        })
         .build();
     let mut files = BTreeMap::new();
     let mut reasons = Vec::new();
@@ -104,6 +108,15 @@ struct PassedOver {
     left_out: Vec<String>,
     /// The reasons that other entries cannot be packed.
     refused: Vec<String>,
+}
+
+/// Returns whether an entry is in a part to pack, or is a directory that leads to one.
+fn is_within(top: &Path, entry: &DirEntry, parts: &Extent) -> bool {
+    let below = entry.path().strip_prefix(top).unwrap_or(entry.path());
+    let names: Vec<_> = below.iter().map(OsStr::to_string_lossy).collect();
+    let path = names.join("/");
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    parts.has(&path) || is_directory && parts.is_below(&path)
 }
 
 /// Returns whether the walk includes an entry. The walk calls this before it reads a

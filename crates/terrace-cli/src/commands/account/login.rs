@@ -33,7 +33,13 @@ pub(crate) fn login(
     http.check_transport(url.url(), url.as_str(), "the token")?;
     let token = match arguments.with_token {
         true => token_on_stdin()?,
-        false => sign_in(&url, &http, !arguments.no_browser, output)?,
+        false => sign_in(
+            &url,
+            &http,
+            !arguments.no_browser,
+            arguments.timeout,
+            output,
+        )?,
     };
     output.hide(token.secret());
     let presented = match client(&url, token.clone(), &registry, output)?.presented_token() {
@@ -46,7 +52,11 @@ pub(crate) fn login(
         }
         Err(failure) => return Err(failure),
     };
+    // A text that cannot be a token cannot be revoked either.
+    let earlier = file.token(&host).ok().flatten();
     file.store(&host, token.secret())?;
+    let earlier = earlier.filter(|it| !token.secret().matches(it.secret().expose()));
+    let revoked = earlier.is_some_and(|it| revoke_earlier(&url, it, &registry, output));
     let (name, expires) = match &presented {
         Some(presented) => (presented.name.as_str(), expiry(presented)),
         None => ("an unknown caller", "unknown"),
@@ -58,6 +68,7 @@ pub(crate) fn login(
         "scopes": presented.as_ref().map(|it| &it.scopes),
         "expires": presented.as_ref().and_then(|it| it.expires.as_ref()),
         "file": file.to_string(),
+        "revoked_earlier": revoked,
     });
     let unread = file.unread_reason();
     let readers = match unread {
@@ -72,6 +83,35 @@ pub(crate) fn login(
     );
     output.result(&[line], &document);
     Ok(())
+}
+
+/// Revokes the token that the new one has replaced in the file, if a person got it by signing in: nobody has it any more. Others,
+/// such as that of a CI job, may be in use elsewhere. Returns whether it did; a failure is a warning.
+fn revoke_earlier(
+    url: &BaseUrl,
+    token: Token,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> bool {
+    output.hide(token.secret());
+    let revoked = client(url, token, registry, output).and_then(|client| {
+        let presented = client.presented_token()?;
+        match presented.sign_in {
+            true => client.revoke_own_token().map(|()| true),
+            false => Ok(false),
+        }
+    });
+    match &revoked {
+        Ok(true) => output.progress("the token of the earlier sign-in is revoked"),
+        // It is not of a sign-in, is no longer valid, or the registry is an older one.
+        Ok(false) | Err(Failure::NotAllowed(_) | Failure::Missing(_)) => {}
+        Err(failure) => output.warning(&format!(
+            "the token of the earlier sign-in may still be valid, because it could not be revoked ({}): revoke it with terrace \
+             token revoke, or let an administrator do so",
+            failure.reasons().join("; ")
+        )),
+    }
+    revoked.is_ok_and(|is_revoked| is_revoked)
 }
 
 /// Returns a client that sends one token.

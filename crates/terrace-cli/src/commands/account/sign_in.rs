@@ -19,9 +19,7 @@ use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
 use crate::output::Output;
-
-/// The time that the user has for the sign-in, in seconds.
-const PATIENCE_SECONDS: u64 = 600;
+use crate::random;
 
 /// The time that a browser has to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -66,6 +64,7 @@ pub(super) fn sign_in(
     url: &BaseUrl,
     http: &Http<'_>,
     opens_browser: bool,
+    timeout: Duration,
     output: &Output,
 ) -> Result<Token, Failure> {
     let service = discover(url, http)?;
@@ -76,7 +75,7 @@ pub(super) fn sign_in(
     let listener = listen(service.ports.unwrap_or(ANY_PORT))?;
     let port = listener.local_addr().map_err(|error| local(&error))?.port();
     let redirect = format!("http://localhost:{port}/login");
-    let (state, verifier) = (random()?, random()?);
+    let (state, verifier) = (random::text()?, random::text()?);
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
     let mut address = authorize;
     address
@@ -93,7 +92,7 @@ pub(super) fn sign_in(
         false => "open this address in a browser on this machine:",
     });
     output.link(address.as_str());
-    let code = wait_for_code(&listener, &state)?;
+    let code = wait_for_code(&listener, &state, timeout)?;
     let form = Serializer::new(String::new())
         .append_pair("client_id", &service.client)
         .append_pair("code", &code)
@@ -170,14 +169,6 @@ fn endpoint(url: &BaseUrl, reference: &str) -> Result<Url, Failure> {
     }
 }
 
-/// Returns 43 random characters.
-fn random() -> Result<String, Failure> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Local(format!("this machine has no random numbers: {error}")))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
-}
-
 fn local(error: &std::io::Error) -> Failure {
     Failure::Local(format!("waiting for the browser: {error}"))
 }
@@ -209,12 +200,16 @@ fn open_browser(address: &str) -> bool {
 }
 
 /// Waits until the browser returns with a code. Requests of other pages, which do not know the state, are refused.
-fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, Failure> {
+fn wait_for_code(
+    listener: &TcpListener,
+    state: &str,
+    timeout: Duration,
+) -> Result<String, Failure> {
     listener
         .set_nonblocking(true)
         .map_err(|error| local(&error))?;
     let began = clock::now();
-    while clock::now().since(began) < PATIENCE_SECONDS {
+    while clock::now().since(began) < timeout.as_secs() {
         match listener.accept() {
             Ok((stream, _)) => match receive(stream, state) {
                 Some(Returned::Code(code)) => return Ok(code),
@@ -229,9 +224,11 @@ fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, Failure>
             Err(error) => return Err(local(&error)),
         }
     }
-    let minutes = PATIENCE_SECONDS / 60;
     Err(Failure::Unavailable(format!(
-        "the browser did not return within {minutes} minutes: run the command again"
+        "the browser did not return within {}, and nothing is stored: run the command again and sign in at the address that it \
+         prints, by a browser on this machine. For more time, add --timeout 15m; without a browser, store a token with \
+         --with-token",
+        humantime::format_duration(timeout)
     )))
 }
 

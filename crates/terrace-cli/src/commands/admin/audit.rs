@@ -114,9 +114,14 @@ fn line(entry: &AuditEntry) -> String {
         provenance,
         from,
         what,
+        change,
         status,
         ..
     } = entry;
+    let change = match change {
+        Some(change) => format!(" from {} to {} ({})", change.from, change.to, change.reason),
+        None => String::new(),
+    };
     let job = match provenance {
         Some(job) => format!(", {job}"),
         None => String::new(),
@@ -125,5 +130,8 @@ fn line(entry: &AuditEntry) -> String {
         "" => String::new(),
         from => format!(" from {from}"),
     };
-    format!("{number}  {}  {what}  {status}  {by}{job}{from}", at)
+    format!(
+        "{number}  {}  {what}{change}  {status}  {by}{job}{from}",
+        at
+    )
 }

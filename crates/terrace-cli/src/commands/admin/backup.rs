@@ -95,6 +95,10 @@ impl Backup {
             Err(error) => return Err(local(root, &error)),
         };
         if !is_empty {
+            if Self::is_incomplete_at(root) {
+                let message = format!("{} is {}", root.display(), Self::INCOMPLETE);
+                return Err(Failure::refused(message));
+            }
             if !Self::is_at(root) {
                 return Err(Failure::refused(format!(
                     "{} contains other files, and no copy of a registry: choose a new or empty directory, or one that \
@@ -103,6 +107,7 @@ impl Backup {
                 )));
             }
             copy.promote_staged()?;
+            copy.remove_kept_entries()?;
             let of = copy.summary()?.registry;
             if of != registry {
                 let message = format!("{} is a copy of {of}, not of {registry}", root.display());
@@ -123,18 +128,26 @@ impl Backup {
         };
         copy.promote_staged()?;
         let summary = copy.summary()?;
-        let incomplete = || {
-            Failure::refused(format!(
+        if summary.sha256sums.is_none() {
+            return Err(Failure::refused(format!(
                 "{} is an incomplete Terrace export: run the export again (terrace admin export)",
+                root.display()
+            )));
+        }
+        // An export compares with a copy that was complete, and so does not replace this one.
+        let damaged = || {
+            Failure::refused(format!(
+                "{} is an incomplete Terrace export, because {SUMS} is missing or not the one that {SUMMARY} states: copy the \
+                 whole directory again, or export to a new one (terrace admin export)",
                 root.display()
             ))
         };
-        if summary.sha256sums.is_none() || !root.join(SUMS).exists() {
-            return Err(incomplete());
+        if !root.join(SUMS).exists() {
+            return Err(damaged());
         }
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
-            return Err(incomplete());
+            return Err(damaged());
         }
         let unreadable = || Failure::refused(format!("{SUMS} is malformed"));
         let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
@@ -179,8 +192,8 @@ impl Backup {
     }
 
     /// What a directory is if [`Self::is_incomplete_at`], and the advice.
-    pub(super) const INCOMPLETE: &str = "an incomplete Terrace export, because export.json is missing: run the export again \
-                                         (terrace admin export), or copy the whole directory";
+    pub(super) const INCOMPLETE: &str = "an incomplete Terrace export, because export.json is missing: copy the whole \
+                                         directory again, or export to a new one (terrace admin export)";
 
     /// Returns whether a directory contains parts of a copy, but not its summary.
     pub(super) fn is_incomplete_at(root: &Path) -> bool {

@@ -55,14 +55,14 @@ fn preview(plan: &Plan, output: &Output) {
     let mut lines: Vec<String> = plan
         .releases
         .iter()
-        .map(|it| format!("{} would be erased", it.name))
+        .filter(|it| !plan.is_done(&it.name))
+        .map(|it| format!("{} would be erased, with its documentation", it.name))
         .collect();
-    lines.extend(
-        plan.erased
-            .iter()
-            .map(|key| format!("{key} would be erased")),
-    );
-    lines.extend(plan.contents.iter().map(|(digest, repositories)| {
+    let archives = plan.erased.iter().filter(|key| !plan.is_done(key));
+    lines.extend(archives.map(|key| format!("{key} would be erased")));
+    let contents = plan.contents.iter();
+    let contents = contents.filter(|(digest, _)| !plan.is_done(digest));
+    lines.extend(contents.map(|(digest, repositories)| {
         let names: Vec<&str> = repositories.iter().map(String::as_str).collect();
         match names.as_slice() {
             [] => format!("{digest} would be erased"),
@@ -70,9 +70,11 @@ fn preview(plan: &Plan, output: &Output) {
         }
     }));
     lines.extend(plan.notes());
-    lines.push(format!(
-        "{CONSEQUENCES}. Run the command with --yes to erase this"
-    ));
+    if !plan.is_all_done() {
+        lines.push(format!(
+            "{CONSEQUENCES}. Run the command with --yes to erase this"
+        ));
+    }
     output.result(&lines, &plan.report("dry_run", None));
 }
 
@@ -84,10 +86,6 @@ fn carry_out(
     reason: &str,
     output: &Output,
 ) -> Result<Vec<ErasureAnswer>, Failure> {
-    // First, because a repeated command no longer knows the documentation of an erased version.
-    for (package, version, archive) in plan.documented_elsewhere() {
-        client.remove_documentation(&package, &version, archive)?;
-    }
     let mut answers = Vec::new();
     let mut left = plan.erased.clone();
     for release in &plan.releases {
@@ -196,14 +194,21 @@ fn bodies(items: Vec<ErasedContent>, reason: &str) -> Vec<ErasureBody> {
 }
 
 fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
+    let releases = plan.releases.iter().map(|it| &it.name);
+    let undone = |names: &mut dyn Iterator<Item = &String>| -> usize {
+        names.filter(|name| !plan.is_done(name)).count()
+    };
     let counted = [
-        (plan.releases.len(), "version"),
-        (plan.erased.len(), "archive"),
-        (plan.contents.len(), "pushed digest"),
+        (undone(&mut { releases }), "version"),
+        (undone(&mut plan.erased.iter()), "archive"),
+        (undone(&mut plan.contents.keys()), "pushed digest"),
     ];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let what: Vec<String> = counted.map(|(count, noun)| plural(count, noun)).collect();
-    let mut text = format!("erased {}", what.join(" and "));
+    let mut text = match what.is_empty() {
+        true => "everything was erased before".to_owned(),
+        false => format!("erased {}", what.join(" and ")),
+    };
     let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
     if let Some(end) = uploads_end {
         text.push_str(&format!(

@@ -8,12 +8,14 @@ use sha2::Digest as _;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, PushedFact};
+use terrace_core::storage::key::{
+    AUDIT, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, PushedFact,
+};
 use ureq::Agent;
 
 use super::backup::{Backup, OLD_LOGS, Summary, Sums, fact_at, local, path_of_fact};
-use super::loss::{Older, lost_documents, lost_entries, lost_releases};
-use super::stored::{Log, References, each_fact, each_tombstone};
+use super::loss::{Older, UNLESS_RESTORED, lost_documents, lost_entries, lost_releases};
+use super::stored::{Log, References, documentation_archive, each_fact, each_tombstone};
 use crate::archive::each_chunk;
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -26,6 +28,9 @@ use crate::registry::client::Client;
 
 /// The directory of the documents about pushed content in a copy.
 const PUSHED: &str = "facts/oci";
+
+/// The directory of the documents about documentation in a copy.
+const DOCUMENTED: &str = "facts/docs";
 
 /// The number of parallel downloads of archives.
 const PARALLEL_DOWNLOADS: usize = 4;
@@ -69,6 +74,7 @@ pub(crate) fn export(
     let mut sums = Sums::new();
     let mut references = References::default();
     let mut changed = Vec::new();
+    let mut documentation = Vec::new();
     summary.documents = each_fact(&client, "", output, |fact| {
         let path = path_of_fact(&fact.key);
         if Log::has(&fact.key) && !has_other_log {
@@ -80,6 +86,11 @@ pub(crate) fn export(
                 .and_then(|older| older.change(&fact, &references.log, &compared)),
         );
         copy.stage(&path, fact.document.as_bytes())?;
+        if let Some(archive) =
+            documentation_archive(&fact.document).filter(|_| is_documentation(&fact.key))
+        {
+            documentation.push((fact.key.clone(), archive));
+        }
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
         references.add(&fact);
         Ok(())
@@ -92,6 +103,16 @@ pub(crate) fn export(
         references.add(&fact);
         Ok(())
     })?;
+    for (key, archive) in documentation {
+        if references.is_erased(&archive) {
+            output.warning(&format!(
+                "{key} is not copied: {archive} was erased, and the repair of the registry removes the document"
+            ));
+            references.forget(&key, &archive);
+            sums.remove(&path_of_fact(&key));
+            summary.documents -= 1;
+        }
+    }
     output.progress(&format!("{} here", are(summary.documents, "document")));
     if let Some(fault) = &references.log.fault {
         output.warning(&format!(
@@ -147,9 +168,13 @@ pub(crate) fn export(
     let old_log = has_other_log.then(|| copy.keep_log()).transpose()?;
     copy.finish(summary, &sums)?;
     remove_erased(&copy, &references, &sums, output)?;
+    let mut unaccepted = Vec::new();
     if let Some(old_log) = old_log {
         copy.remove_replaced(&old_log, &sums)?;
-        output.warning(&old_log.describe());
+        match accepts_log {
+            true => output.warning(&old_log.describe()),
+            false => unaccepted.push(format!("{}. {RESTARTED}", old_log.describe())),
+        }
     }
     let place = root.display();
     let text = format!(
@@ -160,9 +185,17 @@ pub(crate) fn export(
         client.url(),
         were(fetched)
     );
-    let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
-    output.result(&[text], &report);
-    Ok(())
+    let report = json!({ "documents": documents, "audit_entries": references.log.length(), "restarted": has_other_log, "archives": archives, "bytes": size, "fetched": fetched });
+    let worst = (!unaccepted.is_empty()).then(|| Failure::Conflict(unaccepted.clone()));
+    output.outcome(text, report, worst, unaccepted)
+}
+
+/// The advice about a log that starts again.
+const RESTARTED: &str = "The copy is complete, and this is reported once. If the registry was not restored after the loss of its \
+                         bucket, its log was replaced: compare the two";
+
+fn is_documentation(key: &str) -> bool {
+    key.starts_with(DOCUMENTATION)
 }
 
 /// Removes what an older copy has of erased versions and archives, if the audit log records the erasure.
@@ -181,6 +214,24 @@ fn remove_erased(
             output.warning(&format!(
                 "{key} was erased, but no entry of the audit log records that: it stays in the copy"
             ));
+        }
+    }
+    // Documentation without a tombstone, which went with an erased archive.
+    for key in &references.log.erased {
+        if let Some(BytesKey::Archive(archive)) = BytesKey::parse_key(key)
+            && archive.kind == ArchiveKind::Documentation
+        {
+            copy.remove_unlisted(key, sums)?;
+        }
+    }
+    for path in copy.paths_below(DOCUMENTED)? {
+        if sums.contains_key(&path) || fact_at(&path).is_none() {
+            continue;
+        }
+        let document = String::from_utf8(copy.read(&path)?).unwrap_or_default();
+        let archive = documentation_archive(&document);
+        if archive.is_some_and(|archive| references.log.erased.contains(&archive)) {
+            copy.remove_unlisted(&path, sums)?;
         }
     }
     // Manifests, links and referrers with these digests.
@@ -288,7 +339,7 @@ fn missing_entry(copy: &Backup, number: u64) -> Option<String> {
 /// Returns the advice about a log that is not a continuation of the older copy's.
 fn log_advice() -> String {
     format!(
-        ", unless the registry was restored after its bucket was lost: its log then starts again. To compare the logs, \
+        "{UNLESS_RESTORED}. To compare the logs, \
          export to another directory; to continue here, accept the loss (--accept-loss audit-log), which keeps the \
          old log in {OLD_LOGS}/"
     )

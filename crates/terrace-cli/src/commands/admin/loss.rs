@@ -14,7 +14,7 @@ use terrace_core::storage::release::Release;
 
 use super::backup::{Backup, Sums, fact_at, path_of_fact};
 use super::difference::has_same_bytes;
-use super::stored::{Log, References};
+use super::stored::{Log, References, documentation_archive};
 use crate::args::AcceptedLoss;
 use crate::error::Failure;
 use crate::output::plural;
@@ -155,6 +155,18 @@ impl Older {
         )))
     }
 
+    /// Returns whether exports to the copy have kept the logs that an earlier registry had.
+    pub(super) fn has_old_logs(&self) -> Result<bool, Failure> {
+        Ok(self.has_same_log && !self.copy.old_logs()?.is_empty())
+    }
+
+    /// Returns whether a document is an entry of the audit log that differs from the copy's.
+    pub(super) fn has_other_entry(&self, fact: &FactBody) -> bool {
+        let before = self.sums.get(&path_of_fact(&fact.key));
+        let differs = before.is_some_and(|it| *it != Sha256::of(fact.document.as_bytes()));
+        self.has_same_log && Log::has(&fact.key) && differs
+    }
+
     /// Describes these changes, and the documents of the copy that the registry must have and does not have, except
     /// accepted losses. All entries of the audit log are in one description.
     pub(super) fn losses(
@@ -204,7 +216,11 @@ impl Older {
             )) => references.is_erased(&BytesKey::Blob(digest).to_string()),
             Some(FactKey::Documentation(package, version)) => {
                 let release = FactKey::Release(package, version).to_string();
-                references.log.erased.contains(&release)
+                let path = path_of_fact(key);
+                let document = self.sums.get(&path).map(|it| self.copy.document(&path, it));
+                let archive = document.and_then(|it| documentation_archive(&it.ok()?));
+                let mut names = [Some(release), archive].into_iter().flatten();
+                names.any(|name| references.log.erased.contains(&name))
             }
             _ => false,
         };
@@ -233,7 +249,10 @@ impl Older {
                 plural(changed + missing, "entry")
             ),
         };
-        Some(format!("{what}{LOG_ADVICE}"))
+        Some(format!(
+            "{what}{UNLESS_RESTORED}. Then keep the copy, which contains the old log, and accept the loss \
+             (--accept-loss audit-log)"
+        ))
     }
 
     fn must_be_there(&self, key: &str) -> bool {
@@ -253,10 +272,9 @@ fn is_tombstone(key: &FactKey, document: &str) -> bool {
     matches!(key, FactKey::Release(..)) && release.is_ok_and(|it| it.erased().is_some())
 }
 
-/// The advice about entries of the audit log that are missing or differ.
-const LOG_ADVICE: &str = ", unless the registry was restored after its bucket was lost: the audit log is never restored, \
-                          and starts again. Then keep the copy, which contains the old log, and accept the loss \
-                          (--accept-loss audit-log)";
+/// The innocent reason why entries of the audit log are missing or differ.
+pub(super) const UNLESS_RESTORED: &str = ", unless the registry was restored after its bucket was lost: the audit log is never \
+                                          restored, and starts again";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::empty_config_digest;
 use terrace_core::oci::pushed::{ContentReference, PushedManifest, Reference, TagDocument};
-use terrace_core::storage::key::{FactKey, PushedFact};
+use terrace_core::storage::key::{FactKey, MANIFESTS, PushedFact};
 
 use super::stored::each_fact;
 use crate::args::ManifestSpec;
@@ -15,7 +15,6 @@ use crate::registry::client::Client;
 
 /// The prefixes of the documents about pushed content.
 const LINKS: &str = "oci/links/";
-const MANIFESTS: &str = "oci/manifests/";
 const TAGS: &str = "oci/tags/";
 
 /// Digests, by their texts.
@@ -33,6 +32,8 @@ pub(in crate::commands::admin) struct PushedContent {
     manifests: BTreeMap<(String, String), Digests>,
     /// The digests of manifests, by repository and tag.
     tags: BTreeMap<(String, String), String>,
+    /// The digests of removed manifests, by repository and tag.
+    removed_tags: BTreeMap<(String, String), String>,
 }
 
 impl PushedContent {
@@ -48,10 +49,13 @@ impl PushedContent {
             if let Some(FactKey::Pushed(PushedFact::Tag(repository, name))) =
                 FactKey::parse(&fact.key)
                 && let Ok(tag) = tag
-                && !tag.is_tombstone
             {
                 let key = (repository.to_string(), name.to_string());
-                content.tags.insert(key, tag.digest.to_string());
+                let tags = match tag.is_tombstone {
+                    true => &mut content.removed_tags,
+                    false => &mut content.tags,
+                };
+                tags.insert(key, tag.digest.to_string());
             }
             Ok(())
         })?;
@@ -113,6 +117,21 @@ impl PushedContent {
         let key = (repository, digest);
         let exists = self.manifests.contains_key(&key);
         exists.then_some(key.1)
+    }
+
+    /// Returns the digest that a removed manifest had, if its name still states it.
+    pub(in crate::commands::admin) fn removed_manifest(
+        &self,
+        spec: &ManifestSpec,
+    ) -> Option<String> {
+        match &spec.reference {
+            Reference::Digest(digest) => Some(digest.to_string()),
+            Reference::Tag(tag) => {
+                let key = (spec.repository.to_string(), tag.to_string());
+                let tags = [&self.tags, &self.removed_tags];
+                tags.iter().find_map(|tags| tags.get(&key)).cloned()
+            }
+        }
     }
 
     fn tag(&self, repository: &RepositoryName, tag: &Tag) -> Option<String> {

@@ -16,8 +16,8 @@ use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginError, OriginVersion, Service};
 
 use crate::args::{RegistryArguments, RegistryImportArguments};
+use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, connect_if_given, registry_url};
-use crate::commands::mirror::circuit_breaker::CircuitBreaker;
 use crate::commands::mirror::report::{Done, Outcome, Report, VersionReport};
 use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
@@ -168,7 +168,8 @@ impl<'a> Origin<'a> {
         })?;
         let token = arguments.from_token_env.as_deref().map(token_of_variable);
         let registry = HostOverride::at(hostname.clone(), from.clone(), token.transpose()?);
-        let upstream = Upstream::of_registry(&registry, &arguments.archive_hosts, retries, output)?;
+        let upstream =
+            Upstream::of_registry(&registry, &arguments.archives.hosts, retries, output)?;
         let document = upstream.discovery_document(&hostname)?;
         let providers = match Service::read(&document) {
             Ok(service) => Some(service),
@@ -258,9 +259,7 @@ type Tried = Result<Done, ImportError>;
 /// Records an outcome that depends on the registry.
 fn record(breaker: &mut CircuitBreaker, tried: &Option<Tried>) {
     match tried {
-        Some(Err(ImportError::Registry(failure))) => {
-            breaker.record(&Outcome::Failed(failure.clone()));
-        }
+        Some(Err(ImportError::Registry(failure))) => breaker.fail(failure),
         Some(Ok(_)) => breaker.succeed(),
         Some(Err(ImportError::Other(_))) | None => {}
     }

@@ -1,5 +1,7 @@
 //! `terrace admin reindex`.
 
+use std::cell::Cell;
+
 use serde_json::json;
 use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
 
@@ -87,12 +89,34 @@ pub(super) fn describe_lost(release: &String) -> String {
     )
 }
 
-/// Reindexes step by step, until the registry reports the last step.
+/// Reindexes step by step, and prints each changed index.
 pub(crate) fn walk(
     client: &Client<'_>,
     extent: Extent<'_>,
     accepted: &[AcceptedLoss],
     output: &Output,
+) -> Result<ReindexAnswer, Failure> {
+    let checked = Cell::new(0);
+    steps(client, extent, accepted, |step| {
+        for key in &step.rewritten {
+            output.progress(&format!("rebuilt the index for {key}"));
+        }
+        for key in &step.removed {
+            output.progress(&format!("removed {key}"));
+        }
+        checked.set(checked.get() + step.looked_at);
+        if step.next.is_some() {
+            output.progress(&format!("checked {}", checked.get()));
+        }
+    })
+}
+
+/// Reindexes step by step, until the registry reports the last step. `report` gets each step.
+pub(crate) fn steps(
+    client: &Client<'_>,
+    extent: Extent<'_>,
+    accepted: &[AcceptedLoss],
+    report: impl Fn(&ReindexAnswer),
 ) -> Result<ReindexAnswer, Failure> {
     let mut done = ReindexAnswer::default();
     let mut body = ReindexBody {
@@ -106,20 +130,14 @@ pub(crate) fn walk(
     };
     loop {
         let step = client.reindex(&body)?;
-        for key in &step.rewritten {
-            output.progress(&format!("rebuilt the index for {key}"));
-        }
-        for key in &step.removed {
-            output.progress(&format!("removed {key}"));
-        }
         done.looked_at += step.looked_at;
+        report(&step);
         done.rewritten.extend(step.rewritten);
         done.removed.extend(step.removed);
         done.failed.extend(step.failed);
         done.lost.extend(step.lost);
         match step.next {
             Some(next) if body.after.as_ref() != Some(&next) => {
-                output.progress(&format!("checked {}", done.looked_at));
                 body.after = Some(next);
             }
             Some(next) => {

@@ -8,6 +8,7 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
+use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE};
 
 use crate::error::Failure;
@@ -148,16 +149,46 @@ pub(super) fn each_tombstone(
     output: &Output,
     mut take: impl FnMut(FactBody) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    each_tombstone_since(client, output, |fact, _| take(fact))
+}
+
+/// Reads the times of the tombstones, by the keys of the erased bytes.
+pub(super) fn tombstones(
+    client: &Client<'_>,
+    output: &Output,
+) -> Result<BTreeMap<String, UnixTime>, Failure> {
+    let mut times = BTreeMap::new();
+    each_tombstone_since(client, output, |fact, since| {
+        if let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) {
+            times.insert(bytes.to_string(), since);
+        }
+        Ok(())
+    })?;
+    Ok(times)
+}
+
+/// Passes every tombstone with its time to `take`.
+fn each_tombstone_since(
+    client: &Client<'_>,
+    output: &Output,
+    mut take: impl FnMut(FactBody, UnixTime) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     each_fact(client, GARBAGE, output, |fact| {
         let mark = serde_json::from_str(&fact.document);
         let mark: GarbageDocument =
             mark.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
         match mark.state {
-            GarbageState::Erased => take(fact),
+            GarbageState::Erased => take(fact, mark.since),
             GarbageState::Marked | GarbageState::Kept | GarbageState::Removing => Ok(()),
         }
     })?;
     Ok(())
+}
+
+/// Returns the archive that a document about documentation refers to.
+pub(super) fn documentation_archive(document: &str) -> Option<String> {
+    let document = DocumentationDocument::from_document(document.as_bytes()).ok()?;
+    Some(document.archive.archive_key().to_string())
 }
 
 /// The audit log. Its entries are added in order.
@@ -272,6 +303,12 @@ impl References {
         if let Some(needed) = restored.fact {
             self.facts.insert(needed.to_string(), key.clone());
         }
+    }
+
+    /// Forgets a document that is left out of a copy, and its bytes, which were erased.
+    pub(super) fn forget(&mut self, key: &str, bytes: &str) {
+        self.there.remove(key);
+        self.bytes.remove(bytes);
     }
 
     /// Describes all references to bytes or documents that are missing or have another size.

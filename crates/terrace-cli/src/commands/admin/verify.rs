@@ -25,6 +25,10 @@ pub(crate) fn verify(
     let older = copy
         .map(|copy| Older::open(copy, client.url()))
         .transpose()?;
+    let mut restarted = match &older {
+        Some(older) => older.has_old_logs()?,
+        None => false,
+    };
     // Archives are listed after the documents that refer to them, because a publish stores the archives
     // first.
     let began = client.archives(None, false)?.now;
@@ -40,6 +44,7 @@ pub(crate) fn verify(
                 .as_ref()
                 .and_then(|older| older.change(&fact, &references.log, accepted)),
         );
+        restarted |= older.as_ref().is_some_and(|it| it.has_other_entry(&fact));
         references.add(&fact);
         Ok(())
     })?;
@@ -91,6 +96,13 @@ pub(crate) fn verify(
         None => text.push_str("; nothing was hashed"),
     }
     let mut lines = vec![text];
+    if restarted {
+        lines.push(
+            "the audit log of the registry started again after the one of an older copy, as after a restore: compare the two if \
+             it was not restored"
+                .to_owned(),
+        );
+    }
     if orphans > 0 {
         lines.push(format!(
             "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
@@ -102,6 +114,7 @@ pub(crate) fn verify(
         "status": "ok",
         "documents": documents,
         "audit_entries": references.log.length(),
+        "restarted": restarted,
         "archives": stored.len(),
         "bytes": total,
         "hashed_bytes": hashed,

@@ -38,14 +38,19 @@ pub(super) fn run(
     }
     let added: Vec<KeyId> = keys.iter().map(|key| key.key_id()).collect();
     output.result(
-        &lines(namespace, &added, &stored),
+        &lines(namespace, &added, &stored, output),
         &document(namespace, &stored),
     );
     Ok(())
 }
 
 /// Returns what holds for the added keys. A status that was set earlier outlasts the removal of a key.
-fn lines(namespace: &Namespace, added: &[KeyId], stored: &SigningKeysDocument) -> Vec<String> {
+fn lines(
+    namespace: &Namespace,
+    added: &[KeyId],
+    stored: &SigningKeysDocument,
+    output: &Output,
+) -> Vec<String> {
     let status = |key_id: &KeyId| stored.statuses.get(key_id);
     let active = added.iter().filter(|key_id| status(key_id).is_none());
     let active: Vec<String> = active.map(ToString::to_string).collect();
@@ -60,8 +65,8 @@ fn lines(namespace: &Namespace, added: &[KeyId], stored: &SigningKeysDocument) -
                 KeyState::Retired => "it may sign no new versions",
             };
             lines.push(format!(
-                "{key_id} is added to {namespace}, but {state}: {blocks} ({reason}); to allow it again: terrace key \
-                 restore {namespace} {key_id} --reason REASON"
+                "{key_id} is added to {namespace}, but {state}: {blocks} ({reason}); to allow it again: {}",
+                output.command(format_args!("key restore {namespace} {key_id} --reason REASON"))
             ));
         }
     }

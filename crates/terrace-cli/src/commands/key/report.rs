@@ -6,7 +6,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::status::KeyStatus;
 use terrace_openpgp::KeyId;
 
-use crate::output::{Column, Screen, Table, shown, with_times};
+use crate::output::{Column, Output, Screen, Table, shown, with_times};
 
 /// A key with its status. A removed key is known by its status alone.
 struct Line<'k> {
@@ -49,11 +49,11 @@ fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
 }
 
 /// Returns the keys as a table.
-pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument) -> Screen {
+pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: &Output) -> Screen {
     let mut screen = Screen::new();
     let lines = lines(keys);
     if lines.is_empty() {
-        screen.text(&no_keys(namespace));
+        screen.text(&no_keys(namespace, output));
         return screen;
     }
     let mut table = Table::new([
@@ -80,17 +80,22 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument) -> Scree
 }
 
 /// Returns the keys in one line each, for a message.
-pub(super) fn table(namespace: &Namespace, keys: &SigningKeysDocument) -> Vec<String> {
+pub(super) fn table(
+    namespace: &Namespace,
+    keys: &SigningKeysDocument,
+    output: &Output,
+) -> Vec<String> {
     let lines = lines(keys);
     if lines.is_empty() {
-        return vec![no_keys(namespace)];
+        return vec![no_keys(namespace, output)];
     }
     let line = |line: &Line<'_>| format!("{} {}", line.key_id, line.state());
     lines.iter().map(line).collect()
 }
 
-fn no_keys(namespace: &Namespace) -> String {
-    format!("no keys; add one with: terrace key add {namespace} FILE")
+fn no_keys(namespace: &Namespace, output: &Output) -> String {
+    let add = output.command(format_args!("key add {namespace} FILE"));
+    format!("no keys; add one with: {add}")
 }
 
 /// Returns the document that `--json` prints.

@@ -16,10 +16,10 @@ use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginVersion, OriginVersions, PublishedVersion, Service};
 
-use super::circuit_breaker::CircuitBreaker;
 use super::report::{Outcome, Report, VersionReport};
 use crate::args::{MirrorAddArguments, MirrorArguments, MirrorSyncArguments, RegistryArguments};
 use crate::clock;
+use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, connect_if_given, registry_url};
 use crate::error::Failure;
 use crate::output::Output;
@@ -126,7 +126,7 @@ fn run(
     };
     let is_one = !named.is_empty();
     let mut mirror = Mirror {
-        upstream: Upstream::new(&arguments.origins, named, registry.retries, output)?,
+        upstream: upstream(arguments, named, registry, output)?,
         report: Report {
             kind: Kind::MirroredProvider.as_str(),
             url: client.as_ref().map(|client| client.url().to_owned()),
@@ -148,6 +148,16 @@ fn run(
         mirror.provider(selection);
     }
     mirror.report.tell(output)
+}
+
+fn upstream<'a>(
+    arguments: &MirrorArguments,
+    named: Vec<Hostname>,
+    registry: &RegistryArguments,
+    output: &'a Output,
+) -> Result<Upstream<'a>, Failure> {
+    let (origins, archives) = (&arguments.origins, &arguments.archives.hosts);
+    Upstream::new(origins, archives, named, registry.retries, output)
 }
 
 /// The state of a run: the upstream, the registry, and the results.
@@ -272,7 +282,7 @@ impl Mirror<'_> {
             Err(MirrorError::Registry(failure)) => Outcome::Failed(failure),
             Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
         };
-        self.breaker.record(&outcome);
+        outcome.record(&mut self.breaker);
         outcome
     }
 

@@ -8,12 +8,12 @@ use terrace_core::model::package::package_filename;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::publish::MirrorPublication;
 
-use super::circuit_breaker::CircuitBreaker;
 use super::directory::{Directory, ListedPackage, ListedVersion};
 use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
 use crate::args::{MirrorPushArguments, RegistryArguments};
 use crate::clock;
+use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, registry_url};
 use crate::error::Failure;
 use crate::http::BaseUrl;
@@ -70,7 +70,7 @@ pub(crate) fn push(
         } else {
             push_version(listed, client.as_ref(), output)
         };
-        breaker.record(&outcome);
+        outcome.record(&mut breaker);
         let version = VersionReport {
             address: listed.address.to_string(),
             version: Some(listed.version.to_string()),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::directory::Skipped;
+use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::error::{Failure, Several};
 use crate::output::Output;
 
@@ -46,6 +47,17 @@ pub(crate) enum Outcome {
     NotTried,
     /// Skipped, with the reason.
     Skipped(String),
+}
+
+impl Outcome {
+    /// Records an outcome that depends on the registry.
+    pub(crate) fn record(&self, breaker: &mut CircuitBreaker) {
+        match self {
+            Self::Done(_) => breaker.succeed(),
+            Self::Failed(failure) => breaker.fail(failure),
+            Self::NotTried | Self::Skipped(_) => {}
+        }
+    }
 }
 
 /// A success.

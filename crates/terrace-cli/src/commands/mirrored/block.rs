@@ -57,7 +57,7 @@ pub(super) fn unblock(
         let age = clock::now().since(block.at);
         wait(SETTLING_SECONDS.saturating_sub(age), output);
     }
-    // If there is no block, an earlier attempt may have been interrupted.
+    // Even without a block, an earlier attempt may have been interrupted.
     let statuses = send(&client, &spec, "unblocked", NO_REASON)?;
     if !spec.is_version() {
         rewrite_versions(&client, &spec, output)?;
@@ -119,7 +119,8 @@ fn rewrite_versions(
         package: Some(&address),
         is_full: false,
     };
-    let done = reindex::walk(client, extent, &[], output)?;
+    output.progress(&format!("updating the stored versions of {address}"));
+    let done = reindex::steps(client, extent, &[], |_| {})?;
     if done.failed.is_empty() {
         return Ok(());
     }

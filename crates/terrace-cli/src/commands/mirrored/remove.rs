@@ -16,6 +16,7 @@ pub(super) fn remove(
     let MirrorRemoveArguments {
         address,
         reason,
+        everywhere,
         yes,
     } = arguments;
     let spec = mirrored(address, &connect(registry, output)?)?;
@@ -25,7 +26,8 @@ pub(super) fn remove(
         }
         false => format!(
             "{spec}: the removed versions return neither by pull-through nor by a publish, but other versions of the provider may \
-             still be mirrored: `terrace mirror block {spec}` prevents that"
+             still be mirrored: `{}` prevents that",
+            output.command(format_args!("mirror block {spec}"))
         ),
     };
     output.progress(&text);
@@ -35,7 +37,7 @@ pub(super) fn remove(
         manifests: Vec::new(),
         blobs: Vec::new(),
         reason: reason.clone(),
-        everywhere: false,
+        everywhere: *everywhere,
         yes: *yes,
     };
     erase::erase(&erased, registry, output)

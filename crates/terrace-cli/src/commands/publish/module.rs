@@ -12,14 +12,14 @@ use terrace_core::model::version::Version;
 use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
 use super::documentation::ReleaseDocumentation;
-use super::package::{self, PackageRules, in_shell};
-use crate::archive::pack::pack;
+use super::package::{self, PackageRules};
+use crate::archive::pack::{Extent, pack};
 use crate::archive::{Archive, Source, read_file};
 use crate::args::{ModuleArguments, RegistryArguments};
 use crate::commands::connection::{connect, registry_url};
 use crate::commands::documentation::{Extracted, of_module};
 use crate::error::Failure;
-use crate::output::{Output, bytes, plural};
+use crate::output::{Output, bytes, in_shell, plural};
 use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::documentation::{DocumentationFiles, module_directory_files, module_files};
 use crate::source::repository::ReleaseSource;
@@ -104,6 +104,7 @@ pub(crate) fn describe(
     output: &Output,
 ) -> Result<PublishRequest, Failure> {
     let release = Release {
+        label: "",
         address,
         version,
         subdir,
@@ -121,7 +122,9 @@ fn prepare_checked(
     let rules = PackageRules {
         label: "",
         top: arguments.subdir.as_ref().map_or("", Subdir::as_str),
+        extent: &Extent::whole(),
         allowed: &arguments.allow_secrets,
+        is_tagged: false,
         advice: &|levels| advice(arguments, levels),
     };
     Release::of(arguments).request(archive, format, source, output, |archive| {
@@ -131,6 +134,8 @@ fn prepare_checked(
 
 /// The release that an archive is published as.
 pub(super) struct Release<'a> {
+    /// The start of each warning, if modules are published together.
+    pub(super) label: &'a str,
     pub(super) address: &'a ModuleAddress,
     pub(super) version: &'a Version,
     pub(super) subdir: Option<&'a Subdir>,
@@ -139,6 +144,7 @@ pub(super) struct Release<'a> {
 impl<'a> Release<'a> {
     fn of(arguments: &'a ModuleArguments) -> Self {
         Self {
+            label: "",
             address: &arguments.address,
             version: &arguments.version,
             subdir: arguments.subdir.as_ref(),
@@ -156,7 +162,9 @@ impl<'a> Release<'a> {
         check: impl FnOnce(&Archive) -> Result<Vec<String>, String>,
     ) -> Result<PublishRequest, Failure> {
         let (address, version) = (self.address, self.version);
-        output.progress(&format!("checking {address} {version}"));
+        if self.label.is_empty() {
+            output.progress(&format!("checking {address} {version}"));
+        }
         let body = ModuleBody {
             archive: ModuleArchiveBody {
                 format: format.as_str().to_owned(),
@@ -169,14 +177,21 @@ impl<'a> Release<'a> {
         };
         let module = ModulePublication::parse(address.clone(), version.clone(), &body)
             .map_err(Failure::Refused)?;
-        let mut reasons = Vec::new();
+        let (mut reasons, mut remarks) = (Vec::new(), Vec::new());
         for expected in Publication::Module(module).archives() {
-            reasons.extend(refusals(&archive, &expected, output)?);
+            match checked(&archive, &expected)? {
+                Ok(of_archive) => remarks.extend(of_archive),
+                Err(refusals) => reasons.extend(refusals),
+            }
             archive.filename = expected.filename;
         }
         reasons.extend(check(&archive).map_err(Failure::refused)?);
         if !reasons.is_empty() {
+            // They name the secrets that a remark would name again.
             return Err(Failure::Refused(reasons));
+        }
+        for remark in remarks {
+            output.warning(&format!("{}{remark}", self.label));
         }
         Ok(PublishRequest {
             kind: Kind::Module,
@@ -255,7 +270,7 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
     if !path.is_dir() {
         return own_archive(path);
     }
-    let packed = packed(path)?;
+    let packed = packed(path, &Extent::whole())?;
     for left_out in &packed.left_out {
         output.progress(&format!("left out {left_out}: it may contain secrets"));
     }
@@ -273,9 +288,9 @@ pub(super) struct PackedDirectory {
     pub(super) left_out: Vec<String>,
 }
 
-/// Packs a directory.
-pub(super) fn packed(path: &Path) -> Result<PackedDirectory, Failure> {
-    let packed = pack(path)?;
+/// Packs the parts of a directory.
+pub(super) fn packed(path: &Path, extent: &Extent) -> Result<PackedDirectory, Failure> {
+    let packed = pack(path, extent)?;
     let place = path.display().to_string();
     let archive = Archive::read(place, Source::Temporary(packed.zip))
         .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
@@ -300,24 +315,20 @@ fn own_archive(path: &Path) -> Result<(Archive, ArchiveFormat), Failure> {
 }
 
 /// Checks the archive as the registry will, and unpacks a zip, whereas the registry only lists its contents. Returns the
-/// reasons of the registry to reject it.
-fn refusals(
+/// remarks of the registry about it, or its reasons to reject it.
+fn checked(
     archive: &Archive,
     expected: &ExpectedArchive,
-    output: &Output,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Result<Vec<String>, Vec<String>>, Failure> {
     let entries = archive.entries(expected).map_err(Failure::refused)?;
     let refusals = expected.refusals(&entries);
     if !refusals.is_empty() {
-        return Ok(refusals);
+        return Ok(Err(refusals));
     }
     if expected.format() == ArchiveFormat::Zip
         && zip_contents_warning(archive.size, &entries).is_some()
     {
         archive.h1().map_err(Failure::refused)?;
     }
-    for remark in expected.remarks(&entries) {
-        output.warning(&remark);
-    }
-    Ok(Vec::new())
+    Ok(Ok(expected.remarks(&entries)))
 }

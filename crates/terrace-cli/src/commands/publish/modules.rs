@@ -7,26 +7,24 @@ mod report;
 mod version;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 
+use self::address::listed;
 use self::plan::plan;
 use self::planned::{Origin, Plan, PlannedModule, PlannedVersion};
 use self::report::{Outcome, Report, Row};
 use self::version::VersionPublisher;
 use crate::args::{CollectionArguments, RegistryArguments};
+use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, registry_url};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::client::Client;
 use crate::source::git::Objects;
-
-/// The number of consecutive versions that fail because the registry does not respond, each after all its retries, before
-/// the rest is not tried.
-const UNAVAILABLE_IN_A_ROW: u32 = 2;
 
 /// Publishes the modules of a collection: several at the same time, and the versions of each from the oldest to the newest.
 pub(crate) fn publish(
@@ -51,13 +49,20 @@ pub(crate) fn publish(
         plural(versions, "version"),
         plural(plan.modules.len(), "module")
     ));
+    if !plan.ignored_tags.is_empty() {
+        let ignored: Vec<&String> = plan.ignored_tags.iter().collect();
+        output.progress(&format!(
+            "ignored {} without a version of a module: {}",
+            plural(ignored.len(), "tag"),
+            listed(&ignored)
+        ));
+    }
     let run = Run {
         arguments,
         plan: &plan,
         client: client.as_ref(),
         output,
-        is_stopped: AtomicBool::new(false),
-        unavailable: AtomicU32::new(0),
+        breaker: Mutex::default(),
     };
     let rows = parallel::map(&plan.modules, arguments.jobs.into(), |module| {
         run.module(module)
@@ -81,9 +86,7 @@ struct Run<'a> {
     /// The registry, unless this is a dry run.
     client: Option<&'a Client<'a>>,
     output: &'a Output,
-    /// Whether the rest is not tried, because it would fail in the same way.
-    is_stopped: AtomicBool,
-    unavailable: AtomicU32,
+    breaker: Mutex<CircuitBreaker>,
 }
 
 impl Run<'_> {
@@ -96,7 +99,7 @@ impl Run<'_> {
         versions
             .map(|version| {
                 let mut row = Row::new(&module.address, version);
-                if self.is_stopped.load(Ordering::Relaxed) {
+                if self.breaker().is_open() {
                     return row;
                 }
                 let is_documented = documented.contains(&version.version.to_string());
@@ -125,7 +128,7 @@ impl Run<'_> {
     /// Returns the versions that have documentation: another run need not send it again.
     fn documented(&self, address: &ModuleAddress) -> BTreeSet<String> {
         let package = Package::Module(address.clone());
-        let is_asked = !self.arguments.no_docs && !self.is_stopped.load(Ordering::Relaxed);
+        let is_asked = !self.arguments.no_docs && !self.breaker().is_open();
         let client = self.client.filter(|_| is_asked);
         // Without the catalogue, the documentation is sent.
         let details = client.and_then(|client| client.package(&package).ok());
@@ -154,21 +157,15 @@ impl Run<'_> {
         Ok((origin, opened.as_ref().map(|(_, objects)| objects)))
     }
 
-    /// Stops the run after a failure that every other version would have too.
+    fn breaker(&self) -> MutexGuard<'_, CircuitBreaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn record(&self, outcome: &Outcome) {
         match outcome {
-            Outcome::Failed(Failure::NotAllowed(_)) => {
-                self.is_stopped.store(true, Ordering::Relaxed);
-            }
-            Outcome::Failed(Failure::Unavailable(_)) => {
-                let before = self.unavailable.fetch_add(1, Ordering::Relaxed);
-                if before + 1 >= UNAVAILABLE_IN_A_ROW {
-                    self.is_stopped.store(true, Ordering::Relaxed);
-                }
-            }
-            // These do not depend on the registry.
-            Outcome::Failed(Failure::Refused(_) | Failure::Local(_)) | Outcome::NotTried => {}
-            Outcome::Failed(_) | Outcome::Done(_) => self.unavailable.store(0, Ordering::Relaxed),
+            Outcome::Done(_) => self.breaker().succeed(),
+            Outcome::Failed(failure) => self.breaker().fail(failure),
+            Outcome::NotTried => {}
         }
     }
 }

@@ -9,12 +9,10 @@ use terrace_core::limits;
 use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
 use crate::archive::Archive;
-use crate::output::{Output, plural};
+use crate::archive::pack::Extent;
+use crate::output::{Output, in_shell, plural};
 use crate::source::documentation::is_configuration;
 use crate::source::local_paths::{Escape, escapes, outside_files};
-
-/// The name of the ignore file that excludes files from packages.
-const TERRAFORM_IGNORE: &str = ".terraformignore";
 
 /// The rules by which a package is checked.
 pub(super) struct PackageRules<'a> {
@@ -22,8 +20,12 @@ pub(super) struct PackageRules<'a> {
     pub(super) label: &'a str,
     /// The directory of the module in the package; empty for its top.
     pub(super) top: &'a str,
+    /// The parts of the package's directory that are packed.
+    pub(super) extent: &'a Extent,
     /// The paths of files that hold secrets and are published anyway.
     pub(super) allowed: &'a [String],
+    /// Whether the files are those of a tag, so that a correction needs another one.
+    pub(super) is_tagged: bool,
     /// Returns the advice about calls that lead this number of levels out of the package.
     pub(super) advice: &'a dyn Fn(usize) -> String,
 }
@@ -41,7 +43,7 @@ pub(super) fn reasons(
     let is_wanted = |path: &str| is_configuration(path.rsplit('/').next().unwrap_or(path));
     let contents = archive.contents(format, is_wanted)?;
     let mut reasons = link_reasons(archive, format, is_wanted)?;
-    reasons.extend(secret_reasons(&contents.secrets, rules.allowed, output));
+    reasons.extend(secret_reasons(&contents.secrets, rules, output));
     let files = contents.files.iter();
     let files: Vec<SourceFile<'_>> = files
         .map(|(path, bytes)| SourceFile { path, bytes })
@@ -49,9 +51,10 @@ pub(super) fn reasons(
     reasons.extend(escape_reasons(&module_sources(&files), rules, output));
     for file in &files {
         let text = String::from_utf8_lossy(file.bytes);
-        for escape in outside_files(file.path, &text) {
+        for escape in outside_files(file.path, &text, rules.extent) {
             output.warning(&format!(
-                "{}{}: {} is outside of the package, so consumers do not have it",
+                "{}{}: {} is outside of the package, so consumers do not have it: move it into the directory of \
+                 the module",
                 rules.label,
                 place(&escape),
                 quoted(&escape.reference)
@@ -83,10 +86,10 @@ fn link_reasons(
 
 fn secret_reasons(
     found: &[(String, SecretFile)],
-    allowed: &[String],
+    rules: &PackageRules<'_>,
     output: &Output,
 ) -> Vec<String> {
-    let allowed: BTreeSet<&str> = allowed.iter().map(|path| normal(path)).collect();
+    let allowed: BTreeSet<&str> = rules.allowed.iter().map(|path| normal(path)).collect();
     for path in &allowed {
         if !found.iter().any(|(name, _)| name == path) {
             output.detail(&format!(
@@ -106,9 +109,15 @@ fn secret_reasons(
     else {
         return Vec::new();
     };
+    let remedy = match rules.is_tagged {
+        true => {
+            "delete them or exclude them in .terraformignore under a new tag, and leave this version out with --since"
+        }
+        false => "delete them, exclude them in .terraformignore",
+    };
     let advice = format!(
-        "a published version can only be erased, so such files are refused: delete them, exclude them in \
-         {TERRAFORM_IGNORE}, or confirm each one that holds no secret with --allow-secrets {}",
+        "a published version can only be erased, so such files are refused: {remedy}, or confirm each one that holds no \
+         secret with --allow-secrets {}",
         in_shell(first)
     );
     with_advice(refused, advice)
@@ -177,25 +186,4 @@ fn place(escape: &Escape) -> String {
 /// Returns a path as the archive names it.
 fn normal(path: &str) -> &str {
     path.strip_prefix("./").unwrap_or(path)
-}
-
-/// Returns a word of a command line that a shell reads as this text.
-pub(super) fn in_shell(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+:@%,=".contains(&byte);
-    match !text.is_empty() && text.bytes().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_of_a_command_line_is_quoted_where_a_shell_needs_it() {
-        assert_eq!(in_shell("modules/vpc"), "modules/vpc");
-        assert_eq!(in_shell("my modules"), "'my modules'");
-        assert_eq!(in_shell("it's"), "'it'\\''s'");
-    }
 }

@@ -263,8 +263,8 @@ fn check_signature(
     let keys = client.signing_keys(namespace)?;
     if keys.is_empty() {
         return Err(Failure::refused(format!(
-            "namespace {namespace} has no signing keys: add yours with terrace key add {namespace} \
-             FILE"
+            "namespace {namespace} has no signing keys: add yours with {}",
+            output.command(format_args!("key add {namespace} FILE"))
         )));
     }
     let refused = |reason: &dyn ToString| {

@@ -7,10 +7,11 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::TokenAnswer;
 use terrace_core::auth::access::IssuedUnder;
 
-use super::state::{State, end, ends_within, is_of};
+use super::state::{State, end, ends_within};
 use crate::args::RegistryArguments;
 use crate::clock;
 use crate::commands::connection::connect;
+use crate::commands::person::is_of;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, are};
 use crate::registry::client::Client;
@@ -35,7 +36,7 @@ pub(super) fn run(
     tokens.retain(|token| filter.accepts(token, now));
     let mut screen = Screen::new();
     if tokens.is_empty() {
-        screen.text(&filter.nothing());
+        screen.text(&filter.nothing(output));
     } else {
         screen.table(&table(&tokens, now));
     }
@@ -48,7 +49,7 @@ pub(super) fn run(
 }
 
 /// Returns all tokens, the oldest first.
-pub(super) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
+pub(in crate::commands) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
     let mut tokens = Vec::new();
     let mut after = None;
     loop {
@@ -71,7 +72,7 @@ impl Filter<'_> {
     }
 
     /// Returns the line that replaces an empty table.
-    fn nothing(&self) -> String {
+    fn nothing(&self, output: &Output) -> String {
         let of = self
             .of
             .map(|person| format!(" of {person}"))
@@ -79,7 +80,10 @@ impl Filter<'_> {
         match self.expiring {
             Some(_) => format!("no valid token{of} ends within this time"),
             None if self.of.is_some() => format!("no tokens{of}"),
-            None => "no tokens; create one with: terrace token create --name NAME --scope SCOPE --expires 90d".to_owned(),
+            None => format!(
+                "no tokens; create one with: {}",
+                output.command("token create --name NAME --scope SCOPE --expires 90d")
+            ),
         }
     }
 }

@@ -1,16 +1,20 @@
 //! `terrace token revoke`.
 
 use serde_json::json;
-use terrace_core::api::admin::TokenAnswer;
+use terrace_core::api::admin::{RuleAnswer, TokenAnswer};
+use terrace_core::auth::oidc::RuleKind;
+use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::token_id::TokenId;
 
 use super::list;
-use super::state::{State, is_creator, is_of, is_of_sign_in};
+use super::state::State;
 use crate::args::RegistryArguments;
 use crate::clock;
 use crate::commands::connection::connect;
+use crate::commands::person::{Belongings, Connection};
 use crate::error::Failure;
 use crate::output::Output;
+use crate::registry::client::Client;
 
 /// Revokes tokens by their IDs.
 pub(super) fn by_id(
@@ -49,25 +53,20 @@ pub(super) fn by_id(
     output.outcome(text, report, worst, reasons)
 }
 
-/// Revokes all valid tokens of a person.
+/// Revokes all valid tokens of a person, and names what they may leave behind.
 pub(super) fn of(
     person: &str,
+    with_rules: bool,
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let now = clock::now();
     let all = list::all(&client)?;
-    let is_accepted = |token: &&TokenAnswer| State::of(token, now).is_accepted();
-    let theirs: Vec<&TokenAnswer> = all.iter().filter(|token| is_of(token, person)).collect();
-    if theirs.is_empty() {
-        let message = format!(
-            "no token has the name {person:?}, or is from a sign-in with this account: terrace token list shows both"
-        );
-        return Err(Failure::Missing(message));
-    }
+    let is_accepted = |token: &&&TokenAnswer| State::of(token, now).is_accepted();
+    let belongings = Belongings::of(person, &all);
     let mut ids = Vec::new();
-    for token in theirs.iter().copied().filter(is_accepted) {
+    for token in belongings.own().iter().filter(is_accepted) {
         let id = token.id.parse().map_err(|_| {
             Failure::Unexpected(format!(
                 "the registry lists a token with an invalid ID of {person}"
@@ -77,30 +76,148 @@ pub(super) fn of(
         output.progress(&format!("{} is revoked", token.id));
         ids.push(token.id.as_str());
     }
-    let is_made_by_them = |token: &&TokenAnswer| {
-        !is_of(token, person) && theirs.iter().any(|creator| is_creator(creator, token))
-    };
-    let made = all.iter().filter(is_made_by_them).filter(is_accepted);
-    let made: Vec<&str> = made.map(|token| token.id.as_str()).collect();
-    if !made.is_empty() {
+    let created = belongings.created().iter().filter(is_accepted);
+    let created: Vec<&str> = created.map(|token| token.id.as_str()).collect();
+    if !created.is_empty() {
         output.warning(&format!(
-            "tokens that {person} created for others stay valid; revoke those that {person} may know by ID: {}",
-            made.join(", ")
+            "tokens that {person} created for others, or that were created with such a token, stay valid. Revoke those that \
+             {person} may know: terrace token revoke {}",
+            created.join(" ")
         ));
     }
+    let rules = client.rules()?;
+    let rules = ConnectedRules::of(&belongings, &rules);
+    if belongings.own().is_empty() && created.is_empty() && rules.is_empty() {
+        let message = format!(
+            "no token has the name {person:?}, or is from a sign-in with this account, and no stored rule is of this person: \
+             terrace token list shows the names and accounts"
+        );
+        return Err(Failure::Missing(message));
+    }
+    let removed = match with_rules {
+        true => rules.remove(&client, output)?,
+        false => Vec::new(),
+    };
+    rules.warn(person, with_rules, output);
+    let is_complete = sees_everything(&client, output)?;
     let text = match ids.is_empty() {
-        true => format!("all tokens of {person} are already expired or revoked"),
+        true => format!("no token of {person} is valid any more"),
         false => revoked(&ids),
     };
     let mut lines = vec![text];
-    if theirs.iter().any(|token| is_of_sign_in(token)) {
+    if !removed.is_empty() {
+        lines.push(format!(
+            "{} removed; this takes effect everywhere within a minute",
+            removed
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+    }
+    if belongings.has_signed_in() {
         lines.push(format!(
             "{person} can sign in again while the sign-in provider and the rules (TERRACE_LOGIN_RULES, terrace role list) allow it"
         ));
     }
-    let report = json!({ "status": "ok", "revoked": ids, "created_for_others": made });
+    let report = json!({
+        "status": "ok",
+        "revoked": ids,
+        "created_for_others": created,
+        "rules_removed": removed,
+        "rules_left": rules.left(with_rules),
+        "complete": is_complete,
+    });
     output.result(&lines, &report);
     Ok(())
+}
+
+/// The stored rules that are connected with a person.
+struct ConnectedRules<'a>(Vec<(Connection, &'a RuleAnswer)>);
+
+impl<'a> ConnectedRules<'a> {
+    fn of(belongings: &Belongings<'_>, rules: &'a [RuleAnswer]) -> Self {
+        let connected = rules
+            .iter()
+            .filter_map(|rule| Some((belongings.connection(rule)?, rule)));
+        Self(connected.collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Removes those of the person. A rule that was added with a token that they created may be another person's.
+    fn remove(&self, client: &Client<'_>, output: &Output) -> Result<Vec<RuleId>, Failure> {
+        let mut removed = Vec::new();
+        for (connection, rule) in &self.0 {
+            if *connection != Connection::AddedWithCreated {
+                client.remove_rule(rule.id)?;
+                output.progress(&format!("rule {} is removed", rule.id));
+                removed.push(rule.id);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Names those that stay, with the commands that remove them.
+    fn warn(&self, person: &str, with_rules: bool, output: &Output) {
+        for (connection, what) in [
+            (Connection::Added, format!("rules that {person} added stay")),
+            (
+                Connection::Names,
+                format!("rules that grant {person} something by name stay"),
+            ),
+            (
+                Connection::AddedWithCreated,
+                format!("rules that were added with tokens that {person} created stay"),
+            ),
+        ] {
+            let is_removed = with_rules && connection != Connection::AddedWithCreated;
+            let commands = self.removals(connection);
+            if !is_removed && !commands.is_empty() {
+                output.warning(&format!("{what}. To remove them: {}", commands.join("; ")));
+            }
+        }
+    }
+
+    /// Returns the commands that remove the rules with a connection.
+    fn removals(&self, connection: Connection) -> Vec<String> {
+        let of_kind = |kind: RuleKind| {
+            let ids: Vec<String> = self
+                .0
+                .iter()
+                .filter(|(it, rule)| *it == connection && rule.kind == kind)
+                .map(|(_, rule)| rule.id.to_string())
+                .collect();
+            (!ids.is_empty()).then(|| format!("terrace {kind} remove {}", ids.join(" ")))
+        };
+        [RuleKind::Trust, RuleKind::Role]
+            .into_iter()
+            .filter_map(of_kind)
+            .collect()
+    }
+
+    /// Returns the IDs of those that stay.
+    fn left(&self, with_rules: bool) -> Vec<RuleId> {
+        let stays =
+            |connection: Connection| !with_rules || connection == Connection::AddedWithCreated;
+        let left = self.0.iter().filter(|(connection, _)| stays(*connection));
+        left.map(|(_, rule)| rule.id).collect()
+    }
+}
+
+/// Returns whether the caller sees every token and rule. An administrator of a namespace sees those of the namespace only.
+fn sees_everything(client: &Client<'_>, output: &Output) -> Result<bool, Failure> {
+    let caller = client.presented_token()?;
+    let sees_everything = caller.id.is_none() || caller.scopes.iter().any(|it| it == "admin");
+    if !sees_everything {
+        output.warning(&format!(
+            "only tokens and rules that this token ({}) may manage were considered; a token with the scope admin sees all",
+            caller.scopes.join(" ")
+        ));
+    }
+    Ok(sees_everything)
 }
 
 fn revoked(ids: &[&str]) -> String {

@@ -8,9 +8,6 @@ use terrace_core::auth::access::IssuedUnder;
 
 use crate::clock;
 
-/// The prefix of the creator of a token from a sign-in; the account follows.
-const SIGN_IN: &str = "login as ";
-
 /// The state of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -75,29 +72,6 @@ pub(super) fn ends_within(token: &TokenAnswer, duration: Duration, now: UnixTime
 /// Returns whether a time (RFC 3339) is in the future.
 pub(super) fn is_later(time: &str) -> bool {
     *time > *clock::now().to_string()
-}
-
-/// Returns whether a token is that of a person: it has the name, or is from a sign-in with the account.
-pub(super) fn is_of(token: &TokenAnswer, person: &str) -> bool {
-    let account = token.created_by.strip_prefix(SIGN_IN);
-    let names = [Some(token.name.as_str()), account];
-    let person = person.to_lowercase();
-    names
-        .into_iter()
-        .flatten()
-        .any(|name| name.to_lowercase() == person)
-}
-
-/// Returns whether a token is from a sign-in.
-pub(super) fn is_of_sign_in(token: &TokenAnswer) -> bool {
-    token.created_by.starts_with(SIGN_IN)
-}
-
-/// Returns whether a bearer of one token created another one.
-pub(super) fn is_creator(creator: &TokenAnswer, token: &TokenAnswer) -> bool {
-    token
-        .created_by
-        .starts_with(&format!("token {} (", creator.id))
 }
 
 /// Describes a new token in a line.
@@ -187,20 +161,6 @@ mod tests {
             (None, Some(NOW.0 - 1), false),
         ] {
             assert_eq!(ends_within(&token(expires, revoked), day, NOW), ends);
-        }
-    }
-
-    #[test]
-    fn a_person_is_named_by_the_token_or_by_the_account_of_the_sign_in() {
-        let token = token(None, None);
-        for (person, expected) in [
-            ("ann@ACME.example", true),
-            ("https://idp.example 17", true),
-            ("https://idp.example 1", false),
-            ("ann", false),
-            ("", false),
-        ] {
-            assert_eq!(is_of(&token, person), expected, "{person}");
         }
     }
 }

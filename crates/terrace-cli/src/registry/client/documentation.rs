@@ -74,20 +74,6 @@ impl Client<'_> {
         let path = path(package, version);
         self.remove(format!("{path}{UNPUBLISHED}&sha256={archive}"))
     }
-
-    /// Removes the documentation of a version, if it has this archive. Other documentation stays.
-    pub(crate) fn remove_documentation(
-        &self,
-        package: &Package,
-        version: &Version,
-        archive: Sha256,
-    ) -> Result<(), Failure> {
-        let path = path(package, version);
-        match self.remove(format!("{path}?sha256={archive}")) {
-            Err(Failure::Conflict(_)) => Ok(()),
-            removed => removed,
-        }
-    }
 }
 
 fn path(package: &Package, version: &Version) -> String {

@@ -4,19 +4,14 @@ use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, We
 use terrace_core::model::webhook_id::WebhookId;
 use ureq::http::Method;
 
-use super::{Call, Client, json_text};
+use super::{Call, Client};
 use crate::error::Failure;
 
 const WEBHOOKS: &str = "/admin/v1/webhooks";
 
 impl Client<'_> {
     pub(crate) fn add_webhook(&self, body: &WebhookBody) -> Result<WebhookAnswer, Failure> {
-        let text = json_text(body)?;
-        self.ask(Call {
-            method: Method::POST,
-            path: WEBHOOKS.to_owned(),
-            body: Some((&text, "application/json")),
-        })
+        self.post(WEBHOOKS.to_owned(), body)
     }
 
     pub(crate) fn webhooks(&self) -> Result<WebhooksAnswer, Failure> {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use terrace_metadata::{SourceFile, module_sources};
+use terrace_base::untrusted::quoted;
+use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
-use super::tree::{Tree, joined};
+use super::tree::Tree;
+use crate::archive::pack::{Extent, below, joined};
 use crate::source::local_paths::{Place, directory_of, is_installed, local};
 
 /// Maximum number of directories that are read for one module.
@@ -13,17 +15,19 @@ const MOST_DIRECTORIES: usize = 10_000;
 /// The package of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PackagePlace {
-    /// The directory to pack; empty for the top of the tree.
+    /// The directory that is the top of the package; empty for the top of the tree.
     pub(crate) directory: String,
     /// The directory of the module in the package; empty for its top.
     pub(crate) subdir: String,
+    /// The directories in the package: that of the module, and those of the modules that it calls outside of its own.
+    pub(crate) extent: Extent,
 }
 
-/// Returns the package of the module in a directory: that directory, or the one above that also has every module that it
-/// calls.
+/// Returns the package of the module in a directory: that directory and those of every module that it calls, in the lowest
+/// directory that has all of them, so that the paths of the calls stay the same.
 ///
 /// # Errors
-/// A call leads out of the tree, or a file cannot be read.
+/// A call leads out of the tree or to a directory without a module, or a file cannot be read.
 pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, String> {
     let mut open = installed(tree, module)?;
     let mut reached = BTreeSet::new();
@@ -40,17 +44,27 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
             .collect();
         for call in module_sources(&files) {
             match local(directory_of(&call.file), &call.source) {
-                Some(Place::Inside(place)) if !reached.contains(&place) => open.push(place),
+                Some(Place::Inside(place)) if reached.contains(&place) => {}
+                Some(Place::Inside(place)) => {
+                    // What is inside of these directories is packed anyway.
+                    let mut packed = [module, &directory].into_iter();
+                    let is_packed = packed.any(|top| below(&place, top).is_some());
+                    if !is_packed && !tree.has_configuration(&place)? {
+                        return Err(format!(
+                            "{} leads to {}, which is no directory with configuration",
+                            named(&call),
+                            quoted(&place)
+                        ));
+                    }
+                    open.push(place);
+                }
                 Some(Place::Outside(_)) => {
-                    let line = call
-                        .line
-                        .map_or_else(String::new, |line| format!(":{line}"));
                     return Err(format!(
-                        "{}{line}: the source {:?} leads out of the repository, so no package can contain it",
-                        call.file, call.source
+                        "{} leads out of the repository, so no package can contain it",
+                        named(&call)
                     ));
                 }
-                _ => {}
+                None => {}
             }
         }
         reached.insert(directory);
@@ -58,17 +72,19 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
     let directory = reached
         .iter()
         .fold(module.to_owned(), |one, other| common(&one, other));
-    let subdir = match directory.as_str() {
-        "" => module,
-        directory => module
-            .strip_prefix(directory)
-            .unwrap_or_default()
-            .trim_start_matches('/'),
-    };
+    let in_package = |path: &str| below(path, &directory).unwrap_or_default().to_owned();
     Ok(PackagePlace {
-        subdir: subdir.to_owned(),
+        subdir: in_package(module),
+        extent: Extent::of(reached.iter().map(|path| in_package(path))),
         directory,
     })
+}
+
+/// Returns a call in a message.
+fn named(call: &ModuleSource) -> String {
+    let line = call.line.map(|line| format!(":{line}"));
+    let line = line.unwrap_or_default();
+    format!("{}{line}: the source {}", call.file, quoted(&call.source))
 }
 
 /// Returns a module's directory, and those below it that consumers may install too.
@@ -105,7 +121,8 @@ mod tests {
     use super::*;
     use crate::source::collection::tree::DiskTree;
 
-    fn package_of(files: &[(&str, &str)], module: &str) -> Result<(String, String), String> {
+    /// Returns the directory, the module and the parts of the package that holds a module.
+    fn package_of(files: &[(&str, &str)], module: &str) -> Result<[String; 3], String> {
         let top = tempfile::tempdir().unwrap();
         for (path, source) in files {
             let path = top.path().join(path);
@@ -117,7 +134,8 @@ mod tests {
             .unwrap();
         }
         let place = package(&DiskTree { top: top.path() }, module)?;
-        Ok((place.directory, place.subdir))
+        let parts: Vec<&str> = place.extent.directories().collect();
+        Ok([place.directory, place.subdir, parts.join(" ")])
     }
 
     /// A tree in which each directory has one more.
@@ -140,35 +158,65 @@ mod tests {
     }
 
     #[test]
-    fn the_package_holds_every_module_that_is_called() {
-        let place = |directory: &str, subdir: &str| Ok((directory.to_owned(), subdir.to_owned()));
+    fn the_package_holds_the_modules_that_are_called_and_no_other() {
+        let place = |parts: [&str; 3]| Ok(parts.map(str::to_owned));
         let inside = [
             ("modules/a/main.tf", "./inner"),
             ("modules/a/inner/main.tf", "../other"),
         ];
-        assert_eq!(package_of(&inside, "modules/a"), place("modules/a", ""));
+        assert_eq!(
+            package_of(&inside, "modules/a"),
+            place(["modules/a", "", ""])
+        );
         let sibling = [
             ("modules/a/main.tf", "../b"),
             ("modules/b/main.tf", "acme/c/aws"),
+            ("modules/other/main.tf", "../b"),
         ];
-        assert_eq!(package_of(&sibling, "modules/a"), place("modules", "a"));
-        assert_eq!(package_of(&sibling, "modules/b"), place("modules/b", ""));
+        assert_eq!(
+            package_of(&sibling, "modules/a"),
+            place(["modules", "a", "a b"])
+        );
+        assert_eq!(
+            package_of(&sibling, "modules/b"),
+            place(["modules/b", "", ""])
+        );
         let chain = [
             ("modules/a/main.tf", "../b"),
             ("modules/b/main.tf", "../../shared/c"),
+            ("shared/c/main.tf", "./d"),
+            ("shared/other/main.tf", ""),
         ];
-        assert_eq!(package_of(&chain, "modules/a"), place("", "modules/a"));
+        let parts = "modules/a modules/b shared/c";
+        assert_eq!(
+            package_of(&chain, "modules/a"),
+            place(["", "modules/a", parts])
+        );
         let circle = [("a/main.tf", "../b"), ("b/main.tf", "../a")];
-        assert_eq!(package_of(&circle, "a"), place("", "a"));
+        assert_eq!(package_of(&circle, "a"), place(["", "a", "a b"]));
+        let parent = [("a/b/main.tf", "../"), ("a/main.tf", "acme/c/aws")];
+        assert_eq!(package_of(&parent, "a/b"), place(["a", "b", ""]));
         let example = [
             ("m/a/main.tf", "./x"),
             ("m/a/examples/e/main.tf", "../../../b"),
         ];
-        assert_eq!(package_of(&example, "m/a"), place("m/a", ""));
-        let outside = package_of(&[("a/main.tf", "../../b")], "a").unwrap_err();
-        assert!(
-            outside.starts_with("a/main.tf:2: the source \"../../b\""),
-            "{outside}"
-        );
+        assert_eq!(package_of(&example, "m/a"), place(["m/a", "", ""]));
+    }
+
+    #[test]
+    fn a_call_of_a_place_without_a_module_is_an_error_that_names_its_line() {
+        for (source, end) in [
+            (
+                "../../b",
+                "leads out of the repository, so no package can contain it",
+            ),
+            (
+                "../b",
+                "leads to \"b\", which is no directory with configuration",
+            ),
+        ] {
+            let error = package_of(&[("a/main.tf", source)], "a").unwrap_err();
+            assert_eq!(error, format!("a/main.tf:2: the source {source:?} {end}"));
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::archive::pack::joined;
 use crate::source::documentation::is_configuration;
 use crate::source::git::{Entry, EntryKind, Objects};
 
@@ -12,7 +13,7 @@ const FILE_BYTES: u64 = 1024 * 1024;
 
 /// A directory tree. Paths have `/` between their parts; the top is the empty path.
 pub(crate) trait Tree {
-    /// Returns the names in a directory, and whether each is a directory itself; nothing if there is no such directory.
+    /// Returns the names in a directory, and whether each is a directory itself; nothing if the directory does not exist.
     fn names(&self, directory: &str) -> Result<Vec<(String, bool)>, String>;
 
     /// Returns the contents of a file, unless it is too large for a configuration file.
@@ -40,14 +41,6 @@ pub(crate) trait Tree {
     }
 }
 
-/// Returns the path of a name in a directory.
-pub(crate) fn joined(directory: &str, name: &str) -> String {
-    match directory {
-        "" => name.to_owned(),
-        directory => format!("{directory}/{name}"),
-    }
-}
-
 /// The tree of a commit.
 pub(crate) struct CommitTree<'o> {
     pub(crate) objects: &'o Objects,
@@ -56,7 +49,7 @@ pub(crate) struct CommitTree<'o> {
 }
 
 impl CommitTree<'_> {
-    /// Returns the entries of a directory; none if there is no such directory.
+    /// Returns the entries of a directory; none if the directory does not exist.
     fn entries(&self, directory: &str) -> Result<Rc<Vec<Entry>>, String> {
         let id = match directory {
             "" => self.id.clone(),

@@ -18,7 +18,7 @@ const SOURCE_NAME: &str = "terraform-registry-manifest.json";
 #[derive(Debug)]
 pub(crate) struct Protocols {
     pub(crate) versions: Vec<String>,
-    /// Whether the protocols are a default, because there is no manifest.
+    /// Whether the protocols are a default, because the manifest is missing.
     pub(crate) assumed: bool,
 }
 

@@ -11,8 +11,8 @@ use super::DocumentationFiles;
 use crate::archive::Archive;
 use crate::archive::pack::packable_files;
 
-/// The extensions of configuration files.
-const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
+/// The endings of the names of configuration files.
+pub(crate) const CONFIGURATION_ENDINGS: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
 
 /// Reads the files of a packed module that its documentation can refer to, with paths below its directory.
 ///
@@ -83,7 +83,7 @@ fn is_of_module(path: &str) -> bool {
 
 /// Returns whether a file of this name is part of a configuration.
 pub(crate) fn is_configuration(name: &str) -> bool {
-    CONFIGURATION.iter().any(|end| name.ends_with(end))
+    CONFIGURATION_ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A directory of a commit, written to disk with the ignore files above it.
+//! Directories of a commit, written to disk with the ignore files above them.
 //!
 //! Trees of a strange repository may have names that lead out of the directory, or the same name twice: nothing is ever
 //! written over something, or through a link.
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{Entry, EntryKind, Objects};
+use crate::archive::pack::{Extent, below, joined};
+use crate::source::local_paths::{Place, directory_of, resolve};
 
 /// The names of files that exclude others from a package.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".terraformignore"];
@@ -23,7 +25,7 @@ const TOTAL_BYTES: usize = 1024 * 1024 * 1024;
 /// The start of a file that stands for a large one in another store.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
-/// A directory of a commit on disk. It is removed with the value.
+/// Directories of a commit on disk. They are removed with the value.
 pub(crate) struct Checkout {
     /// The directory that stands for the top of the repository.
     top: TempDir,
@@ -43,17 +45,22 @@ struct Writer<'o> {
 /// A symbolic link to write.
 struct Link {
     path: PathBuf,
-    /// The path in the package.
+    /// The path in the repository.
     name: String,
     target: Vec<u8>,
 }
 
 impl Checkout {
-    /// Writes the directory at `path` of a tree; an empty path is the tree itself.
+    /// Writes the parts of the directory `package` of a tree, and the targets of links that are elsewhere in that directory.
     ///
     /// # Errors
     /// A file cannot be read, is not part of the repository, or cannot be written.
-    pub(crate) fn write(objects: &Objects, tree: &str, path: &str) -> Result<Self, String> {
+    pub(crate) fn write(
+        objects: &Objects,
+        tree: &str,
+        package: &str,
+        extent: &Extent,
+    ) -> Result<Self, String> {
         let top = tempfile::tempdir();
         let top = top.map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
         let mut writer = Writer {
@@ -64,21 +71,14 @@ impl Checkout {
         };
         // The ignore files of a repository count up to its top, which this directory shows.
         writer.create_directory(&top.path().join(".git"), ".git")?;
-        let mut directory = top.path().to_owned();
-        let mut tree = tree.to_owned();
-        for part in path.split('/').filter(|part| !part.is_empty()) {
-            writer.ignore_files(&directory, &tree)?;
-            let entry = objects.entry(&tree, part)?;
-            let entry = entry.filter(|entry| entry.kind == EntryKind::Directory);
-            let entry = entry.ok_or_else(|| format!("{path} is not a directory of the commit"))?;
-            directory.push(checked(part, path)?);
-            writer.create_directory(&directory, path)?;
-            tree = entry.id;
-        }
-        writer.directory(&directory, &tree, "")?;
+        let directories = extent.directories();
+        let extent = Extent::of(directories.map(|part| joined(package, part)));
+        writer.parts(top.path(), tree, "", &extent)?;
+        writer.targets(top.path(), tree, package, &extent)?;
         for Link { path, name, target } in &writer.links {
             link(path, target).map_err(|error| format!("{name}: {error}"))?;
         }
+        let directory = top.path().join(package);
         Ok(Self { top, directory })
     }
 
@@ -96,27 +96,105 @@ impl Checkout {
 }
 
 impl Writer<'_> {
-    fn directory(&mut self, place: &Path, tree: &str, below: &str) -> Result<(), String> {
+    /// Writes the parts of a directory, and the ignore files above them.
+    fn parts(
+        &mut self,
+        place: &Path,
+        tree: &str,
+        path: &str,
+        extent: &Extent,
+    ) -> Result<(), String> {
+        if extent.has(path) {
+            return self.directory(place, tree, path);
+        }
+        self.ignore_files(place, tree)?;
         for entry in self.objects.tree(tree)?.iter() {
-            let name = match below {
-                "" => entry.name.clone(),
-                below => format!("{below}/{}", entry.name),
+            let name = joined(path, &entry.name);
+            if entry.kind == EntryKind::Directory && extent.is_below(&name) {
+                let place = place.join(checked(&entry.name, &name)?);
+                self.create_directory(&place, &name)?;
+                self.parts(&place, &entry.id, &name, extent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files and directories that links lead to, as in a working tree, from which they would be packed in place
+    /// of the links. The links themselves are not written yet, so nothing is written through one.
+    fn targets(
+        &mut self,
+        top: &Path,
+        tree: &str,
+        package: &str,
+        extent: &Extent,
+    ) -> Result<(), String> {
+        let mut written: Vec<String> = extent.directories().map(str::to_owned).collect();
+        let mut next = 0;
+        while let Some(Link { name, target, .. }) = self.links.get(next) {
+            next += 1;
+            let target = String::from_utf8_lossy(target);
+            let path = match resolve(directory_of(name), &target) {
+                Place::Inside(path) if !target.starts_with('/') => path,
+                _ => continue,
             };
+            let is_git = path
+                .split('/')
+                .any(|part| part.eq_ignore_ascii_case(".git"));
+            if is_git
+                || below(&path, package).is_none()
+                || written.iter().any(|it| below(&path, it).is_some())
+            {
+                continue;
+            }
+            let Some(entry) = self.objects.entry(tree, &path)? else {
+                continue;
+            };
+            let mut place = top.to_owned();
+            for part in path.split('/') {
+                place.push(checked(part, &path)?);
+            }
+            if place.exists() {
+                return Err(format!(
+                    "{name}: this link leads to {path}, of which only a part is packed: replace the link by the files"
+                ));
+            }
+            fs::create_dir_all(place.parent().unwrap_or(top))
+                .map_err(|error| format!("{path}: {error}"))?;
+            match entry.kind {
+                EntryKind::Directory => {
+                    self.create_directory(&place, &path)?;
+                    self.directory(&place, &entry.id, &path)?;
+                }
+                EntryKind::File | EntryKind::Executable => self.file(&place, &entry, &path)?,
+                EntryKind::Link | EntryKind::Submodule => {}
+            }
+            written.push(path);
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, place: &Path, tree: &str, path: &str) -> Result<(), String> {
+        for entry in self.objects.tree(tree)?.iter() {
+            let name = joined(path, &entry.name);
             // Never packed, and git itself does not write it.
             if entry.name.eq_ignore_ascii_case(".git") {
                 continue;
             }
-            let path = place.join(checked(&entry.name, &name)?);
+            let place = place.join(checked(&entry.name, &name)?);
             self.count(0)?;
             match entry.kind {
                 EntryKind::Directory => {
-                    self.create_directory(&path, &name)?;
-                    self.directory(&path, &entry.id, &name)?;
+                    self.create_directory(&place, &name)?;
+                    self.directory(&place, &entry.id, &name)?;
                 }
-                EntryKind::File | EntryKind::Executable => self.file(&path, entry, &name)?,
+                EntryKind::File | EntryKind::Executable => self.file(&place, entry, &name)?,
                 EntryKind::Link => {
                     let target = self.objects.blob(&entry.id)?;
-                    self.links.push(Link { path, name, target });
+                    self.links.push(Link {
+                        path: place,
+                        name,
+                        target,
+                    });
                 }
                 EntryKind::Submodule => {
                     return Err(format!(

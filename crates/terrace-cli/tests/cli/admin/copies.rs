@@ -119,9 +119,10 @@ fn an_export_after_a_restore_begins_a_new_copy_and_keeps_the_old_log() {
 
         registry.forget_faults();
         answers_export_from(9, &registry, new, &all);
-        let ended = run(&registry, &export).expect(0);
-        assert!(ended.stderr.contains("(3 entries)"), "{ended:?}");
-        assert!(ended.stderr.contains("starts again"), "{ended:?}");
+        let ended = run(&registry, &export).expect(4);
+        assert!(ended.errors().contains("(3 entries)"), "{ended:?}");
+        assert!(ended.errors().contains("starts again"), "{ended:?}");
+        assert_eq!(ended.json()["restarted"], true);
         let kept: Vec<_> = fs::read_dir(copy.join("old-logs")).unwrap().collect();
         assert_eq!(kept.len(), 1);
         let kept = kept[0].as_ref().unwrap().path();
@@ -135,6 +136,18 @@ fn an_export_after_a_restore_begins_a_new_copy_and_keeps_the_old_log() {
         answers_export_from(9, &registry, new, &all);
         let ended = run(&registry, &export).expect(0);
         assert!(!ended.stderr.contains("starts again"), "{ended:?}");
+        assert_eq!(ended.json()["restarted"], false);
+        // An export that was killed before it removed the old entries, which only the kept log lists.
+        let last = &format!("facts/audit/{:012}.json", new.len() + 1);
+        fs::copy(kept.join(last), copy.join(last)).unwrap();
+        answers_export_from(9, &registry, new, &all);
+        run(&registry, &export).expect(0);
+        assert!(!copy.join(last).exists());
+        // An entry that no kept log has is not removed.
+        fs::write(copy.join(last), "{}").unwrap();
+        answers_export_from(9, &registry, new, &all);
+        run(&registry, &export).expect(3);
+        assert!(copy.join(last).exists());
     }
 }
 
@@ -161,6 +174,7 @@ fn an_export_of_a_log_that_was_changed_or_emptied_needs_its_loss_to_be_accepted(
         let accepting = [&export[..], &["--accept-loss", "audit-log"]].concat();
         let ended = run(&registry, &accepting).expect(0);
         assert!(ended.stderr.contains("(3 entries)"), "{ended:?}");
+        assert_eq!(ended.json()["restarted"], true);
         let kept: Vec<_> = fs::read_dir(copy.join("old-logs")).unwrap().collect();
         let kept = kept[0].as_ref().unwrap().path();
         assert_eq!(entries_in(&registry, &kept), 3);

@@ -127,44 +127,73 @@ fn an_erased_version_keeps_the_archives_of_others() {
     assert_eq!(report["uploads_end"], "1970-01-01T01:15:00Z");
 }
 
-#[test]
-fn the_documentation_of_others_is_removed_with_an_erased_archive() {
-    let registry = Registry::start();
-    let (digest, docs) = ("3".repeat(64), format!("archives/{}.docs", "3".repeat(64)));
-    answers(
-        &registry,
-        "prefix=releases",
-        &json!({ "facts": [release("1.0.0", "1"), release("1.1.0", "2")] }),
-    );
+/// Sets the responses for one look at two versions with the same archive, whose documentation a third version has as well.
+fn answers_documented(registry: &Registry) {
+    let docs = docs();
+    let releases = [
+        release("1.0.0", "1"),
+        release("1.1.0", "1"),
+        release("2.0.0", "2"),
+    ];
+    answers(registry, "prefix=releases", &json!({ "facts": releases }));
     let documented = |version: &str| json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "archive": docs });
-    let all = json!({ "documented": [documented("1.0.0"), documented("1.1.0")] });
-    answers(&registry, "/admin/v1/documentation", &all);
-    let document = format!(
-        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":7,"head_length":5,"history":[{{"archive":"{digest}","at":1,"by":"root"}}]}}"#
+    let all = ["1.0.0", "1.1.0", "2.0.0"].map(documented);
+    answers(
+        registry,
+        "/admin/v1/documentation",
+        &json!({ "documented": all }),
     );
-    let facts =
-        json!({ "facts": [{ "key": "docs/modules/acme/vpc/aws/1.0.0", "document": document }] });
-    answers(&registry, "prefix=docs", &facts);
-    answers(&registry, "prefix=oci", &json!({ "facts": [] }));
-    let path = format!("/admin/v1/modules/acme/vpc/aws/1.1.0/documentation?sha256={digest}");
-    let removed = Response::new(200, json!({ "removed": digest }).to_string());
-    registry.fail("DELETE", &path, Fault::Answer(removed));
-    answers_erasure(&registry, Some(ERASED), &[archive("1"), docs.clone()]);
+    answers(registry, "prefix=oci", &json!({ "facts": [] }));
+}
+
+fn docs() -> String {
+    format!("archives/{}.docs", "3".repeat(64))
+}
+
+#[test]
+fn the_documentation_of_unrelated_versions_stays_unless_it_is_named() {
+    let registry = Registry::start();
+    answers_documented(&registry);
+    answers_erasure(&registry, Some(ERASED), &[archive("1")]);
     let yes = [&ERASE[..], &["--yes", "--everywhere"]].concat();
     let report = run(&registry, &yes).expect(0).json();
-    assert_eq!(report["broken"][&docs], json!(["acme/vpc/aws@1.1.0"]));
-    let requests = registry.all_requests();
-    let at = |text: &str| {
-        let found = requests.iter().position(|it| it.contains(text));
-        found.unwrap_or_else(|| panic!("{text}: {requests:?}"))
-    };
-    assert!(at(&path) < at("POST /admin/v1/erasures"), "{requests:?}");
+    // The registry removes the documentation of versions with the erased archive.
+    assert_eq!(report["erased"], json!([archive("1")]));
+    assert_eq!(
+        report["broken"],
+        json!({ archive("1"): ["acme/vpc/aws@1.1.0"] })
+    );
+    assert_eq!(report["kept"], json!({ docs(): ["acme/vpc/aws@2.0.0"] }));
+    let changes = registry.requests();
+    let changes = changes.iter().filter(|it| !it.starts_with("GET "));
+    assert_eq!(changes.count(), 1);
+    // People learn how to erase it as well.
+    answers_documented(&registry);
+    let mut command = terrace(&[&ERASE[..], &["--everywhere"]].concat());
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", TOKEN);
+    let shown = ended(&mut command).expect(0).stdout;
+    let advice = format!(
+        "terrace admin erase --archive {} --everywhere",
+        "3".repeat(64)
+    );
+    assert!(shown.contains(&advice), "{shown}");
+    assert!(
+        !shown.contains(&format!("{} would be erased", docs())),
+        "{shown}"
+    );
 }
 
 #[test]
 fn an_interrupted_erasure_of_a_package_is_continued() {
     let registry = Registry::start();
     answers_looks(&registry, &[tombstone("1"), release("1.1.0", "2")], &[]);
+    answers(
+        &registry,
+        "prefix=garbage",
+        &json!({ "facts": [mark("1")] }),
+    );
     answers_erasure(&registry, Some(ERASED), &[archive("1")]);
     answers_erasure(&registry, Some("acme/vpc/aws@1.1.0"), &[archive("2")]);
     let arguments = [
@@ -178,7 +207,110 @@ fn an_interrupted_erasure_of_a_package_is_continued() {
     let report = run(&registry, &arguments).expect(0).json();
     assert_eq!(report["releases"], json!([ERASED, "acme/vpc/aws@1.1.0"]));
     assert_eq!(report["erased"], json!([archive("1"), archive("2")]));
+    let before = "1970-01-01T00:00:02Z";
+    assert_eq!(
+        report["already_erased"],
+        json!({ ERASED: before, archive("1"): before })
+    );
     assert_eq!(requests(&registry), 2);
+}
+
+#[test]
+fn an_erasure_that_took_effect_is_repeated_and_says_since_when() {
+    let registry = Registry::start();
+    let digest = "1".repeat(64);
+    let text = manifest("1");
+    let blob = layer("1");
+    let by_digest = format!("team/app@{}", digest_of(&text));
+    let reason = ["admin", "erase", "--reason", "a leaked key"];
+    let marks = [
+        mark("1"),
+        json!({ "key": format!("garbage/{digest}.blob"), "document": mark("1")["document"] }),
+        json!({ "key": format!("garbage/{}.blob", digest_of(&text).trim_start_matches("sha256:")), "document": mark("1")["document"] }),
+    ];
+    let mut removed_tag = tag("team/app", "1.0.0", &text);
+    let mut document: Value =
+        serde_json::from_str(removed_tag["document"].as_str().unwrap()).unwrap();
+    document["is_tombstone"] = json!(true);
+    removed_tag["document"] = json!(document.to_string());
+    for (subject, done) in [
+        ([ERASED].as_slice(), ERASED.to_owned()),
+        (&["--archive", &digest], archive("1")),
+        (&["--blob", &blob], blob.clone()),
+        (&["--manifest", &by_digest], digest_of(&text)),
+        (&["--manifest", "team/app:1.0.0"], digest_of(&text)),
+    ] {
+        registry.forget_faults();
+        answers(
+            &registry,
+            "prefix=releases",
+            &json!({ "facts": [tombstone("1")] }),
+        );
+        answers(
+            &registry,
+            "/admin/v1/documentation",
+            &json!({ "documented": [] }),
+        );
+        answers_archives(&registry, &json!([]));
+        answers(&registry, "prefix=garbage", &json!({ "facts": marks }));
+        match subject[0].starts_with("--") && subject[0] != "--archive" {
+            true => {
+                answers_pushed(&registry, &[], &[], std::slice::from_ref(&removed_tag));
+                answers_erasure(&registry, None, &[]);
+                answers_pushed(&registry, &[], &[], &[]);
+            }
+            false => {
+                answers(&registry, "prefix=oci", &json!({ "facts": [] }));
+                answers_erasure(&registry, None, &[]);
+            }
+        }
+        let before = requests(&registry);
+        let mut command = terrace(&[&reason[..], subject, &["--yes"]].concat());
+        command
+            .env("TERRACE_URL", registry.url())
+            .env("TERRACE_TOKEN", TOKEN);
+        let ended = ended(&mut command).expect(0);
+        let expected = format!("{done} was already erased at 1970-01-01T00:00:02Z");
+        assert!(ended.stdout.contains(&expected), "{subject:?}: {ended:?}");
+        assert!(
+            ended.stdout.contains("everything was erased before"),
+            "{ended:?}"
+        );
+        // It may have been interrupted.
+        assert_eq!(requests(&registry), before + 1, "{subject:?}");
+    }
+}
+
+#[test]
+fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
+    let registry = Registry::start();
+    let (text, own) = (manifest("1"), manifest("2"));
+    let links = ["1", "2"].map(|digit| link("team/app", &layer(digit)));
+    let manifests = [
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &text),
+        manifest_of("team/app", &own),
+    ];
+    let [shared, own] = [&text, &own].map(|text| format!("team/app@{}", digest_of(text)));
+    let erase = [
+        "admin",
+        "erase",
+        "--reason",
+        "x",
+        "--yes",
+        "--manifest",
+        &shared,
+    ];
+    for more in [&[][..], &["--manifest", &own]] {
+        answers_contents(&registry, &[], (&links, &manifests, &[]), &json!([]));
+        let refused = run(&registry, &[&erase[..], more].concat()).expect(3);
+        let message = refused.errors();
+        assert!(
+            message.contains("nothing is erased") && message.contains("the repository team/other"),
+            "{message}"
+        );
+        assert_eq!(requests(&registry), 0);
+    }
 }
 
 #[test]
@@ -435,6 +567,54 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn an_export_leaves_out_documentation_whose_archive_was_erased() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let documentation = documentation_of("1.0.0", "3");
+    let tombstone = json!({ "key": docs().replace("archives/", "garbage/"), "document": mark("1")["document"] });
+    let log = format!("POST /admin/v1/erasures erases {}", docs());
+    answers_export(
+        &registry,
+        &[(&log, 200)],
+        &[documentation, tombstone.clone()],
+    );
+    let ran = run(&registry, &["admin", "export", copy.to_str().unwrap()]).expect(0);
+    assert!(ran.stderr.contains("is not copied"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("refers to it"), "{}", ran.stderr);
+    assert_eq!(ran.json()["documents"], 2);
+    assert!(!copy.join("facts/docs").exists());
+}
+
+/// Returns the document about the documentation of a version.
+fn documentation_of(version: &str, digit: &str) -> Value {
+    let digest = digit.repeat(64);
+    let document = format!(
+        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
+    );
+    json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "document": document })
+}
+
+#[test]
+fn an_export_removes_documentation_that_went_with_an_erased_archive_from_an_older_copy() {
+    let registry = Registry::start();
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    assert_eq!(export(&registry, &copy, &[], &[]), None);
+    write_older(&copy, &[documentation_of("1.0.0", "3")], &docs());
+    let record = copy.join("facts/docs/modules/acme/vpc/aws/1.0.0.json");
+    let is_left = || [record.exists(), copy.join(docs()).exists()];
+    assert_eq!(is_left(), [true; 2]);
+    let log = format!(
+        "POST /admin/v1/erasures erases {}, {}",
+        archive("1"),
+        docs()
+    );
+    assert_eq!(export(&registry, &copy, &[(&log, 200)], &[mark("1")]), None);
+    assert_eq!(is_left(), [false; 2]);
 }
 
 #[test]

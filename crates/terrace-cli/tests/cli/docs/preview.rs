@@ -260,6 +260,7 @@ fn site() -> Site {
         logo: None,
         assets: Assets::new(None).names().clone(),
         sign_in: SignIn::Unavailable,
+        here: String::new(),
         is_private: false,
         has_login: false,
     }

@@ -109,6 +109,56 @@ fn a_url_of_the_description_that_leads_into_a_private_network_is_refused() {
 }
 
 #[test]
+fn an_archive_comes_from_a_private_host_only_if_the_user_names_it() {
+    let (origin, storage) = (Origin::start(), Origin::start());
+    let zip = fixture("release/terraform-provider-hello_1.2.3_linux_amd64.zip");
+    storage.set("/hello.zip", Response::new(200, fs::read(zip).unwrap()));
+    let elsewhere = format!("{}/hello.zip", storage.url());
+    let zip = zip_of("linux_amd64");
+    origin.edit(&description_of("linux_amd64"), |text| {
+        text.replace(&zip, &elsewhere)
+    });
+    let host = storage.url().replace("https://", "");
+    let errors = refused(&origin);
+    let advice = format!("if this host is meant to be contacted, add --archive-host {host}");
+    assert!(errors.contains(&advice), "{errors}");
+    assert!(storage.requests().is_empty());
+    let registry = Registry::start();
+    let list = directory(&[("list.toml", &super::list(1))]);
+    let list = list.path().join("list.toml");
+    for arguments in [["add", ADDRESS], ["sync", list.to_str().unwrap()]] {
+        let mut command = command(&origin, &registry, &arguments);
+        command.args(["--platform", "linux_amd64", "--archive-host", &host]);
+        ended(command.env("TF_TOKEN_origin_example", "a-token-of-the-origin")).expect(0);
+    }
+    let seen = storage.requests();
+    assert!(!seen.is_empty());
+    let has_token = |head: &Head| head.headers.contains_key("authorization");
+    assert!(!seen.iter().any(has_token));
+}
+
+#[test]
+fn a_refused_url_names_the_option_only_if_the_option_would_help() {
+    for (location, advice) in [
+        (
+            "https://localhost:9000/a",
+            Some("--archive-host localhost:9000"),
+        ),
+        ("https://10.0.0.1/a", Some("--archive-host 10.0.0.1:443")),
+        ("http://10.0.0.1/a", None),
+        ("https://user@10.0.0.1/a", None),
+    ] {
+        let origin = Origin::start();
+        origin.redirect("/v1/acme/hello/versions", location);
+        let errors = refused(&origin);
+        match advice {
+            Some(advice) => assert!(errors.contains(advice), "{errors}"),
+            None => assert!(!errors.contains("--archive-host"), "{errors}"),
+        }
+    }
+}
+
+#[test]
 fn the_origins_token_goes_to_its_json_and_never_to_archives_8_3() {
     const ORIGIN_TOKEN: &str = "a-token-of-the-origin";
     let (origin, registry) = (Origin::start(), Registry::start());

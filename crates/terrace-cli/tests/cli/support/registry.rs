@@ -216,6 +216,13 @@ impl Registry {
         headers.cloned().collect()
     }
 
+    /// Returns the values of a header of the requests since the last call of a function that returns those.
+    pub(crate) fn headers(&self, name: &str) -> Vec<String> {
+        let seen = std::mem::take(&mut self.state().seen);
+        let headers = seen.iter().filter_map(|head| head.headers.get(name));
+        headers.cloned().collect()
+    }
+
     /// Returns the heads of the uploads so far.
     pub(crate) fn uploads(&self) -> Vec<Head> {
         let is_upload = |head: &&Head| head.target.starts_with("/bucket/");

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::webhook_id::WebhookId;
+use crate::model::webhook_name::WebhookName;
 use crate::storage::webhook::{EventKind, Webhook, WebhookFormat, WebhookState};
 use terrace_base::time::UnixTime;
 
@@ -21,6 +22,9 @@ pub struct WebhookBody {
     /// `json`, the default, or `slack`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// The name, which a second webhook with the same receiver and the same namespaces needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A webhook, without its URL, which may be a secret.
@@ -28,6 +32,9 @@ pub struct WebhookBody {
 pub struct WebhookAnswer {
     /// The ID.
     pub id: WebhookId,
+    /// The name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<WebhookName>,
     /// The host of the receiver.
     pub host: String,
     /// The events that are delivered.
@@ -80,6 +87,7 @@ impl WebhookAnswer {
         let text = |time: Option<UnixTime>| time.map(|time| time.to_string());
         Self {
             id: webhook.id,
+            name: webhook.name.clone(),
             host: webhook.host(),
             events: webhook.events.clone(),
             namespaces: webhook.namespaces.clone(),

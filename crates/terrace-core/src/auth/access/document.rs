@@ -32,6 +32,16 @@ pub struct TokenDocument {
     pub key: Option<KeyMark>,
 }
 
+/// Begins the creator of a token that a person got by signing in; the account follows.
+pub const SIGN_IN: &str = "login as ";
+
+impl TokenDocument {
+    /// Returns whether a person got the token by signing in.
+    pub fn is_of_sign_in(&self) -> bool {
+        self.by.starts_with(SIGN_IN)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

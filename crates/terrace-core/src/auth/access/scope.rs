@@ -12,6 +12,8 @@ use terrace_base::sort;
 pub enum Scope {
     /// `admin`: do everything.
     Admin,
+    /// `backup`: copy everything: read all stored documents, archives and the audit log, and all packages.
+    Backup,
     /// `read`: read everything.
     Read,
     /// `read:acme`: read the packages of these owners.
@@ -29,9 +31,9 @@ pub struct Scopes(Vec<Scope>);
 /// The error for a text that is not a valid list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// The text is none of the five scopes.
+    /// The text is none of the six scopes.
     #[error(
-        "{0:?} is not a scope: use admin, admin:<namespace>, read, read:<namespace> or publish:<namespace>"
+        "{0:?} is not a scope: use admin, admin:<namespace>, backup, read, read:<namespace> or publish:<namespace>"
     )]
     Unknown(String),
     /// The owner of a scope is invalid.
@@ -39,7 +41,7 @@ pub enum ScopeError {
     Owner(&'static str, OwnerError),
     /// The list is empty.
     #[error(
-        "a token needs a scope: admin, admin:<namespace>, read, read:<namespace> or publish:<namespace>"
+        "a token needs a scope: admin, admin:<namespace>, backup, read, read:<namespace> or publish:<namespace>"
     )]
     None,
     /// The list exceeds the limit.
@@ -73,7 +75,7 @@ impl Scopes {
     /// Returns the scopes for reading that these include, and no others.
     pub fn to_read(&self) -> Self {
         let reading = self.0.iter().map(|scope| match scope {
-            Scope::Admin | Scope::Read => Scope::Read,
+            Scope::Admin | Scope::Backup | Scope::Read => Scope::Read,
             Scope::ReadOf(owners) | Scope::Publish(owners) | Scope::AdminOf(owners) => {
                 Scope::ReadOf(owners.clone())
             }
@@ -88,13 +90,19 @@ impl Scopes {
 
     /// Returns whether everything may be read.
     pub fn allow_reading_all(&self) -> bool {
-        self.0.contains(&Scope::Read) || self.allow_all()
+        let reads_all = |scope| matches!(scope, &Scope::Admin | &Scope::Backup | &Scope::Read);
+        self.0.iter().any(reads_all)
+    }
+
+    /// Returns whether everything that is stored may be copied.
+    pub fn allow_backups(&self) -> bool {
+        self.0.contains(&Scope::Backup) || self.allow_all()
     }
 
     /// Returns whether the packages of this owner may be read.
     pub fn allow_reading(&self, owner: &Owner) -> bool {
         self.0.iter().any(|scope| match scope {
-            Scope::Admin | Scope::Read => true,
+            Scope::Admin | Scope::Backup | Scope::Read => true,
             Scope::ReadOf(owners) | Scope::Publish(owners) | Scope::AdminOf(owners) => {
                 owners.includes(owner)
             }
@@ -106,7 +114,7 @@ impl Scopes {
         self.0.iter().any(|scope| match scope {
             Scope::Admin => true,
             Scope::Publish(owners) | Scope::AdminOf(owners) => owners.includes(owner),
-            Scope::Read | Scope::ReadOf(_) => false,
+            Scope::Backup | Scope::Read | Scope::ReadOf(_) => false,
         })
     }
 
@@ -115,7 +123,7 @@ impl Scopes {
         self.0.iter().any(|scope| match scope {
             Scope::Admin => true,
             Scope::AdminOf(owners) => owners.includes(owner),
-            Scope::Read | Scope::ReadOf(_) | Scope::Publish(_) => false,
+            Scope::Backup | Scope::Read | Scope::ReadOf(_) | Scope::Publish(_) => false,
         })
     }
 
@@ -151,11 +159,16 @@ impl Scope {
     /// Returns whether this scope allows everything that another one allows.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Admin, _) | (Self::Read, Self::Read | Self::ReadOf(_)) => true,
+            (Self::Admin, _)
+            | (Self::Backup, Self::Backup | Self::Read | Self::ReadOf(_))
+            | (Self::Read, Self::Read | Self::ReadOf(_)) => true,
             (Self::ReadOf(own) | Self::Publish(own) | Self::AdminOf(own), Self::ReadOf(owners))
             | (Self::Publish(own) | Self::AdminOf(own), Self::Publish(owners))
             | (Self::AdminOf(own), Self::AdminOf(owners)) => own.covers(owners),
-            (Self::Read | Self::ReadOf(_) | Self::Publish(_) | Self::AdminOf(_), _) => false,
+            (
+                Self::Backup | Self::Read | Self::ReadOf(_) | Self::Publish(_) | Self::AdminOf(_),
+                _,
+            ) => false,
         }
     }
 }
@@ -168,6 +181,7 @@ impl FromStr for Scope {
         match text.split_once(':') {
             None => match text {
                 "admin" => Ok(Self::Admin),
+                "backup" => Ok(Self::Backup),
                 "read" => Ok(Self::Read),
                 _ => Err(unknown()),
             },
@@ -201,6 +215,7 @@ impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Admin => f.write_str("admin"),
+            Self::Backup => f.write_str("backup"),
             Self::Read => f.write_str("read"),
             Self::ReadOf(owners) => write!(f, "read:{owners}"),
             Self::Publish(owners) => write!(f, "publish:{owners}"),
@@ -250,6 +265,9 @@ mod tests {
             ("admin:acme read", "read admin:acme"),
             ("admin:a.example admin:a.example/acme", "admin:a.example"),
             ("admin admin:acme", "admin"),
+            ("backup read read:acme", "backup"),
+            ("admin backup", "admin"),
+            ("backup publish:acme", "backup publish:acme"),
         ] {
             assert_eq!(united(scopes).as_deref(), Ok(left), "{scopes}");
         }
@@ -268,6 +286,7 @@ mod tests {
             ("read publish:acme", "read"),
             ("publish:acme read:acme", "read:acme"),
             ("admin:acme", "read:acme"),
+            ("backup", "read"),
             ("read", "read"),
         ] {
             let scopes: Scopes = scopes.parse().unwrap();
@@ -283,6 +302,7 @@ mod tests {
             "read:acme",
             "publish:acme",
             "read publish:acme",
+            "backup",
             "admin:acme",
             "publish:registry.example.com publish:registry.example.com/acme",
         ] {
@@ -320,6 +340,7 @@ mod tests {
         for (text, reads, reads_other, publishes, publishes_other) in [
             ("admin", true, true, true, true),
             ("read", true, true, false, false),
+            ("backup", true, true, false, false),
             ("read:acme", true, false, false, false),
             ("publish:acme", true, false, true, false),
             ("read publish:acme", true, true, true, false),

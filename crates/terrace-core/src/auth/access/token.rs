@@ -17,6 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
+use super::AdminToken;
 use super::scope::Scopes;
 use crate::limits;
 use crate::model::provenance::ProvenanceText;
@@ -57,6 +58,12 @@ pub struct Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeyMark(pub(super) u16);
+
+impl fmt::Display for KeyMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}", self.0)
+    }
+}
 
 /// The admin token that a token was issued under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +152,14 @@ impl TokenKeys {
     /// Returns the mark of the key that issues tokens.
     pub fn mark(&self) -> KeyMark {
         mark(&self.newest)
+    }
+
+    /// Returns the mark of the key that is derived from an admin token, if that is configured.
+    pub fn mark_of(&self, token: AdminToken) -> Option<KeyMark> {
+        match token {
+            AdminToken::Current => Some(self.mark()),
+            AdminToken::Previous => self.previous.as_ref().map(mark),
+        }
     }
 
     /// Returns the admin token that a key with this mark is derived from.

@@ -84,7 +84,7 @@ impl ExchangeError {
                 "the issuer of this token does not respond: send the same request again in a few seconds".to_owned()
             }
             Self::Untrusted => {
-                "no trusted-publishing rule matches this job, or its token is invalid: the registry's log states the reason"
+                "no trusted-publishing rule matches this job, or its token is invalid: the registry's log states the reason, and `terrace trust list` lists the stored rules"
                     .to_owned()
             }
         }

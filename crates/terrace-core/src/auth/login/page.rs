@@ -164,27 +164,13 @@ pub fn signed_out_page<S>(host: &str) -> Reply<S> {
     page(200, "You are signed out", body, None)
 }
 
-/// Creates the page for a request without valid credentials that signing in with a browser does not help: because of
-/// `reason`.
-pub fn token_page<S>(host: &str, reason: &str) -> Reply<S> {
-    let body = Html::default()
-        .raw("<p>Packages of <strong>")
-        .text(host)
-        .raw("</strong> can be read only with access: ")
-        .text(reason)
-        .raw(".</p><p>Ask the operator of this registry for a token, and ")
-        .raw("give it to your client: in the environment variable <code>TF_TOKEN_&hellip;</code>, or in a ")
-        .raw("<code>credentials</code> block of its configuration.</p>");
-    page(401, "Reading needs a token", body, None)
-        .with("www-authenticate", "Bearer realm=\"terrace\"")
-}
-
 /// Lists the scopes of a token in words.
 fn rights(body: Html, scopes: &Scopes) -> Html {
     scopes.iter().fold(body, |body, scope| {
         let body = body.raw("<li>");
         let body = match scope {
             Scope::Admin => body.raw("do <strong>everything</strong>, as an administrator"),
+            Scope::Backup => body.raw("copy everything that is stored, for a backup"),
             Scope::Read => body.raw("read everything"),
             Scope::ReadOf(owner) => body.raw("read the packages of ").text(&owner.to_string()),
             Scope::Publish(owner) => {

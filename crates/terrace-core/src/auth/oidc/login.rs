@@ -5,8 +5,8 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, RuleName, parse_rules, union};
-use super::{GrantError, RuleError, RulesError};
-use crate::auth::access::Scopes;
+use super::{GrantError, GrantedScopes, RuleError, RulesError, warnings};
+
 /// The rules of a deployment: a JSON list such as
 ///
 /// ```json
@@ -28,7 +28,7 @@ impl LoginRules {
     ///
     /// # Errors
     /// The reason why nothing is granted.
-    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<Scopes, GrantError> {
+    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<GrantedScopes, GrantError> {
         let verdicts = self.rules.iter();
         let verdicts =
             verdicts.map(|(name, rule)| (*name, rule, rule.compare_all(claims, Lists::AnyOf)));
@@ -43,6 +43,15 @@ impl LoginRules {
         }
     }
 
+    /// Returns warnings about rules that are valid but should be changed, one line each. `subject` names a rule.
+    pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
+        let warnings = self.rules.iter().flat_map(|(name, rule)| {
+            let warnings = warnings::of_people(rule).into_iter();
+            warnings.map(|warning| format!("{} {warning}", subject(*name)))
+        });
+        warnings.collect()
+    }
+
     pub(super) fn push(&mut self, name: RuleName, rule: Rule) {
         self.rules.push((name, rule));
     }
@@ -52,7 +61,7 @@ impl LoginRules {
 /// account at the provider, possibly the whole world.
 pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
     let rule = Rule::take(members)?;
-    match rule.grants_changes() && rule.is_for_everybody() {
+    match rule.grants_more_than_reading() && rule.is_for_everybody() {
         true => Err(RuleError::Everybody),
         false => Ok(rule),
     }

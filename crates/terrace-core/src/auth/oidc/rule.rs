@@ -16,8 +16,17 @@ use terrace_jose::{Claims, Quoted, json};
 pub struct Grant {
     /// The claims of the token.
     pub claims: Claims,
-    /// The scopes of all matching rules, without duplicates.
+    /// The granted scopes.
+    pub granted: GrantedScopes,
+}
+
+/// The scopes of all matching rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedScopes {
+    /// The scopes, without duplicates.
     pub scopes: Scopes,
+    /// The stored rules that match as well and grant nothing, because all scopes together would be too many.
+    pub left_out: Vec<RuleName>,
 }
 
 /// The common part of all rules: required claims and granted scopes.
@@ -99,11 +108,12 @@ pub(super) fn read_one<R>(
 /// rules.
 ///
 /// A stored rule that would exceed the number of scopes is left out: an administrator of a namespace must not take from
-/// others what earlier rules, such as those of the configuration, grant them.
+/// others what the rules before it, those of the configuration and older stored ones, grant them.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (RuleName, &'r Rule, Result<(), ClaimMismatch>)>,
-) -> Option<Result<Scopes, GrantError>> {
+) -> Option<Result<GrantedScopes, GrantError>> {
     let mut granted: Vec<Scope> = Vec::new();
+    let mut left_out: Vec<RuleName> = Vec::new();
     let mut nearest: Option<(RuleName, ClaimMismatch)> = None;
     for (name, rule, verdict) in verdicts {
         match verdict {
@@ -112,6 +122,8 @@ pub(super) fn union<'r>(
                 let is_stored = matches!(name, RuleName::Stored(_));
                 if !is_stored || Scopes::united(with.clone()).is_ok() {
                     granted = with;
+                } else {
+                    left_out.push(name);
                 }
             }
             Err(difference) => {
@@ -123,7 +135,8 @@ pub(super) fn union<'r>(
         }
     }
     if !granted.is_empty() {
-        return Some(Scopes::united(granted).map_err(GrantError::Scopes));
+        let scopes = Scopes::united(granted).map_err(GrantError::Scopes);
+        return Some(scopes.map(|scopes| GrantedScopes { scopes, left_out }));
     }
     let (rule, difference) = nearest?;
     Some(Err(GrantError::NoRule {
@@ -132,6 +145,21 @@ pub(super) fn union<'r>(
         wanted: difference.wanted,
         found: difference.found,
     }))
+}
+
+impl GrantedScopes {
+    /// Returns a message for the log about the rules that are left out, if there are any.
+    pub fn note(&self) -> Option<String> {
+        let names: Vec<String> = self.left_out.iter().map(ToString::to_string).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "these stored rules match, too, and grant nothing, because with those before them they would grant more than {} \
+                 scopes: {}",
+                access_limits::SCOPES,
+                names.join(", ")
+            )
+        })
+    }
 }
 
 impl Rule {
@@ -156,10 +184,10 @@ impl Rule {
         &self.scopes
     }
 
-    /// Returns whether the rule allows any changes.
-    pub(super) fn grants_changes(&self) -> bool {
+    /// Returns whether the rule allows more than reading packages: changes, or copies of everything that is stored.
+    pub(super) fn grants_more_than_reading(&self) -> bool {
         self.scopes.iter().any(|scope| match scope {
-            Scope::Admin | Scope::Publish(_) | Scope::AdminOf(_) => true,
+            Scope::Admin | Scope::Backup | Scope::Publish(_) | Scope::AdminOf(_) => true,
             Scope::Read | Scope::ReadOf(_) => false,
         })
     }

@@ -77,6 +77,9 @@ enum Parsed {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleIndex {
     rules: BTreeMap<String, (RuleKind, String)>,
+    /// The times when they were added, by which they are ordered. An index of an earlier version lacks them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    created: BTreeMap<String, UnixTime>,
 }
 
 /// All valid active rules.
@@ -173,7 +176,11 @@ impl StoredRule {
                 rules.push(RuleName::Place(1), rule.clone());
                 rules.warnings(&|_| "the rule".to_owned())
             }
-            Parsed::Role(_) => Vec::new(),
+            Parsed::Role(rule) => {
+                let mut rules = LoginRules::default();
+                rules.push(RuleName::Place(1), rule.clone());
+                rules.warnings(&|_| "the rule".to_owned())
+            }
         }
     }
 }
@@ -218,8 +225,11 @@ impl RuleIndex {
     /// Collects the active rules.
     pub fn of(all: impl IntoIterator<Item = (RuleId, RuleDocument)>) -> Self {
         let active = all.into_iter().filter(|(_, it)| it.is_active());
+        let active: Vec<_> = active.map(|(id, it)| (id.to_string(), it)).collect();
+        let created = active.iter().map(|(id, it)| (id.clone(), it.created));
         Self {
-            rules: sort::map(active.map(|(id, it)| (id.to_string(), (it.kind, it.rule)))),
+            created: sort::map(created.collect::<Vec<_>>()),
+            rules: sort::map(active.into_iter().map(|(id, it)| (id, (it.kind, it.rule)))),
         }
     }
 
@@ -228,10 +238,16 @@ impl RuleIndex {
         IndexDocument::new(json::to_string(self))
     }
 
-    /// Parses all rules. Returns a message for each that is not valid, for the log: it grants nothing, and the others do.
+    /// Parses all rules, the oldest first: it comes before others if together they grant too many scopes. Returns a message
+    /// for each that is not valid, for the log: it grants nothing, and the others do.
     pub fn parse(&self) -> (StoredRules, Vec<String>) {
         let (mut rules, mut faults) = (StoredRules::default(), Vec::new());
-        for (id, (kind, text)) in &self.rules {
+        let mut all: Vec<_> = self.rules.iter().collect();
+        let age = |id: &String| self.created.get(id).copied().unwrap_or(UnixTime(0));
+        sort::sort_by(&mut all, |(one, _), (other, _)| {
+            (age(one), one).cmp(&(age(other), other))
+        });
+        for (id, (kind, text)) in all {
             let Ok(id) = id.parse::<RuleId>() else {
                 continue;
             };
@@ -341,7 +357,7 @@ mod tests {
         assert!(warnings[0].starts_with("the rule also trusts workflows on pull_request_target"));
         assert!(warnings[1].starts_with("the rule requires the claim \"quantum\""));
         assert!(
-            StoredRule::parse(RuleKind::Trust, TRUST)
+            StoredRule::parse(RuleKind::Role, ROLE)
                 .unwrap()
                 .warnings()
                 .is_empty()
@@ -376,6 +392,68 @@ mod tests {
     }
 
     #[test]
+    fn an_older_rule_wins_over_newer_ones_that_would_exceed_the_scopes() {
+        let many = |host: &str| {
+            let scopes: Vec<String> = (0..limits::SCOPES - 1)
+                .map(|number| format!("read:{host}/n{number}"))
+                .collect();
+            let rule = serde_json::json!({ "scopes": scopes, "claims": { "groups": "staff" } });
+            document(RuleKind::Role, &rule.to_string())
+        };
+        let aged = |document, created| RuleDocument {
+            created: UnixTime(created),
+            ..document
+        };
+        let small = ROLE.replace("pl\\u00e4tform", "staff");
+        let index = RuleIndex::of([
+            (id(1), aged(many("c.example"), 30)),
+            (id(2), aged(many("b.example"), 20)),
+            (id(3), aged(many("a.example"), 10)),
+            (
+                id(4),
+                aged(
+                    document(RuleKind::Role, &small.replace("read", "read:acme")),
+                    40,
+                ),
+            ),
+        ]);
+        let claims = serde_json::json!({ "groups": ["staff"] });
+        let granted = |index: &RuleIndex| {
+            let (rules, _) = index.parse();
+            rules.login.scopes(claims.as_object().unwrap()).unwrap()
+        };
+        let by_age = granted(&index);
+        assert!(
+            by_age.scopes.to_string().contains("a.example/n0"),
+            "{by_age:?}"
+        );
+        assert!(
+            by_age.scopes.to_string().contains("read:acme"),
+            "{by_age:?}"
+        );
+        assert_eq!(
+            by_age.left_out,
+            [RuleName::Stored(id(2)), RuleName::Stored(id(1))]
+        );
+        let note = by_age.note().unwrap();
+        assert!(
+            note.ends_with("20 scopes: 0000000000000002, 0000000000000001"),
+            "{note}"
+        );
+        // An index of an earlier version orders them by their IDs.
+        let earlier = RuleIndex {
+            created: BTreeMap::new(),
+            ..index
+        };
+        assert!(
+            granted(&earlier)
+                .scopes
+                .to_string()
+                .contains("c.example/n0")
+        );
+    }
+
+    #[test]
     fn the_metadata_contains_an_active_rule() {
         let metadata = |document: &RuleDocument| {
             let metadata = document.to_metadata().into_iter();
@@ -402,7 +480,7 @@ mod tests {
         let text = r#"{"kind":"role","rule":"{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}","created":1,"by":"root"}"#;
         assert_pinned(&json::to_string(&role), text);
         let index = json::to_string(&RuleIndex::of([(id(1), role.clone())]));
-        let text = r#"{"rules":{"0000000000000001":["role","{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}"]}}"#;
+        let text = r#"{"rules":{"0000000000000001":["role","{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}"]},"created":{"0000000000000001":1}}"#;
         assert_pinned(&index, text);
         let removed = RuleDocument {
             removed: Some(RuleRemoval {

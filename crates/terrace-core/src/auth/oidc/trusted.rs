@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
 use super::rule::{ClaimMismatch, Lists, Rule, RuleName, parse_rules, take, union};
-use super::{ClaimPattern, Grant, GrantError, RuleError, RulesError, limits};
-use crate::auth::access::{Scope, Scopes};
+use super::{
+    ClaimPattern, Grant, GrantError, GrantedScopes, RuleError, RulesError, limits, warnings,
+};
+use crate::auth::access::Scope;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
 
@@ -96,7 +98,12 @@ impl TrustedPublishers {
                 subject(rule)
             )
         });
-        open.chain(unknown).collect()
+        let blind = self.rules.iter().flat_map(|(name, rule)| {
+            let warnings = warnings::of_jobs(CiSystem::of(&rule.issuer), &rule.rule);
+            let warnings = warnings.into_iter();
+            warnings.map(|warning| format!("{} {warning}", subject(*name)))
+        });
+        open.chain(unknown).chain(blind).collect()
     }
 
     /// Returns the names of the rules that a pull request from a fork can match: by the event
@@ -168,12 +175,12 @@ impl TrustedPublishers {
         if seconds > limit {
             return Err(GrantError::LivesTooLong { seconds, limit });
         }
-        let scopes = self.scopes(&claims, audience)?;
-        Ok(Grant { claims, scopes })
+        let granted = self.scopes(&claims, audience)?;
+        Ok(Grant { claims, granted })
     }
 
     /// Returns the scopes of all rules that match these claims.
-    fn scopes(&self, claims: &Claims, audience: &str) -> Result<Scopes, GrantError> {
+    fn scopes(&self, claims: &Claims, audience: &str) -> Result<GrantedScopes, GrantError> {
         let rules = self.rules.iter();
         let verdicts = rules
             .filter(|(_, rule)| rule.issuer == *claims.issuer())

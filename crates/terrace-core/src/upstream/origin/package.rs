@@ -122,7 +122,7 @@ struct KeyBody {
 }
 
 impl PackageInquiry {
-    /// The name of the first fetched resource: a 404 means that there is no package for this platform.
+    /// The name of the first fetched resource: a 404 means that this platform has no package.
     pub const DESCRIPTION: &str = "package description";
 
     /// Begins the inquiry for a package of a version in the origin's list. `now` is the time for the expiry

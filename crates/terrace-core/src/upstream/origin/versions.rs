@@ -67,7 +67,7 @@ impl OriginVersions {
     /// One invalid version does not affect the others: it is skipped, as in Terraform since 1.13.
     ///
     /// # Errors
-    /// The reason why there is no list.
+    /// The reason for a missing list.
     pub fn read(fetch: &Fetch, fetched: &Fetched) -> Result<Self, OriginError> {
         let document: Document = fetch.take_json(fetched)?;
         let mut versions = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! The audit log of an older copy, which the registry has lost since: no later export may destroy it.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use terrace_base::digest::Sha256;
@@ -67,6 +68,44 @@ impl Backup {
             fs::remove_file(&place).map_err(|error| local(&place, &error))?;
         }
         Ok(())
+    }
+
+    /// Completes [`Self::remove_replaced`], if an export ended before it: removes the entries that the copy does not list and
+    /// that a kept log has, byte for byte.
+    pub(in crate::commands::admin) fn remove_kept_entries(&self) -> Result<(), Failure> {
+        let kept = self.old_logs()?;
+        if kept.is_empty() {
+            return Ok(());
+        }
+        // A copy that is damaged or incomplete stays as it is.
+        let Ok((_, _, sums)) = Self::open(&self.root) else {
+            return Ok(());
+        };
+        for path in self.entries_on_disk()? {
+            let bytes = self.read(&path)?;
+            let is_kept = |log: &Self| {
+                log.size(&path).is_some() && log.read(&path).ok().as_ref() == Some(&bytes)
+            };
+            if !sums.contains_key(&path) && kept.iter().any(is_kept) {
+                self.remove_unlisted(&path, &sums)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the logs that earlier exports have kept.
+    pub(in crate::commands::admin) fn old_logs(&self) -> Result<Vec<Self>, Failure> {
+        let place = self.root.join(OLD_LOGS);
+        let listed = match fs::read_dir(&place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listed => listed.map_err(|error| local(&place, &error))?,
+        };
+        let mut logs = Vec::new();
+        for entry in listed {
+            let root = entry.map_err(|error| local(&place, &error))?.path();
+            logs.push(Self { root });
+        }
+        Ok(logs)
     }
 
     /// Returns whether the newest entry of the copy's audit log is not later than another entry.

@@ -4,20 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
-use terrace_core::model::version::Version;
-use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{ARCHIVES, DOCUMENTATION, FactKey, RELEASES};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use terrace_core::storage::release::Release;
 
 use super::super::pushed::{Digests, PushedContent, Repositories};
-use super::super::stored::{
-    all_archives, each_documented, each_fact, each_fact_or, each_tombstone,
-};
+use super::super::stored::{all_archives, each_documented, each_fact_or, tombstones};
 use crate::args::{ManifestSpec, PackageSpec};
 use crate::error::Failure;
 use crate::output::Output;
@@ -41,7 +38,7 @@ pub(super) struct ErasedRelease {
     pub(super) name: String,
     pub(super) address: String,
     pub(super) version: String,
-    /// The storage keys of its archives, and of those of its documentation.
+    /// The storage keys of its archives. The registry removes the documentation.
     pub(super) archives: BTreeSet<String>,
 }
 
@@ -59,8 +56,13 @@ pub(super) struct Plan {
     named: Digests,
     /// The archives and digests that stay, with everything else that refers to them.
     kept: BTreeMap<String, BTreeSet<String>>,
+    /// The documentation that stays, with the versions with other archives that have it.
+    kept_documentation: BTreeMap<String, BTreeSet<String>>,
     /// The versions, repositories and manifests that will lack erased bytes.
     broken: BTreeMap<String, BTreeSet<String>>,
+    /// The versions, archives and digests that were erased before, with the times. Their erasure is sent again, in case it was
+    /// interrupted.
+    done: BTreeMap<String, UnixTime>,
 }
 
 /// The users of archives, by the keys of the archives.
@@ -79,14 +81,12 @@ impl Plan {
         let mut plan = Self::default();
         plan.read_releases(client, subject, &mut users, output)?;
         let named: BTreeSet<String> = match subject {
-            Subject::Versions(spec) => {
-                plan.read_documentation(client, spec, output)?;
-                plan.releases
-                    .iter()
-                    .flat_map(|it| it.archives.clone())
-                    .collect()
+            Subject::Versions(_) => {
+                plan.note_erased_archives(client, output)?;
+                let releases = plan.releases.iter();
+                releases.flat_map(|it| it.archives.clone()).collect()
             }
-            Subject::Archives(digests) => keys_of(client, digests, output)?,
+            Subject::Archives(digests) => keys_of(client, digests, &mut plan.done, output)?,
             Subject::Manifests(_) | Subject::Blobs(_) => {
                 plan.read_contents(client, subject, &users, everywhere, output)?;
                 return plan.of_something();
@@ -120,15 +120,67 @@ impl Plan {
             }
             plan.erased.insert(key);
         }
+        plan.keep_documentation(&users, targets);
         plan.of_something()
     }
 
-    /// Rejects a plan that erases nothing.
+    /// Notes which archives of the versions were erased before.
+    fn note_erased_archives(
+        &mut self,
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        if self.done.is_empty() {
+            return Ok(());
+        }
+        let tombstones = tombstones(client, output)?;
+        for archive in self.releases.iter().flat_map(|it| &it.archives) {
+            if let Some(since) = tombstones.get(archive) {
+                self.done.insert(archive.clone(), *since);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the documentation of the versions that lose theirs, if a version with other archives has it as well: the registry
+    /// keeps it there.
+    fn keep_documentation(&mut self, users: &Users, mut losing: BTreeSet<String>) {
+        losing.extend(self.broken.values().flatten().cloned());
+        for (key, names) in &users.0 {
+            let others: BTreeSet<String> = names.difference(&losing).cloned().collect();
+            let is_shared = !others.is_empty() && !names.is_disjoint(&losing);
+            if is_shared && documentation_digest(key).is_some() && !self.erased.contains(key) {
+                self.kept_documentation.insert(key.clone(), others);
+            }
+        }
+    }
+
+    /// Rejects a plan that erases nothing, or none of a manifest that was named.
     fn of_something(self) -> Result<Self, Failure> {
-        if self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty() {
-            return Err(Failure::Refused(self.kept_lines()));
+        let keeps_named = self
+            .named
+            .iter()
+            .any(|digest| self.kept.contains_key(digest));
+        let is_empty =
+            self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty();
+        if is_empty || keeps_named {
+            let mut lines = self.kept_lines();
+            lines.push("nothing is erased".to_owned());
+            return Err(Failure::Refused(lines));
         }
         Ok(self)
+    }
+
+    /// Returns whether a version, an archive or a digest was erased before.
+    pub(super) fn is_done(&self, name: &str) -> bool {
+        self.done.contains_key(name)
+    }
+
+    /// Returns whether everything was erased before.
+    pub(super) fn is_all_done(&self) -> bool {
+        let releases = self.releases.iter().map(|it| &it.name);
+        let mut all = releases.chain(&self.erased).chain(self.contents.keys());
+        all.all(|name| self.is_done(name))
     }
 
     /// Reads pushed content, and decides what of it is erased.
@@ -146,19 +198,28 @@ impl Plan {
             .keys()
             .filter_map(|key| BytesKey::parse_key(key))
             .collect();
-        let mut tombstones = BTreeSet::new();
-        each_tombstone(client, output, |fact| {
-            if let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) {
-                tombstones.insert(bytes.digest().to_string());
-            }
-            Ok(())
-        })?;
+        let tombstones: BTreeMap<String, UnixTime> = tombstones(client, output)?
+            .into_iter()
+            .filter_map(|(key, since)| {
+                Some((BytesKey::parse_key(&key)?.digest().to_string(), since))
+            })
+            .collect();
         let is_known = |digest: &str| {
-            tombstones.contains(digest)
+            tombstones.contains_key(digest)
                 || !pushed.repositories(digest).is_empty()
                 || keys.iter().any(|key| key.digest().to_string() == digest)
         };
-        let (mut targets, homes) = targets_of(client, subject, &pushed, is_known)?;
+        let is_erased = |digest: &str| tombstones.contains_key(digest);
+        let known = (is_known, is_erased);
+        let (mut targets, homes) = targets_of(client, subject, &pushed, known)?;
+        let is_stored = |digest: &String| {
+            !pushed.repositories(digest).is_empty()
+                || keys.iter().any(|key| key.digest().to_string() == *digest)
+        };
+        let done = targets.iter().filter(|digest| !is_stored(digest));
+        self.done = done
+            .filter_map(|digest| Some((digest.clone(), *tombstones.get(digest)?)))
+            .collect();
         if let Subject::Manifests(specs) = subject {
             self.named = specs
                 .iter()
@@ -196,9 +257,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the archives that stay, and the consequences for others, one line each.
+    /// Returns everything that was erased before or stays, and the consequences for others, one line each.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut lines = self.kept_lines();
+        let done = self.done.iter();
+        let done = done.map(|(name, time)| format!("{name} was already erased at {time}"));
+        let mut lines: Vec<String> = done.collect();
+        lines.extend(self.kept_lines());
         lines.extend(self.broken.iter().map(|(key, users)| {
             match documentation_digest(key).is_some() {
                 true => format!(
@@ -214,30 +278,22 @@ impl Plan {
         lines
     }
 
-    /// Returns the other versions that have an erased archive as their documentation, with its digest.
-    pub(super) fn documented_elsewhere(&self) -> Vec<(Package, Version, Sha256)> {
-        let each = self.broken.iter().flat_map(|(key, users)| {
-            let digest = documentation_digest(key);
-            let versions = users.iter().filter_map(move |name| {
-                let (address, version) = name.rsplit_once('@')?;
-                let package = Package::parse_address(address)?;
-                Some((package, version.parse().ok()?, digest?))
-            });
-            versions.collect::<Vec<_>>()
-        });
-        each.collect()
-    }
-
     /// Returns everything for programs.
     pub(super) fn report(&self, status: &str, uploads_end: Option<String>) -> Value {
         let releases: Vec<&String> = self.releases.iter().map(|it| &it.name).collect();
+        let kept = self.kept.iter().chain(&self.kept_documentation);
+        let kept: BTreeMap<_, _> = kept.collect();
+        let done = self.done.iter();
+        let done: BTreeMap<&String, String> =
+            done.map(|(name, time)| (name, time.to_string())).collect();
         json!({
             "status": status,
             "releases": releases,
             "erased": self.erased,
-            "kept": self.kept,
+            "kept": kept,
             "broken": self.broken,
             "contents": self.contents,
+            "already_erased": done,
             "uploads_end": uploads_end,
         })
     }
@@ -255,7 +311,18 @@ impl Plan {
                 listed(users)
             )
         };
-        self.kept.iter().map(line).collect()
+        let documentation = |(key, users): (&String, &BTreeSet<String>)| {
+            let digest = documentation_digest(key).map(|it| it.to_string());
+            format!(
+                "{key} stays, because it is also the documentation of {}: to erase it there as well, run `terrace admin erase \
+                 --archive {} --everywhere`",
+                listed(users),
+                digest.unwrap_or_default()
+            )
+        };
+        let kept = self.kept.iter().map(line);
+        kept.chain(self.kept_documentation.iter().map(documentation))
+            .collect()
     }
 
     /// Reads all releases, and keeps those to erase.
@@ -330,11 +397,11 @@ impl Plan {
         Restored::parse(&key, &fact.document).ok()?;
         let release = Release::from_document(fact.document.as_bytes()).ok()?;
         let archives: BTreeSet<String> = match &release {
-            Release::Erased(tombstone) => tombstone
-                .archives
-                .iter()
-                .map(|it| it.0.to_string())
-                .collect(),
+            Release::Erased(tombstone) => {
+                let archives = tombstone.archives.iter().map(|it| it.0);
+                let archives = archives.filter(|it| it.kind != ArchiveKind::Documentation);
+                archives.map(|it| it.to_string()).collect()
+            }
             _ => release
                 .stored()
                 .iter()
@@ -351,6 +418,9 @@ impl Plan {
             && spec.package == *package
             && spec.version.as_ref().is_none_or(|wanted| wanted == version)
         {
+            if let Some(tombstone) = release.erased() {
+                self.done.insert(name.clone(), tombstone.erased_at);
+            }
             self.releases.push(ErasedRelease {
                 name,
                 address: package.address(),
@@ -359,35 +429,6 @@ impl Plan {
             });
         }
         Some(())
-    }
-
-    /// Adds the archives of the documentation of the versions, those of earlier documentation as well.
-    fn read_documentation(
-        &mut self,
-        client: &Client<'_>,
-        spec: &PackageSpec,
-        output: &Output,
-    ) -> Result<(), Failure> {
-        let prefix = FactKey::documentation_of(&spec.package);
-        each_fact(client, &prefix, output, |fact| {
-            let version = fact.key.strip_prefix(&prefix).unwrap_or_default();
-            let mut releases = self.releases.iter_mut();
-            let Some(release) = releases.find(|it| it.version == version) else {
-                return Ok(());
-            };
-            let document = DocumentationDocument::from_document(fact.document.as_bytes());
-            let document =
-                document.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-            let digests = document.history.iter().map(|change| change.archive);
-            for digest in digests.chain([document.archive.sha256]) {
-                let kind = ArchiveKind::Documentation;
-                release
-                    .archives
-                    .insert(ArchiveKey { digest, kind }.to_string());
-            }
-            Ok(())
-        })?;
-        Ok(())
     }
 }
 
@@ -415,25 +456,38 @@ fn name_of(key: &str) -> Option<String> {
     Some(format!("{}@{version}", package.address()))
 }
 
-/// Returns the keys of the stored archives with these digests.
+/// Returns the keys of the stored archives with these digests, and of those that were erased, which are added to `done`.
 fn keys_of(
     client: &Client<'_>,
     digests: &[Sha256],
+    done: &mut BTreeMap<String, UnixTime>,
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
     let (stored, _) = all_archives(client, output)?;
+    let with = |digest: &Sha256, key: &&String| key.starts_with(&format!("{ARCHIVES}{digest}."));
     let mut keys = BTreeSet::new();
+    let mut absent = Vec::new();
     for digest in digests {
-        let start = format!("{ARCHIVES}{digest}.");
-        let found: Vec<&String> = stored
-            .keys()
-            .filter(|key| key.starts_with(&start))
-            .collect();
-        if found.is_empty() {
+        let mut found = stored.keys().filter(|key| with(digest, key)).peekable();
+        match found.peek() {
+            Some(_) => keys.extend(found.cloned()),
+            None => absent.push(digest),
+        }
+    }
+    if absent.is_empty() {
+        return Ok(keys);
+    }
+    let tombstones = tombstones(client, output)?;
+    for digest in absent {
+        let before = keys.len();
+        for (key, since) in tombstones.iter().filter(|(key, _)| with(digest, key)) {
+            keys.insert(key.clone());
+            done.insert(key.clone(), *since);
+        }
+        if keys.len() == before {
             let message = format!("the registry has no archive with the SHA-256 {digest}");
             return Err(Failure::Missing(message));
         }
-        keys.extend(found.into_iter().cloned());
     }
     Ok(keys)
 }
@@ -443,7 +497,7 @@ fn targets_of(
     client: &Client<'_>,
     subject: &Subject<'_>,
     pushed: &PushedContent,
-    is_known: impl Fn(&str) -> bool,
+    (is_known, is_erased): (impl Fn(&str) -> bool, impl Fn(&str) -> bool),
 ) -> Result<(Digests, Option<Repositories>), Failure> {
     let missing = |what: String| Failure::Missing(format!("{what} at {}", client.url()));
     let mut targets = Digests::new();
@@ -451,7 +505,9 @@ fn targets_of(
         Subject::Manifests(specs) => {
             let mut homes = Repositories::new();
             for spec in *specs {
-                let manifest = pushed.manifest(spec);
+                // An erased one was erased after everything that it referred to.
+                let erased = || pushed.removed_manifest(spec).filter(|it| is_erased(it));
+                let manifest = pushed.manifest(spec).or_else(erased);
                 let manifest =
                     manifest.ok_or_else(|| missing(format!("there is no manifest {spec}")))?;
                 let repository = spec.repository.to_string();

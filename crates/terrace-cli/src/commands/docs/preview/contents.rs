@@ -89,7 +89,7 @@ impl Contents {
         self.revision.to_string()
     }
 
-    /// Returns the text of a document, as the registry reads it; `None` if there is no such document.
+    /// Returns the text of a document, as the registry reads it; `None` if it does not exist.
     pub(super) fn text(&self, path: &DocumentPath) -> Option<String> {
         let archive = OpenArchive::parse(&self.archive.bytes, &self.package).ok()?;
         match archive.head().document(path)? {

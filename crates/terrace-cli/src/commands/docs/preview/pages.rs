@@ -37,6 +37,7 @@ impl Pages {
             logo: None,
             assets: assets.names().clone(),
             sign_in: SignIn::Unavailable,
+            here: String::new(),
             is_private: false,
             has_login: false,
         };
@@ -55,7 +56,7 @@ impl Pages {
             }
             _ => None,
         };
-        found.unwrap_or_else(|| self.missing(path, contents))
+        found.unwrap_or_else(|| self.missing(contents))
     }
 
     fn page(&self, route: PageRoute, contents: &Contents) -> Option<Response> {
@@ -103,12 +104,13 @@ impl Pages {
         Some(reply.with_body(Body::Text(file.contents.to_owned())))
     }
 
-    fn missing(&self, path: &str, contents: &Contents) -> Response {
+    fn missing(&self, contents: &Contents) -> Response {
         let failure = Failure {
             status: 404,
             title: "The preview has no such page",
             message: "The preview shows the documentation in one directory. Its registry has the other pages.",
-            path,
+            may_sign_in: false,
+            package: None,
         };
         finished(404, &pages::error(&self.site, &failure), contents)
     }

@@ -10,9 +10,7 @@ use terrace_core::model::name::Hostname;
 use super::selection::Selections;
 use super::{configuration, lock, toml_list};
 use crate::error::Failure;
-
-/// The file name endings of configurations.
-const CONFIGURATION: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
+use crate::source::documentation::{CONFIGURATION_ENDINGS, is_configuration};
 
 /// The name of a lock file.
 const LOCK: &str = ".terraform.lock.hcl";
@@ -81,7 +79,7 @@ fn read_directory(path: &Path, default_host: &Hostname) -> Vec<Source> {
             true => NO_PROVIDER.to_owned(),
             false => format!(
                 "it contains no {LOCK}, and contains no file that ends in any of {}",
-                CONFIGURATION.join(", ")
+                CONFIGURATION_ENDINGS.join(", ")
             ),
         };
         sources.push((path.to_owned(), Err(refused(reason))));
@@ -156,10 +154,6 @@ fn configuration_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-fn is_configuration(name: &str) -> bool {
-    CONFIGURATION.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Reads a regular file of at most [`FILE_BYTES`] bytes.

@@ -86,7 +86,7 @@ impl Row {
 
     /// Returns the line for people.
     pub(super) fn line(&self) -> String {
-        format!("{:<11}  {}", self.status(), self.title())
+        format!("{:<11}  {}", self.shown_status(), self.title())
     }
 
     fn title(&self) -> String {
@@ -104,13 +104,21 @@ impl Row {
         }
     }
 
-    /// Returns the word under which the outcome is counted.
-    fn tally(&self) -> &'static str {
+    /// Returns the status for people.
+    fn shown_status(&self) -> &'static str {
         match self.status() {
             "dry_run" => "checked",
+            "not_allowed" => "not allowed",
             "not_tried" => "not tried",
-            status if self.failure().is_none() => status,
-            _ => "failed",
+            status => status,
+        }
+    }
+
+    /// Returns the word under which the outcome is counted.
+    fn tally(&self) -> &'static str {
+        match self.failure() {
+            Some(_) => "failed",
+            None => self.shown_status(),
         }
     }
 
@@ -140,14 +148,10 @@ impl Row {
             Outcome::Done(done) => Some(done),
             _ => None,
         };
-        let status = match self.status() {
-            "dry_run" => "checked",
-            status => status,
-        };
         [
             self.name.clone(),
             self.version.clone().unwrap_or_default(),
-            status.to_owned(),
+            self.shown_status().to_owned(),
             self.tag.clone().unwrap_or_default(),
             self.location(),
             done.map_or_else(String::new, |done| done.files.to_string()),
@@ -173,6 +177,8 @@ impl Row {
             set("package", Some(json!(place.directory)));
             let subdir = Some(&place.subdir).filter(|it| !it.is_empty());
             set("subdir", subdir.map(|it| json!(it)));
+            let directories: Vec<&str> = place.extent.directories().collect();
+            set("directories", subdir.map(|_| json!(directories)));
         }
         match &self.outcome {
             Outcome::Done(done) => set(
@@ -231,13 +237,16 @@ impl Report {
             Column::whole("MODULE"),
             Column::whole("VERSION"),
             Column::status("STATUS"),
-            Column::left_out(1, "TAG"),
+            Column::left_out(4, "TAG"),
             Column::left_out(2, "DIRECTORY"),
-            Column::left_out(4, "FILES"),
+            Column::left_out(1, "FILES"),
             Column::left_out(3, "SIZE"),
         ]);
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in &self.rows {
+        // The failures come last: only the end of a long table is still visible.
+        let (failed, others): (Vec<&Row>, Vec<&Row>) =
+            self.rows.iter().partition(|row| row.failure().is_some());
+        for row in others.into_iter().chain(failed) {
             table.row(row.cells());
             *counts.entry(row.tally()).or_insert(0) += 1;
         }

@@ -1,11 +1,13 @@
 //! One version of a module of a collection: its package, and the request that publishes it.
 
+use terrace_core::documentation::Contents;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::subdir::Subdir;
 
 use super::planned::{Origin, PlannedVersion};
 use super::report::{Done, Row};
+use crate::archive::pack::Extent;
 use crate::args::CollectionArguments;
 use crate::commands::documentation::{Extracted, of_module};
 use crate::commands::publish::documentation::ReleaseDocumentation;
@@ -50,7 +52,7 @@ impl VersionPublisher<'_> {
         };
         let subdir = subdir_of(&place)?;
         let (files, size) = (packed.files, packed.archive.size);
-        let request = self.request(packed, subdir.as_ref())?;
+        let request = self.request(packed, &place.extent, subdir.as_ref())?;
         let documentation = self.documentation(&request, subdir.as_ref())?;
         let mut done = Done {
             status: "dry_run",
@@ -89,15 +91,16 @@ impl VersionPublisher<'_> {
         let tree = CommitTree { objects, id };
         let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
         row.package = Some(place.clone());
-        let checkout = Checkout::write(objects, &tree.id, &place.directory);
+        let checkout = Checkout::write(objects, &tree.id, &place.directory, &place.extent);
         let checkout = checkout.map_err(Failure::refused)?;
-        let packed = packed(&checkout.directory).map_err(|failure| match failure {
-            Failure::Refused(reasons) => {
-                let reasons = reasons.iter().map(|reason| checkout.in_repository(reason));
-                Failure::Refused(reasons.collect())
-            }
-            other => other,
-        })?;
+        let packed =
+            packed(&checkout.directory, &place.extent).map_err(|failure| match failure {
+                Failure::Refused(reasons) => {
+                    let reasons = reasons.iter().map(|reason| checkout.in_repository(reason));
+                    Failure::Refused(reasons.collect())
+                }
+                other => other,
+            })?;
         Ok((place, packed))
     }
 
@@ -107,16 +110,20 @@ impl VersionPublisher<'_> {
         };
         let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
         row.package = Some(place.clone());
-        let packed = packed(&self.origin.directory.join(&place.directory))?;
+        let directory = self.origin.directory.join(&place.directory);
+        let packed = packed(&directory, &place.extent)?;
         Ok((place, packed))
     }
 
     fn request(
         &self,
         packed: PackedDirectory,
+        extent: &Extent,
         subdir: Option<&Subdir>,
     ) -> Result<PublishRequest, Failure> {
+        let label = format!("{}: ", self.name());
         let release = Release {
+            label: &label,
             address: self.address,
             version: &self.version.version,
             subdir,
@@ -128,11 +135,12 @@ impl VersionPublisher<'_> {
             commit: commit.and_then(|tag| tag.commit.parse().ok()),
             url,
         };
-        let label = format!("{}: ", self.name());
         let rules = PackageRules {
             label: &label,
             top: subdir.map_or("", Subdir::as_str),
+            extent,
             allowed: &self.arguments.allow_secrets,
+            is_tagged: self.version.tag.is_some(),
             advice: &|_| "call modules inside of the repository, or by their addresses".to_owned(),
         };
         let format = ArchiveFormat::Zip;
@@ -157,10 +165,22 @@ impl VersionPublisher<'_> {
             true => None,
             false => {
                 let files = published_files(request, subdir)?;
-                Some(Extracted::new(of_module(&files), &files)).filter(|it| !it.is_empty())
+                let draft = of_module(&files);
+                self.warn_of_errors(&draft.contents);
+                Some(Extracted::new(draft, &files)).filter(|it| !it.is_empty())
             }
         };
         ReleaseDocumentation::quiet(extracted.as_ref(), self.arguments.require_docs, subject)
+    }
+
+    /// Prints the errors of files that clients cannot read either, because a published version cannot be corrected. Other
+    /// remarks about documentation are left to `terrace docs check`.
+    fn warn_of_errors(&self, contents: &Contents) {
+        if let Contents::Module(details) = contents {
+            for error in &details.root.errors {
+                self.output.warning(&format!("{}: {error}", self.name()));
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::forge::*;
 #[test]
 fn a_job_of_github_is_granted_the_scopes_of_its_rule() {
     let grant = exchange(&genuine(&github())).unwrap();
-    assert_eq!(grant.scopes.to_string(), "publish:acme");
+    assert_eq!(grant.granted.scopes.to_string(), "publish:acme");
     let claims = &grant.claims;
     assert_eq!(claims.issuer().as_str(), GITHUB);
     assert_eq!(
@@ -24,7 +24,7 @@ fn a_job_of_github_is_granted_the_scopes_of_its_rule() {
 #[test]
 fn a_job_of_gitlab_is_granted_the_scopes_of_its_rule() {
     let grant = exchange(&genuine(&gitlab())).unwrap();
-    assert_eq!(grant.scopes.to_string(), "publish:infra");
+    assert_eq!(grant.granted.scopes.to_string(), "publish:infra");
 }
 
 #[test]

@@ -176,7 +176,7 @@ pub(super) fn exchange_by(rules: &TrustedPublishers, token: &str) -> Result<Gran
 pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
     for (name, token, reason) in forgeries {
         let error = match exchange(token) {
-            Ok(grant) => panic!("{name} is granted {:?}", grant.scopes),
+            Ok(grant) => panic!("{name} is granted {:?}", grant.granted.scopes),
             Err(error) => error,
         };
         assert_eq!(variant(&error), *reason, "{name}: {error}");

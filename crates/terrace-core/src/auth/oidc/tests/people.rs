@@ -47,7 +47,7 @@ fn sign_in(claims: &Map<String, Value>, nonce: &str) -> Result<Vec<String>, Stri
     let verified = sign_in.verify(&token, &keys(PROVIDER));
     let scopes = rules().scopes(verified.unwrap().members());
     match scopes {
-        Ok(scopes) => Ok(scopes.iter().map(ToString::to_string).collect()),
+        Ok(granted) => Ok(granted.scopes.iter().map(ToString::to_string).collect()),
         Err(error) => Err(variant(&error)),
     }
 }

@@ -1,6 +1,5 @@
 //! A circuit breaker: after repeated failures of the registry, the rest of a run is not tried.
 
-use super::report::Outcome;
 use crate::error::Failure;
 
 /// The number of consecutive versions that fail because the registry does not respond, each after all its
@@ -25,39 +24,40 @@ impl CircuitBreaker {
         self.unavailable = 0;
     }
 
-    /// Records the outcome of one version.
-    pub(crate) fn record(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Failed(Failure::NotAllowed(_)) => self.not_allowed = true,
-            Outcome::Failed(Failure::Unavailable(_)) => self.unavailable += 1,
+    /// Records that a version has failed.
+    pub(crate) fn fail(&mut self, failure: &Failure) {
+        match failure {
+            Failure::NotAllowed(_) => self.not_allowed = true,
+            Failure::Unavailable(_) => self.unavailable += 1,
             // These do not depend on the registry.
-            Outcome::Failed(Failure::Refused(_)) | Outcome::NotTried | Outcome::Skipped(_) => {}
-            Outcome::Done(_) | Outcome::Failed(_) => self.succeed(),
+            Failure::Refused(_) | Failure::Local(_) => {}
+            _ => self.succeed(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::commands::mirror::report::Done;
 
     #[test]
     fn only_consecutive_failures_open_the_circuit_breaker() {
-        let unavailable = || Outcome::Failed(Failure::Unavailable("503".to_owned()));
+        let unavailable = Failure::Unavailable("503".to_owned());
         let mut breaker = CircuitBreaker::default();
-        breaker.record(&unavailable());
-        breaker.record(&Outcome::Done(Done {
-            status: "created",
-            text: String::new(),
-            lines: Vec::new(),
-            details: json!({}),
-        }));
-        breaker.record(&unavailable());
+        breaker.fail(&unavailable);
+        breaker.succeed();
+        breaker.fail(&unavailable);
         assert!(!breaker.is_open());
-        breaker.record(&unavailable());
+        breaker.fail(&Failure::refused("a fault of the version"));
+        breaker.fail(&unavailable);
+        assert!(breaker.is_open());
+    }
+
+    #[test]
+    fn a_token_without_permission_opens_the_circuit_breaker_at_once() {
+        let mut breaker = CircuitBreaker::default();
+        breaker.fail(&Failure::NotAllowed("403".to_owned()));
+        breaker.succeed();
         assert!(breaker.is_open());
     }
 }

@@ -1,0 +1,210 @@
+//! The tokens and rules of a person, and those that they created with these tokens.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use terrace_core::api::admin::{RuleAnswer, TokenAnswer};
+use terrace_core::auth::access::SIGN_IN;
+
+/// The tokens of a person, among those that the registry lists, and the tokens created with them.
+pub(super) struct Belongings<'a> {
+    person: String,
+    own: Vec<&'a TokenAnswer>,
+    created: Vec<&'a TokenAnswer>,
+}
+
+/// How a rule is connected with a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Connection {
+    /// The person added it.
+    Added,
+    /// It grants something to the person by their name.
+    Names,
+    /// It was added with a token that the person created, possibly by someone else.
+    AddedWithCreated,
+}
+
+impl<'a> Belongings<'a> {
+    /// Finds what belongs to a person. A token that they created may have created others in turn, and so on.
+    pub(super) fn of(person: &str, all: &'a [TokenAnswer]) -> Self {
+        let own: Vec<&TokenAnswer> = all.iter().filter(|token| is_of(token, person)).collect();
+        let mut found = Self {
+            person: person.to_lowercase(),
+            own,
+            created: Vec::new(),
+        };
+        let mut known: BTreeSet<&str> = found.own.iter().map(|token| &*token.id).collect();
+        loop {
+            let is_new = |token: &&TokenAnswer| {
+                let creator = Creator::parse(&token.created_by);
+                !known.contains(&*token.id)
+                    && creator.is_some_and(|it| found.is_own(&it) || known.contains(it.id))
+            };
+            let more: Vec<&TokenAnswer> = all.iter().filter(is_new).collect();
+            if more.is_empty() {
+                return found;
+            }
+            known.extend(more.iter().map(|token| &*token.id));
+            found.created.extend(more);
+        }
+    }
+
+    /// Returns the tokens of the person.
+    pub(super) fn own(&self) -> &[&'a TokenAnswer] {
+        &self.own
+    }
+
+    /// Returns the other tokens that were created with those of the person, or with one of these.
+    pub(super) fn created(&self) -> &[&'a TokenAnswer] {
+        &self.created
+    }
+
+    /// Returns whether one of the tokens is from a sign-in.
+    pub(super) fn has_signed_in(&self) -> bool {
+        let mut own = self.own.iter();
+        own.any(|token| token.created_by.starts_with(SIGN_IN))
+    }
+
+    /// Returns the connection of a rule with the person, if there is one.
+    pub(super) fn connection(&self, rule: &RuleAnswer) -> Option<Connection> {
+        let creator = Creator::parse(&rule.created_by);
+        let is_created = |it: &Creator<'_>| self.created.iter().any(|token| token.id == it.id);
+        if creator.as_ref().is_some_and(|it| self.is_own(it)) {
+            return Some(Connection::Added);
+        }
+        let claims = rule.rule.get("claims").and_then(Value::as_object);
+        let mut patterns = claims.into_iter().flat_map(|claims| claims.values());
+        let is_person = |pattern: &Value| {
+            pattern
+                .as_str()
+                .is_some_and(|pattern| pattern.to_lowercase() == self.person)
+        };
+        if patterns.any(is_person) {
+            return Some(Connection::Names);
+        }
+        let is_created = creator.as_ref().is_some_and(is_created);
+        is_created.then_some(Connection::AddedWithCreated)
+    }
+
+    /// Returns whether a creator is one of the person's tokens. The list may lack the token: an administrator of a namespace
+    /// sees only some.
+    fn is_own(&self, creator: &Creator<'_>) -> bool {
+        creator.name.to_lowercase() == self.person
+            || self.own.iter().any(|token| token.id == creator.id)
+    }
+}
+
+/// A token as the creator of another token or of a rule.
+struct Creator<'t> {
+    id: &'t str,
+    name: &'t str,
+}
+
+impl<'t> Creator<'t> {
+    /// Parses the name of a caller with a token: `token 7f3a9c2e51b04d68 (ci)`.
+    fn parse(text: &'t str) -> Option<Self> {
+        let (id, name) = text.strip_prefix("token ")?.split_once(" (")?;
+        let name = name.strip_suffix(')')?;
+        Some(Self { id, name })
+    }
+}
+
+/// Returns whether a token is that of a person: it has the name, or is from a sign-in with the account.
+pub(super) fn is_of(token: &TokenAnswer, person: &str) -> bool {
+    let account = token.created_by.strip_prefix(SIGN_IN);
+    let names = [Some(token.name.as_str()), account];
+    let person = person.to_lowercase();
+    names
+        .into_iter()
+        .flatten()
+        .any(|name| name.to_lowercase() == person)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn token(id: &str, name: &str, created_by: &str) -> TokenAnswer {
+        let token = json!({
+            "id": id, "name": name, "scopes": ["read"], "created": "2026-01-01T00:00:00Z", "created_by": created_by,
+        });
+        serde_json::from_value(token).unwrap()
+    }
+
+    fn rule(created_by: &str, pattern: &str) -> RuleAnswer {
+        let rule = json!({
+            "id": "7f3a9c2e51b04d68", "kind": "role", "created": "2026-01-01T00:00:00Z", "created_by": created_by,
+            "rule": { "scopes": ["read"], "claims": { "email": pattern } },
+        });
+        serde_json::from_value(rule).unwrap()
+    }
+
+    fn ids<'t>(tokens: &[&'t TokenAnswer]) -> Vec<&'t str> {
+        tokens.iter().map(|token| &*token.id).collect()
+    }
+
+    #[test]
+    fn a_person_is_named_by_the_token_or_by_the_account_of_the_sign_in() {
+        let token = token("1", "Ann@acme.example", "login as https://idp.example 17");
+        for (person, expected) in [
+            ("ann@ACME.example", true),
+            ("https://idp.example 17", true),
+            ("https://idp.example 1", false),
+            ("ann", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of(&token, person), expected, "{person}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_followed_over_any_number_of_creators() {
+        let all = [
+            token("4", "last", "token 3 (middle)"),
+            token("3", "middle", "token 2 (ci)"),
+            token("2", "ci", "token 1 (ann)"),
+            token("1", "ann", "login as https://idp.example 17"),
+            // Its creator is in no list that the caller may see.
+            token("5", "deploy", "token 9 (Ann)"),
+            token("6", "other", "token 8 (bob)"),
+            token("7", "of root", "root"),
+        ];
+        let found = Belongings::of("ann", &all);
+        assert_eq!(ids(found.own()), ["1"]);
+        assert_eq!(ids(found.created()), ["2", "5", "3", "4"]);
+    }
+
+    #[test]
+    fn a_circle_of_creators_ends() {
+        let all = [
+            token("1", "ann", "token 2 (ci)"),
+            token("2", "ci", "token 1 (ann)"),
+        ];
+        assert_eq!(ids(Belongings::of("ann", &all).created()), ["2"]);
+    }
+
+    #[test]
+    fn a_rule_is_connected_by_its_creator_or_by_the_name_of_the_person() {
+        let all = [
+            token("1", "ann@acme.example", "root"),
+            token("2", "ci", "token 1 (ann@acme.example)"),
+        ];
+        let found = Belongings::of("Ann@acme.example", &all);
+        for (rule, expected) in [
+            (
+                rule("token 1 (ann@acme.example)", "*@acme.example"),
+                Some(Connection::Added),
+            ),
+            (
+                rule("token 2 (ci)", "x"),
+                Some(Connection::AddedWithCreated),
+            ),
+            (rule("root", "ann@ACME.example"), Some(Connection::Names)),
+            (rule("root", "*@acme.example"), None),
+            (rule("token 3 (bob)", "bob@acme.example"), None),
+        ] {
+            assert_eq!(found.connection(&rule), expected, "{rule:?}");
+        }
+    }
+}

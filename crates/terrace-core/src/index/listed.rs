@@ -1,0 +1,224 @@
+//! The entry of a release in the version lists of its package, and the metadata that holds it.
+
+use super::digests;
+use crate::model::package::Package;
+use crate::model::platform::Platform;
+use crate::model::protocol_version::ProtocolVersion;
+use crate::model::source::SourceDocument;
+use crate::model::version::Version;
+use crate::storage::key::{ArchiveKey, ArchiveKind};
+use crate::storage::release::{PackageDocument, Release};
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_openpgp::KeyId;
+
+/// The entry of one release in a version list. It is also in the release object's metadata, so that a listing
+/// of releases is enough to build the version list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRelease {
+    /// The version of the release.
+    pub version: Version,
+    /// The plugin protocols of a provider; empty for a module.
+    pub protocols: Vec<ProtocolVersion>,
+    /// The platforms of a provider; empty for a module.
+    pub platforms: Vec<Platform>,
+    /// The prefixes of the digests of all contents of its artifact; empty if it is not an artifact.
+    pub contents: Vec<String>,
+    /// The id of the key that signed a hosted provider, if the object's metadata contains it.
+    pub signing_key: Option<KeyId>,
+    /// The repository that it was built from, if known.
+    pub source: Option<SourceDocument>,
+    /// The time of its publication; `None` for a mere offer of its origin.
+    pub published: Option<PublicationTime>,
+    /// Whether it was erased.
+    pub is_erased: bool,
+}
+
+/// The time when a release was published, as a listing shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicationTime {
+    /// The time of the commit.
+    Exact(UnixTime),
+    /// The time when the release object was stored. It is later than the commit if the object was imported, or
+    /// if a mirrored release gained contents. Only objects of older versions have no better time.
+    Stored(UnixTime),
+}
+
+/// The metadata name of the protocols, separated by commas.
+pub(super) const PROTOCOLS: &str = "protocols";
+/// The metadata name of the platforms, separated by commas.
+const PLATFORMS: &str = "platforms";
+/// The metadata name of the id of the signing key.
+const SIGNING_KEY: &str = "key";
+/// The metadata name of the repository's URL.
+pub(super) const SOURCE: &str = "source";
+/// The metadata name of the commit in that repository.
+const COMMIT: &str = "commit";
+/// The metadata name that states that the repository and the commit are verified. Its value is `true`.
+const VERIFIED: &str = "verified";
+/// The metadata name of the time of publication, in seconds since 1970.
+pub(super) const PUBLISHED: &str = "published";
+/// The metadata name of the prefixes of digests, separated by commas.
+pub(super) const CONTENTS: &str = "contents";
+/// The value of that metadata for an empty list, and of other metadata of an erased provider.
+const NO_CONTENTS: &str = "-";
+/// The metadata name that states that the release was erased. Its value is `true`.
+pub const ERASED: &str = "erased";
+/// Length of a digest prefix, in characters. 64 platforms have 129 digests; their prefixes take 1.4 KB of the
+/// 8 KB that R2 allows for custom metadata. Two digests with the same prefix cost one more read.
+const CONTENT_CHARS: usize = 10;
+
+impl ListedRelease {
+    /// Creates the entry of `release`.
+    pub fn of(release: &Release) -> Self {
+        let (protocols, platforms) = match release {
+            Release::Provider(it) => (it.protocols.clone(), platforms(&it.packages)),
+            Release::Mirrored(it) => (it.protocols.clone(), platforms(&it.packages)),
+            Release::Module(_) | Release::Erased(_) => (Vec::new(), Vec::new()),
+        };
+        let contents = digests(release);
+        Self {
+            version: release.version().clone(),
+            protocols,
+            platforms,
+            contents: contents.into_iter().map(beginning).collect(),
+            signing_key: match release {
+                Release::Provider(it) => Some(it.signing_key.key_id),
+                Release::Mirrored(_) | Release::Module(_) | Release::Erased(_) => None,
+            },
+            source: release.source().cloned(),
+            published: Some(PublicationTime::Exact(release.published_at())),
+            is_erased: release.erased().is_some(),
+        }
+    }
+
+    /// Returns whether its artifact may contain content with this digest.
+    pub fn may_contain(&self, digest: Sha256) -> bool {
+        self.contents.contains(&beginning(digest))
+    }
+
+    /// Returns whether the release may consist of this package or module, among other archives; its document decides.
+    pub fn may_consist_of(&self, archive: &ArchiveKey) -> bool {
+        match archive.kind {
+            ArchiveKind::Archive(ArchiveFormat::Zip) => self.may_contain(archive.digest),
+            // Only modules have this format, and these are no artifacts.
+            ArchiveKind::Archive(ArchiveFormat::TarGz) => self.contents.is_empty(),
+            ArchiveKind::Shasums | ArchiveKind::Signature | ArchiveKind::Documentation => false,
+        }
+    }
+
+    /// Returns the metadata of the release object: exactly the data that the listings of its package need.
+    pub fn to_metadata(&self, package: &Package) -> Vec<(&'static str, String)> {
+        let contents = match self.contents.as_slice() {
+            [] => NO_CONTENTS.to_owned(),
+            contents => contents.join(","),
+        };
+        let mut metadata = vec![(CONTENTS, contents)];
+        if let Package::Provider(_) = package {
+            let (protocols, platforms) = match self.is_erased {
+                true => (NO_CONTENTS.to_owned(), NO_CONTENTS.to_owned()),
+                false => (joined(&self.protocols), joined(&self.platforms)),
+            };
+            metadata.push((PROTOCOLS, protocols));
+            metadata.push((PLATFORMS, platforms));
+        }
+        metadata.extend(self.is_erased.then(|| (ERASED, "true".to_owned())));
+        metadata.extend(
+            self.signing_key
+                .iter()
+                .map(|id| (SIGNING_KEY, id.to_string())),
+        );
+        if let Some(source) = &self.source {
+            metadata.push((SOURCE, source.url.to_string()));
+            metadata.extend(source.commit.iter().map(|id| (COMMIT, id.to_string())));
+            metadata.extend((!source.claimed).then(|| (VERIFIED, "true".to_owned())));
+        }
+        if let Some(PublicationTime::Exact(time)) = self.published {
+            metadata.push((PUBLISHED, time.0.to_string()));
+        }
+        metadata
+    }
+
+    /// Parses the metadata of a release object that was stored at this time; `None` if data are missing that a
+    /// list of this package's versions needs.
+    pub fn from_metadata<'a>(
+        package: &Package,
+        version: Version,
+        stored_at: UnixTime,
+        metadata: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<Self> {
+        let is_erased = metadata(ERASED) == Some("true");
+        let (protocols, platforms) = match package {
+            Package::Module(_) | Package::Mirrored(_) => (Vec::new(), Vec::new()),
+            Package::Provider(_) if is_erased => (Vec::new(), Vec::new()),
+            Package::Provider(_) => (split(metadata(PROTOCOLS)?)?, split(metadata(PLATFORMS)?)?),
+        };
+        let contents = match metadata(CONTENTS)? {
+            NO_CONTENTS => Vec::new(),
+            contents => contents.split(',').map(str::to_owned).collect(),
+        };
+        Some(Self {
+            version,
+            protocols,
+            platforms,
+            contents,
+            signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
+            source: source_in(&metadata),
+            published: Some(published_in(&metadata, stored_at)),
+            is_erased,
+        })
+    }
+}
+
+impl PublicationTime {
+    /// Returns the time, exact or not.
+    pub fn time(self) -> UnixTime {
+        match self {
+            Self::Exact(time) | Self::Stored(time) => time,
+        }
+    }
+
+    /// Returns whether this is the time of the commit.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+}
+
+fn source_in<'a>(metadata: &impl Fn(&str) -> Option<&'a str>) -> Option<SourceDocument> {
+    Some(SourceDocument {
+        url: metadata(SOURCE)?.parse().ok()?,
+        claimed: metadata(VERIFIED).is_none(),
+        commit: metadata(COMMIT).and_then(|id| id.parse().ok()),
+    })
+}
+
+fn published_in<'a>(
+    metadata: &impl Fn(&str) -> Option<&'a str>,
+    stored_at: UnixTime,
+) -> PublicationTime {
+    let exact = metadata(PUBLISHED).and_then(|seconds| seconds.parse().ok());
+    exact.map_or(PublicationTime::Stored(stored_at), |seconds| {
+        PublicationTime::Exact(UnixTime(seconds))
+    })
+}
+
+pub(super) fn beginning(digest: Sha256) -> String {
+    digest.to_string().chars().take(CONTENT_CHARS).collect()
+}
+
+fn platforms(packages: &[PackageDocument]) -> Vec<Platform> {
+    packages
+        .iter()
+        .map(|package| package.platform.clone())
+        .collect()
+}
+
+fn joined<T: ToString>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+pub(super) fn split<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
+    text.split(',').map(|item| item.parse().ok()).collect()
+}

@@ -1,0 +1,268 @@
+//! The documentation of versions whose archives are erased: its text must not outlive theirs.
+
+use serde_json::{Value, json};
+
+use crate::support::chain;
+use crate::support::documentation::{Documentation, path_of};
+use crate::support::faults::{Failure, Operations, When, is_write};
+use crate::support::fixtures::sha256;
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Response, Sent};
+use crate::support::reindexed::reindex;
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+const REASON: &str = "a leaked key";
+const SECRET: &str = "hunter2isthekey";
+
+fn of_version(version: &str) -> String {
+    path_of("modules", "acme/vpc/aws", version)
+}
+
+fn secret() -> Documentation {
+    Documentation::of_module(SECRET)
+}
+
+fn key_of(fixture: &ModuleFixture) -> String {
+    format!("archives/{}.zip", sha256(&fixture.archive))
+}
+
+/// Returns the body of a request that names only archives.
+fn alone(archives: &[&str]) -> Value {
+    json!({ "reason": REASON, "archives": archives })
+}
+
+fn erase(registry: &Registry, body: &Value) -> Response {
+    post(registry, "/admin/v1/erasures", body)
+}
+
+/// Returns a registry with three versions of a module, each documented with the secret if `documents` contains it. The first
+/// two have the same archive, which is returned.
+fn published(documents: &[&str]) -> (Memory, Registry, String) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    let mut twin = ModuleFixture::of("acme", "1.1.0");
+    twin.archive.clone_from(&fixture.archive);
+    twin.publish(&registry);
+    ModuleFixture::of("acme", "2.0.0").publish(&registry);
+    for version in documents {
+        secret().add(&registry, &of_version(version)).expect(201);
+    }
+    (memory, registry, key_of(&fixture))
+}
+
+/// Returns the names of everything in which the secret can be read.
+fn readable(memory: &Memory) -> Vec<String> {
+    let objects = memory.objects().into_iter();
+    let contains = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(SECRET);
+    let objects = objects.filter(|(key, bytes)| *key == secret().key() || contains(bytes));
+    let indices = memory.documents().into_iter();
+    let indices = indices.filter(|(_, index)| index.text.contains(SECRET));
+    let objects = objects.map(|(key, _)| key);
+    objects.chain(indices.map(|(key, _)| key)).collect()
+}
+
+fn documented(memory: &Memory) -> Vec<String> {
+    let prefix = "docs/modules/acme/vpc/aws/";
+    let keys = memory.keys().into_iter();
+    keys.filter_map(|key| key.strip_prefix(prefix).map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn an_erased_archive_takes_the_documentation_of_its_versions_along() {
+    let (memory, registry, archive) = published(&["1.0.0", "1.1.0"]);
+    assert!(!readable(&memory).is_empty());
+    let answer = erase(&registry, &alone(&[&archive])).expect(200).json();
+    assert_eq!(answer["erased"], json!([archive]));
+    registry.merge_catalog();
+    assert_eq!(readable(&memory), [""; 0]);
+    assert_eq!(documented(&memory), [""; 0]);
+    let page = registry.get("/modules/acme/vpc/aws/1.0.0").expect(200);
+    assert!(!page.text().contains(SECRET));
+    let entries = chain::entries(&memory);
+    assert_eq!(entries.last().unwrap().erased(), [archive, secret().key()]);
+    // The text is not added to these versions again. Another version may have it by right.
+    secret().put(&registry, &of_version("2.0.0")).expect(202);
+    secret().add(&registry, &of_version("2.0.0")).expect(201);
+    let refused = secret().put(&registry, &of_version("1.1.0")).expect(410);
+    assert!(refused.errors().contains(REASON), "{}", refused.text());
+    assert_eq!(documented(&memory), ["2.0.0"]);
+}
+
+#[test]
+fn documentation_that_a_version_with_other_archives_has_stays_there() {
+    let (memory, registry, archive) = published(&["1.0.0", "1.1.0", "2.0.0"]);
+    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": REASON, "archives": [archive] });
+    let answer = erase(&registry, &body).expect(200).json();
+    assert_eq!(answer["kept"], json!([secret().key()]));
+    assert_eq!(documented(&memory), ["2.0.0"]);
+    let page = registry.get("/modules/acme/vpc/aws/2.0.0").expect(200);
+    assert!(page.text().contains(SECRET));
+    for version in ["1.0.0", "1.1.0"] {
+        let about = memory.index(&format!("modules/acme/vpc/aws/about/{version}"));
+        assert!(!about.text.contains(SECRET), "{version}");
+    }
+    assert_eq!(erase(&registry, &body).expect(200).json(), answer);
+    // With its last version, it goes without a tombstone.
+    let last = key_of(&ModuleFixture::of("acme", "2.0.0"));
+    erase(&registry, &alone(&[&last])).expect(200);
+    registry.merge_catalog();
+    assert_eq!(readable(&memory), [""; 0]);
+    ModuleFixture::of("acme", "3.0.0").publish(&registry);
+    secret().add(&registry, &of_version("3.0.0")).expect(201);
+}
+
+#[test]
+fn documentation_that_is_named_goes_from_every_version_and_never_returns() {
+    let (memory, registry, _) = published(&["1.0.0", "2.0.0"]);
+    let key = secret().key();
+    erase(&registry, &alone(&[&key])).expect(200);
+    registry.merge_catalog();
+    assert_eq!(readable(&memory), [""; 0]);
+    assert_eq!(documented(&memory), [""; 0]);
+    secret().put(&registry, &of_version("2.0.0")).expect(410);
+    Documentation::of_module("# VPC")
+        .add(&registry, &of_version("1.0.0"))
+        .expect(201);
+}
+
+#[test]
+fn an_erased_package_of_a_provider_takes_the_documentation_of_its_version_along() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.publish(&registry);
+    let path = path_of("providers", "acme/widget", "1.0.0");
+    Documentation::of_provider(&[("widget", SECRET)])
+        .add(&registry, &path)
+        .expect(201);
+    let zips = memory.keys().into_iter();
+    let zip = zips.filter(|key| key.ends_with(".zip")).last().unwrap();
+    erase(&registry, &alone(&[&zip])).expect(200);
+    let left = memory.keys();
+    assert!(
+        !left
+            .iter()
+            .any(|key| key.ends_with(".docs") || key.starts_with("docs/")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_broken_erasure_of_documentation_is_completed_by_a_retry() {
+    let docs = secret().key();
+    for documents in [&["1.0.0"][..], &["1.0.0", "2.0.0"]] {
+        let (memory, _, archive) = published(documents);
+        for archives in [&[archive.as_str()][..], &[docs.as_str()]] {
+            let run = |memory: &Memory| {
+                let registry = Registry::in_memory(&memory.elsewhere(), &[]);
+                let status = erase(&registry, &alone(archives)).status;
+                registry.merge_catalog();
+                status
+            };
+            let unbroken = memory.copy();
+            assert_eq!(run(&unbroken), 200);
+            let expected = readable(&unbroken);
+            let operations = unbroken.operations();
+            let writes = operations.iter().filter(|it| is_write(it)).count();
+            for at in 0..writes {
+                for when in [When::Before, When::After] {
+                    let memory = memory.copy();
+                    let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+                    run(&memory);
+                    fault.lift();
+                    // The catalogue is merged at most once a minute.
+                    memory.advance(61);
+                    assert_eq!(run(&memory), 200);
+                    let what = format!("{archives:?} of {documents:?}: write {at} {when:?}");
+                    assert_eq!(readable(&memory), expected, "{what}");
+                    assert_eq!(documented(&memory), documented(&unbroken), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn documentation_added_during_the_erasure_of_its_archive_does_not_stay() {
+    for delay in 0..80 {
+        let (memory, registry, archive) = published(&[]);
+        secret().upload(&registry, &of_version("1.0.0"));
+        let bearing = |method, path: &str, body: &Value| {
+            let sent = Sent::new(method, path).bearing(registry.token());
+            sent.body(body.to_string())
+        };
+        let requests = [
+            bearing("POST", "/admin/v1/erasures", &alone(&[&archive])),
+            bearing("PUT", &of_version("1.0.0"), &secret().description()),
+        ];
+        memory.interleave();
+        let answers = registry.send_after(&requests, &[delay, 20]);
+        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        assert_eq!(statuses[0], 200, "{delay}");
+        // 202: its bytes are gone, and are asked for again.
+        assert!(
+            matches!(statuses[1], 201 | 202 | 410),
+            "{delay}: {statuses:?}"
+        );
+        assert_eq!(documented(&memory), [""; 0], "{delay}: {statuses:?}");
+        let about = memory.index("modules/acme/vpc/aws/about/1.0.0");
+        assert!(!about.text.contains(SECRET), "{delay}: {statuses:?}");
+    }
+}
+
+#[test]
+fn the_repair_removes_documentation_that_an_erasure_has_left() {
+    let docs = secret().key();
+    for named in [true, false] {
+        let (memory, registry, archive) = published(&["1.0.0", "2.0.0"]);
+        let before = memory.copy();
+        let archives = if named {
+            docs.as_str()
+        } else {
+            archive.as_str()
+        };
+        erase(&registry, &alone(&[archives])).expect(200);
+        // Everything but the tombstones is as before.
+        let marks = memory.objects().into_iter();
+        for (key, bytes) in marks.filter(|(key, _)| key.starts_with("garbage/")) {
+            before.put_object(&key, &bytes);
+        }
+        let registry = Registry::in_memory(&before, &[]);
+        let removed = reindex(&registry).removed;
+        let removed: Vec<&str> = removed
+            .iter()
+            .filter_map(|key| key.strip_prefix("docs/modules/acme/vpc/aws/"))
+            .collect();
+        let expected = if named {
+            &["1.0.0", "2.0.0"][..]
+        } else {
+            &["1.0.0"]
+        };
+        assert_eq!(removed, expected);
+        let about = before.index("modules/acme/vpc/aws/about/1.0.0");
+        assert!(!about.text.contains(SECRET));
+        assert_eq!(documented(&before), documented(&memory));
+    }
+}
+
+#[test]
+fn documentation_of_a_version_with_an_erased_archive_is_kept_out_of_an_import() {
+    let (memory, registry, archive) = published(&["1.0.0", "2.0.0"]);
+    let prefix = "/admin/v1/facts?prefix=docs/";
+    let copied = registry.admin("GET", prefix, None).expect(200).json();
+    erase(&registry, &alone(&[&archive])).expect(200);
+    let body = json!({ "facts": copied["facts"] }).to_string();
+    let restored = registry
+        .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
+        .expect(200)
+        .json();
+    let erased = &restored["erased"][0];
+    assert_eq!(erased["key"], "docs/modules/acme/vpc/aws/1.0.0");
+    let reason = erased["reason"].as_str().unwrap();
+    assert!(reason.contains(REASON), "{reason}");
+    assert_eq!(documented(&memory), ["2.0.0"]);
+}
