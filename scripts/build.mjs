@@ -49,7 +49,7 @@ export async function buildCli() {
   await unlessCurrent(
     "cli",
     {
-      inputs: [...workspace, "crates/terrace-cli", "crates/terrace-metadata", "scripts/build.mjs"],
+      inputs: [...workspace, "crates/terrace-app", "crates/terrace-cli", "crates/terrace-metadata", "crates/terrace-server", "scripts/build.mjs"],
       outputs: [join(".terrace", "bin", exe("terrace"))],
       also: (await ask("rustc", ["--version"])) ?? "",
     },

@@ -18,6 +18,7 @@ import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
 import { runTestFiles, testFiles, testsUnderWay } from "./lib/test-files.mjs";
+import { startNativeServer } from "./native-server.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
@@ -66,6 +67,8 @@ if (await tally.attempt(setup)) {
   } else {
     tally.skip("HTTP tests", "the Worker was not built");
   }
+  if (cli) await testNativeHost();
+  else tally.skip("HTTP tests, native host", "the terrace command was not built");
   if (worker && cli) await testWithClients();
   else tally.skip("tests with real clients", "the Worker or the terrace command was not built");
 }
@@ -138,19 +141,34 @@ async function checkReads() {
   return tally.check("reads beside the floor", (log) => run(nodeForWrangler(), bench, { log }));
 }
 
-/** Repeats the tests of `tests/it` against the built Worker in workerd. */
+/** Repeats the tests of `tests/it/http` against the built Worker in workerd. */
 async function testOverHttp(mode) {
-  await withServer(mode, (server) => {
-    const env = {
-      ...process.env,
-      TERRACE_TEST_URL: server.url,
-      TERRACE_TEST_TOKEN: server.secrets.adminToken,
-      TERRACE_TEST_MODE: mode,
-    };
-    return tally.suite(`HTTP tests, ${mode} URLs`, "cargo", ["test", "--workspace", "--test", "it", "--", "http::"], readCargoTest, {
-      env,
-    });
-  });
+  await withServer(mode, (server) => testServer(`HTTP tests, ${mode} URLs`, server, mode));
+}
+
+/** The hostname by which some tests reach the registry, besides its own. The Worker is reached by every name. */
+const OTHER_HOSTNAME = "evil.example";
+
+/** Repeats the same tests against `terrace serve`. */
+async function testNativeHost() {
+  const cleanup = new Cleanup();
+  const vars = { ...NO_LIMITS, TERRACE_HOSTNAMES: OTHER_HOSTNAME };
+  let server;
+  if (await tally.attempt(async () => (server = await startNativeServer(cleanup, { vars })))) {
+    await testServer("HTTP tests, native host", server, "worker");
+  }
+  await cleanup.run().catch((error) => tally.attempt(() => Promise.reject(error)));
+}
+
+/** Runs the tests of `tests/it/http` against a server whose archives have URLs of this kind: `presigned` or `worker`. */
+async function testServer(title, server, mode) {
+  const env = {
+    ...process.env,
+    TERRACE_TEST_URL: server.url,
+    TERRACE_TEST_TOKEN: server.secrets.adminToken,
+    TERRACE_TEST_MODE: mode,
+  };
+  return tally.suite(title, "cargo", ["test", "--workspace", "--test", "it", "--", "http::"], readCargoTest, { env });
 }
 
 async function withServer(mode, work) {

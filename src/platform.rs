@@ -15,11 +15,9 @@ mod upstream;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use terrace_core::api::route::MIRROR_PREFIX;
 use terrace_core::config::{Config, is_variable_for_terrace};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::storage::signed_path::PULL_PREFIX;
 use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
@@ -44,9 +42,8 @@ thread_local! {
     static CACHE: &'static Cache = Box::leak(Box::default());
 }
 
-/// Answers one request, or continues it from where the entry stopped. Mutating requests are kept alive with
-/// `waitUntil`, and so are reads that may pull and tasks deferred by a read: a client that disconnects, such
-/// as by Ctrl-C, must not interrupt a write before its verification read.
+/// Answers one request, or continues it from where the entry stopped. Requests that
+/// [outlive their client](pipeline::outlives_its_client) are kept alive with `waitUntil`, and so are tasks.
 pub(crate) async fn serve(
     request: web_sys::Request,
     env: Env,
@@ -54,7 +51,8 @@ pub(crate) async fn serve(
     unfinished: Option<UnfinishedRequest>,
 ) -> worker::Result<web_sys::Response> {
     let context = Rc::new(context);
-    if matches!(request.method().as_str(), "GET" | "HEAD") && !may_pull(&request, &env) {
+    let config = config(&env).ok();
+    if !pipeline::outlives_its_client(config, &request.method(), &request.url()) {
         return answer(request, env, &context, unfinished).await;
     }
     let context_of_answer = Rc::clone(&context);
@@ -113,14 +111,6 @@ pub(crate) async fn run_repair_step(env: Env) {
         }
         Err(ConfigurationError { cause, .. }) => console_error!("configuration: {cause}"),
     }
-}
-
-/// Returns whether this read may fetch something from another registry, which other requests then wait for.
-fn may_pull(request: &web_sys::Request, env: &Env) -> bool {
-    config(env).is_ok_and(|config| config.pull.pulls_any())
-        && [MIRROR_PREFIX, PULL_PREFIX]
-            .iter()
-            .any(|prefix| request.url().contains(prefix))
 }
 
 /// A configuration error.

@@ -22,11 +22,12 @@ export const goInstall = (name, path, version) =>
 
 /**
  * Does the same for a program that `go install` rejects because it replaces one of its dependencies: it is built in a
- * module of this checkout whose `go.mod` repeats the replacement and whose `go.sum` holds all checksums.
+ * module of this checkout whose `go.mod` repeats the replacement and whose `go.sum` holds all checksums. `set` is a variable
+ * that its releases set, as `package.name=value`.
  */
-export const goInstallFrom = (directory, name, path, version) =>
+export const goInstallFrom = (directory, name, path, version, set) =>
   builtOnce(name, version, (home, log) =>
-    go(["build", "-trimpath", "-ldflags", "-s -w", "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) }),
+    go(["build", "-ldflags", `-s -w -X ${set}`, "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) }),
   );
 
 async function builtOnce(name, version, build) {

@@ -10,12 +10,14 @@ import { ask, isOnPath, lastLine } from "./run.mjs";
 import { unlessCurrent } from "./stamp.mjs";
 import { say, step } from "./step.mjs";
 
+const OPENTOFU = "github.com/opentofu/opentofu";
+
 /** Installs each program and returns its directory, if it has to be put on PATH, or throws the reason why it cannot. */
 const CLIENTS = {
   crane: () => goInstall("crane", "github.com/google/go-containerregistry/cmd/crane", "v0.22.1"),
   regctl: () => goInstall("regctl", "github.com/regclient/regclient/cmd/regctl", "v0.11.7"),
   oras: () => goInstall("oras", "oras.land/oras/cmd/oras", "v1.3.6"),
-  tofu: () => goInstallFrom(join("tests", "clients", "opentofu"), "tofu", "github.com/opentofu/opentofu/cmd/tofu", "v1.12.6"),
+  tofu: () => goInstallFrom(join("tests", "clients", "opentofu"), "tofu", `${OPENTOFU}/cmd/tofu`, "v1.12.6", `${OPENTOFU}/version.dev=no`),
   skopeo: () => fromApt("skopeo"),
   "oras-go-client": () => goBuild("oras-go-client", join("tests", "clients", "oras-go")),
   // These are not clients, but built in the same way: the libraries of OpenTofu and Terraform that judge the

@@ -101,16 +101,20 @@ function isProgram(file) {
   }
 }
 
+/** Starts a Node program that runs until `stop` or the end of this process, even if that is killed; see `serveProgram`. */
+export async function serve(node, args, options) {
+  const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
+  return serveProgram(node, [...preload, ...args], { ...options, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+}
+
 /**
- * Starts a Node program that runs until `stop` or the end of this process. It has its own process group, so
+ * Starts a program that runs until `stop` or the end of this process. It has its own process group, so
  * that its children end with it. `stop` waits until no process of the group is left, and `logged` resolves
  * when all output is in the log.
  */
-export async function serve(node, args, { cwd = root, env = process.env, log }) {
-  const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
-  const file = await openLog(log, [node, ...args].join(" "));
-  const options = { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe", "ipc"], detached: !isWindows };
-  const child = spawn(node, [...preload, ...args], options);
+export async function serveProgram(command, args, { cwd = root, env = process.env, log, stdio = ["ignore", "pipe", "pipe"] }) {
+  const file = await openLog(log, [command, ...args].join(" "));
+  const child = spawn(command, args, { cwd, env: withoutColour(env), stdio, detached: !isWindows });
   const group = new ProcessGroup(child);
   const kill = () => group.signal("SIGKILL");
   kills.add(kill);

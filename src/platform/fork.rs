@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use terrace_core::limits;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{BigInt, Date, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
@@ -17,21 +18,6 @@ use worker::{Delay, web_sys};
 
 /// The size of one read, in bytes.
 const CHUNK_BYTES: u32 = 256 * 1024;
-
-/// How far a client may lag behind storage, in bytes. The difference is buffered in memory; all requests
-/// together have 128 MB of it.
-const LAG_BYTES: u32 = 8 * 1024 * 1024;
-
-/// How long a reader may accept nothing, and an origin send nothing, in seconds.
-const STALL_SECONDS: u64 = 15;
-
-/// How long storage waits for a slow client in total, in milliseconds. Meanwhile, other clients receive the
-/// same bytes from the origin.
-const PATIENCE_MS: f64 = 600_000.0;
-
-/// The minimum rate of an origin, in bytes per second; the first minute does not count.
-const LEAST_RATE: f64 = 65_536.0;
-const FIRST_MINUTE_MS: f64 = 60_000.0;
 
 #[wasm_bindgen]
 extern "C" {
@@ -122,8 +108,10 @@ impl Pump {
         let chunk = chunk(&unless_stalled(read).await?);
         self.read += chunk.as_ref().map_or(0.0, |chunk| chunk.length().into());
         let waited = self.client.as_ref().map_or(0.0, |client| client.waited_ms);
-        let spent = Date::now() - self.began - waited - FIRST_MINUTE_MS;
-        if spent > 0.0 && self.read / spent * 1000.0 < LEAST_RATE {
+        let free = seconds_to_ms(limits::ORIGIN_UNTIMED_SECONDS);
+        let spent = Date::now() - self.began - waited - free;
+        let least = f64::from(limits::ORIGIN_BYTES_PER_SECOND);
+        if spent > 0.0 && self.read / spent * 1000.0 < least {
             return Err(js_error("the origin is too slow"));
         }
         Ok(chunk)
@@ -178,14 +166,14 @@ impl Lagging {
 
     async fn catch_up(&mut self) -> Result<(), JsValue> {
         let began = Date::now();
-        while self.bytes > LAG_BYTES
+        while self.bytes > limits::FORK_LAG_BYTES
             && let Some((length, written)) = self.unwritten.pop_front()
         {
             unless_stalled(written).await?;
             self.bytes = self.bytes.saturating_sub(length);
         }
         self.waited_ms += Date::now() - began;
-        if self.waited_ms > PATIENCE_MS {
+        if self.waited_ms > seconds_to_ms(limits::FORK_PATIENCE_SECONDS) {
             return Err(js_error("the client is too slow"));
         }
         Ok(())
@@ -200,11 +188,15 @@ pub(super) fn chunk(read: &JsValue) -> Option<Uint8Array> {
 }
 
 async fn unless_stalled(future: JsFuture) -> Result<JsValue, JsValue> {
-    let stall = Delay::from(Duration::from_secs(STALL_SECONDS));
+    let stall = Delay::from(Duration::from_secs(limits::FORK_STALL_SECONDS.into()));
     match select(future, pin!(stall)).await {
         Either::Left((done, _)) => done,
         Either::Right(_) => Err(js_error("the transfer stalled")),
     }
+}
+
+fn seconds_to_ms(seconds: u32) -> f64 {
+    f64::from(seconds) * 1000.0
 }
 
 fn js_error(message: &str) -> JsValue {

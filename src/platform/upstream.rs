@@ -22,9 +22,6 @@ use terrace_app::host::{
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
-/// How long a long response may take to begin, redirects included, in seconds.
-const OPEN_SECONDS: u32 = 15;
-
 /// The `User-Agent` of all requests.
 const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
@@ -125,7 +122,7 @@ impl Upstream for Internet {
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
-        let opened = in_time(OPEN_SECONDS, async |signal| {
+        let opened = in_time(limits::ORIGIN_OPEN_SECONDS, async |signal| {
             follow(fetch, guard, signal).await
         });
         let (response, _) = opened.await?;

@@ -3,8 +3,11 @@
 
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
-use terrace_core::api::route::{AdminRoute, HandledRoute, PageRoute, is_open_to_websites};
+use terrace_core::api::route::{
+    AdminRoute, HandledRoute, MIRROR_PREFIX, PageRoute, is_open_to_websites,
+};
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
+use terrace_core::config::Config;
 use terrace_core::http::accept::Accept;
 use terrace_core::http::idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, IdempotencyKeyError};
 use terrace_core::http::method::Method;
@@ -16,6 +19,7 @@ use terrace_core::oci::unauthorized;
 use terrace_core::read::{
     CookieHeader, NO_ROUTE, RequestHead, for_method, invalid_credentials_reply,
 };
+use terrace_core::storage::signed_path::PULL_PREFIX;
 
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
@@ -53,6 +57,20 @@ where
     R: Request<Stream = P::Stream>,
 {
     drive(ctx, request, RequestStep::Continue(unfinished)).await
+}
+
+/// Returns whether a host must answer a request to its end, even if the client disconnects: one that may change something,
+/// because a client that is stopped by Ctrl-C must not interrupt a write before its verification read, and a read that may
+/// fetch something from another registry, for which other requests then wait. `target` is the URL of the request or a part
+/// of it that contains the path; without a valid configuration there is nothing to fetch.
+pub fn outlives_its_client(config: Option<&Config>, method: &str, target: &str) -> bool {
+    let may_pull = || {
+        config.is_some_and(|config| config.pull.pulls_any())
+            && [MIRROR_PREFIX, PULL_PREFIX]
+                .iter()
+                .any(|prefix| target.contains(prefix))
+    };
+    !matches!(method, "GET" | "HEAD") || may_pull()
 }
 
 fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<P::Stream> {
@@ -502,5 +520,38 @@ fn failure_reply<P: Host>(
             }
             problem => problem.oci_reply(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_read_that_may_pull_and_a_change_outlive_their_client() {
+        let vars = [
+            ("TERRACE_ADMIN_TOKEN", "an-admin-token-for-tests"),
+            ("TERRACE_PULL_THROUGH", "registry.opentofu.org/hashicorp/*"),
+        ];
+        let pulling = Config::from_vars(&vars).unwrap();
+        let plain = Config::from_vars(&vars[..1]).unwrap();
+        let mirror = "/mirror/registry.opentofu.org/hashicorp/random/3.6.0.json";
+        for (config, method, target, outlives) in [
+            (Some(&plain), "PUT", "/admin/v1/rules", true),
+            (None, "DELETE", "/admin/v1/rules", true),
+            (Some(&plain), "GET", mirror, false),
+            (None, "GET", mirror, false),
+            (Some(&pulling), "GET", mirror, true),
+            (Some(&pulling), "HEAD", "https://registry.test/pull/x", true),
+            (
+                Some(&pulling),
+                "GET",
+                "/v1/providers/acme/widget/versions",
+                false,
+            ),
+        ] {
+            let found = outlives_its_client(config, method, target);
+            assert_eq!(found, outlives, "{method} {target}");
+        }
     }
 }

@@ -19,6 +19,7 @@ mod publish;
 mod registry;
 mod release;
 mod rule;
+mod serve;
 mod token;
 pub(crate) mod usage_error;
 mod usage_line;
@@ -51,6 +52,7 @@ pub(crate) use rule::{
     RoleAddArguments, RoleCommand, RuleArguments, RuleListArguments, TrustAddArguments,
     TrustCommand,
 };
+pub(crate) use serve::ServeArguments;
 pub(crate) use token::TokenCommand;
 pub(crate) use webhook::{FormatName, WebhookCommand};
 
@@ -135,6 +137,10 @@ pub(crate) enum Command {
     /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
+    /// Serve a registry from this machine
+    ///
+    /// Answers the same requests as the Worker, with the same settings. The log is on standard error.
+    Serve(ServeArguments),
     /// Check the configuration of a registry
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -176,14 +182,14 @@ impl Command {
             Self::Mirror(command) => {
                 matches!(command, MirrorCommand::List(_) | MirrorCommand::Blocks)
             }
-            Self::Publish(_) | Self::Login(_) | Self::Logout(_) => false,
+            Self::Publish(_) | Self::Serve(_) | Self::Login(_) | Self::Logout(_) => false,
         }
     }
 
     /// Returns whether a profile may name the registry of the command.
     pub(crate) fn uses_profile(&self) -> bool {
         match self {
-            Self::Config(_) | Self::Profile(_) | Self::Completion(_) => false,
+            Self::Serve(_) | Self::Config(_) | Self::Profile(_) | Self::Completion(_) => false,
             Self::Docs(command) => matches!(command, DocsCommand::Add(_)),
             Self::Login(arguments) => arguments.account.registry.is_none(),
             Self::Logout(arguments) | Self::Whoami(arguments) => arguments.registry.is_none(),

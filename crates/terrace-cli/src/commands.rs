@@ -18,6 +18,7 @@ mod publish;
 mod release;
 mod rule;
 mod search;
+mod serve;
 mod show;
 mod token;
 mod webhook;
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Webhook(command) => webhook::run(command, registry, output),
         Command::Trust(command) => rule::trust(command, registry, output),
         Command::Role(command) => rule::role(command, registry, output),
+        Command::Serve(arguments) => serve::run(arguments, output),
         Command::Config(command) => config::run(command, output),
         Command::Login(arguments) => account::login(arguments, registry, output),
         Command::Logout(arguments) => account::logout(arguments, registry, output),

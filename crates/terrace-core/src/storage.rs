@@ -2,12 +2,14 @@
 //!
 //! # In scope
 //! One type for each key, with its text written and parsed in one place ([`key`]); the documents that describe
-//! releases ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]).
+//! releases ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]); the paths
+//! of documents on a disk ([`copy`]).
 //!
 //! # Out of scope
 //! The values of indices ([`crate::index`]) and every read or write.
 
 pub mod archive_url;
+pub mod copy;
 pub mod documentation;
 pub mod format;
 pub mod index_document;

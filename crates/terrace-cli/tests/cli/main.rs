@@ -36,6 +36,7 @@ mod registry_import;
 mod releases;
 mod rules;
 mod secrets;
+mod serve;
 mod support;
 mod tls;
 mod tokens;

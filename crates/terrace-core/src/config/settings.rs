@@ -9,11 +9,12 @@ use terrace_base::spelling;
 const VARIABLE_PREFIX: &str = "TERRACE_";
 
 /// The variables of the `terrace` command, which have the same prefix.
-const COMMAND_VARIABLES: [&str; 4] = [
+const COMMAND_VARIABLES: [&str; 5] = [
     "TERRACE_TOKEN",
     "TERRACE_URL",
     "TERRACE_INSECURE",
     "TERRACE_ID_TOKEN",
+    "TERRACE_PROFILE",
 ];
 
 /// The name of a setting, and whether its value is a secret.
@@ -139,6 +140,11 @@ pub fn is_meant_for_terrace(name: &str) -> bool {
         && spelling::distance(&first_word.to_ascii_uppercase(), VARIABLE_PREFIX) <= 1
 }
 
+/// Returns whether a variable with this name belongs to the `terrace` command, and not to a registry.
+pub fn is_of_command(name: &str) -> bool {
+    COMMAND_VARIABLES.contains(&name)
+}
+
 /// Returns whether a member of the environment is a variable that is meant for Terrace. An object, such as a
 /// KV namespace or a service, is a binding, whatever its name. Under the name of a setting, however, an
 /// object is an invalid value, which must not be ignored.
@@ -167,7 +173,7 @@ pub(super) fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Resul
 fn not_a_setting(name: &str) -> ConfigError {
     let known = SETTINGS.iter().map(|setting| setting.name);
     let rule = match spelling::nearest(&name.to_ascii_uppercase(), known) {
-        _ if COMMAND_VARIABLES.contains(&name) => {
+        _ if is_of_command(name) => {
             "belongs to the terrace command and not to the Worker: remove it here, and from the environment of \
              `wrangler dev`"
                 .to_owned()

@@ -34,7 +34,7 @@ const INVALID_RULE: &str =
 const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
 
 /// An entry for each command without subcommands.
-pub(super) const ENTRIES: [Entry; 56] = [
+pub(super) const ENTRIES: [Entry; 57] = [
     Entry::new("list", "terrace list acme", "listed").uses("api_namespaces", Method::Get).rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").uses("api_package", Method::Get).rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -313,6 +313,13 @@ pub(super) const ENTRIES: [Entry; 56] = [
         "listed; with --yes, removed",
     ).uses("erasures", Method::Post)
     .rejected("the provider or version does not exist, or a document is not understood; nothing is removed"),
+    Entry::new(
+        "serve",
+        "terrace serve --data ./registry",
+        "a signal has stopped the server, and every request that it had begun is completed",
+    )
+    .rejected("the configuration file of wrangler is invalid")
+    .offline(),
     Entry::new(
         "config check",
         "terrace config check wrangler.toml",

@@ -12,7 +12,6 @@
 //! ```
 
 mod old_log;
-mod paths;
 #[cfg(test)]
 mod tests;
 
@@ -23,10 +22,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use terrace_base::digest::Sha256;
+use terrace_core::storage::copy::fact_at;
 use terrace_core::storage::key::{ARCHIVES, BytesKey};
 
 pub(super) use old_log::OLD_LOGS;
-pub(super) use paths::{fact_at, path_of_fact};
 
 use super::stored::Log;
 use crate::archive::hash;

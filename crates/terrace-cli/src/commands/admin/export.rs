@@ -8,12 +8,13 @@ use sha2::Digest as _;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::model::oci::Digest;
+use terrace_core::storage::copy::{fact_at, path_of_fact};
 use terrace_core::storage::key::{
     AUDIT, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, PushedFact,
 };
 use ureq::Agent;
 
-use super::backup::{Backup, OLD_LOGS, Summary, Sums, fact_at, local, path_of_fact};
+use super::backup::{Backup, OLD_LOGS, Summary, Sums, local};
 use super::loss::{Older, UNLESS_RESTORED, lost_documents, lost_entries, lost_releases};
 use super::stored::{Log, References, documentation_archive, each_fact, each_tombstone};
 use crate::archive::each_chunk;

@@ -9,10 +9,11 @@ use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
 use terrace_core::limits;
 use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::copy::{fact_at, path_of_fact};
 use terrace_core::storage::format::{FormatDocument, Writer};
 use terrace_core::storage::key::{FORMAT, FactKey};
 
-use super::backup::{Backup, Sums, fact_at, path_of_fact};
+use super::backup::{Backup, Sums};
 use super::boring;
 use super::difference;
 use super::reindex;

@@ -9,10 +9,11 @@ use std::path::Path;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::storage::copy::{fact_at, path_of_fact};
 use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
 use terrace_core::storage::release::Release;
 
-use super::backup::{Backup, Sums, fact_at, path_of_fact};
+use super::backup::{Backup, Sums};
 use super::difference::has_same_bytes;
 use super::stored::{Log, References, documentation_archive};
 use crate::args::AcceptedLoss;

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::maintenance::audit::AuditEntry;
+use terrace_core::storage::copy::{fact_at, path_of_fact};
 
-use super::{Backup, Summary, Sums, fact_at, local, path_of_fact};
+use super::{Backup, Summary, Sums, local};
 use crate::commands::admin::stored::Log;
 use crate::error::Failure;
 use crate::output::plural;

@@ -1,0 +1,70 @@
+//! The command line of `terrace serve`.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use terrace_server::proxy::Network;
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The address and the port to listen at; port 0 selects a free one
+    ///
+    /// Requests are answered under this address, under the names of this machine for itself, and under the hostnames in
+    /// TERRACE_HOSTNAMES.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// The directory with the registry, which is created if it does not exist
+    #[arg(long, value_name = "DIR", required_unless_present = "memory")]
+    pub(crate) data: Option<PathBuf>,
+    /// A setting of the registry, such as TERRACE_ACCESS=private; repeatable. Others come from the environment, under the
+    /// same names, and so do all secrets
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<Variable>,
+    /// A configuration file of wrangler, whose variables apply unless they are set elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The environment in that file, as of "wrangler deploy --env"
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub(crate) env: Option<String>,
+    /// The certificate for TLS, in PEM, with those that lead from it to an authority; without it, the server speaks plain
+    /// HTTP
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// The address of a proxy, or a range such as 10.0.0.0/8, whose headers X-Forwarded-For and X-Forwarded-Proto are
+    /// trusted; repeatable
+    #[arg(long = "trust-proxy", value_name = "ADDRESS")]
+    pub(crate) trusted_proxies: Vec<Network>,
+    /// The number of threads; by default one for each core
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Keep the registry in memory, and lose it at the end
+    #[arg(long, hide = true, conflicts_with = "data")]
+    pub(crate) memory: bool,
+}
+
+/// A setting on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for Variable {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok(Self {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            }),
+            _ => Err("it must be of the form NAME=VALUE"),
+        }
+    }
+}

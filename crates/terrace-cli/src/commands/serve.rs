@@ -1,0 +1,157 @@
+//! `terrace serve`: a registry as a process of this machine.
+
+mod admin_token;
+mod settings;
+
+use std::fs;
+use std::path::{self, Path};
+
+use serde_json::{Map, json};
+use terrace_core::config::Config;
+use terrace_server::disk::{Directory, OpenError};
+use terrace_server::memory::Memory;
+use terrace_server::server::{Server, ServerSettings};
+use terrace_server::tls::ServerTls;
+
+use crate::args::ServeArguments;
+use crate::error::Failure;
+use crate::output::{Output, in_shell};
+use admin_token::AdminToken;
+
+/// Serves a registry until the process is told to stop.
+pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
+    let store = Store::open(arguments)?;
+    let mut settings = settings::of(arguments)?;
+    let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
+    let config = configuration(&settings)?;
+    let tls = tls(arguments)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let listen = arguments.listen;
+    let server = Server::bind(
+        ServerSettings {
+            listen,
+            threads: arguments.threads,
+            tls,
+            trusted_proxies: arguments.trusted_proxies.clone(),
+        },
+        config,
+    );
+    let server = server.map_err(|error| {
+        Failure::Local(format!(
+            "{listen}: {error}; select another address or port with --listen"
+        ))
+    })?;
+    greet(&format!("{scheme}://{}", server.address()), &token, output);
+    store.serve(server)
+}
+
+/// The storage of the registry.
+enum Store {
+    Memory(Memory),
+    Directory(Directory),
+}
+
+impl Store {
+    fn open(arguments: &ServeArguments) -> Result<Self, Failure> {
+        let Some(data) = &arguments.data else {
+            return Ok(Self::Memory(Memory::new()));
+        };
+        let opened = Directory::open(data).map_err(|error| match error {
+            OpenError::InUse { .. } => Failure::Usage(error.to_string()),
+            OpenError::UnfinishedExport(_) | OpenError::Io { .. } => {
+                Failure::Local(error.to_string())
+            }
+        });
+        opened.map(Self::Directory)
+    }
+
+    /// Serves the registry until the process is told to stop.
+    fn serve(self, server: Server) -> Result<(), Failure> {
+        let ended = match self {
+            Self::Memory(memory) => server.run(memory.clone(), memory),
+            Self::Directory(directory) => {
+                let ended = server.run(directory.clone(), directory.indices());
+                // Indices of a directory that was not closed are rebuilt after the next start.
+                ended.and(directory.close())
+            }
+        };
+        ended.map_err(|error| Failure::Unexpected(format!("the server has failed: {error}")))
+    }
+}
+
+/// Reads the certificate and its key.
+fn tls(arguments: &ServeArguments) -> Result<Option<ServerTls>, Failure> {
+    let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
+    let Some((certificate, key)) = files else {
+        return Ok(None);
+    };
+    let read = |file: &Path| {
+        let bytes = fs::read(file);
+        bytes.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+    };
+    let tls = ServerTls::from_pem(&read(certificate)?, &read(key)?);
+    tls.map(Some)
+        .map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn configuration(settings: &[(String, String)]) -> Result<Config, Failure> {
+    let settings: Vec<(&str, &str)> = settings
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let config = Config::from_vars(&settings).map_err(|error| Failure::Usage(error.to_string()))?;
+    let urls = config.archive_urls.as_ref();
+    if urls.is_some_and(|urls| urls.path_signer().is_none()) {
+        return Err(Failure::Usage(
+            "TERRACE_S3_ENDPOINT is set: downloads would lead to that bucket and not to this server; unset the variables \
+             TERRACE_S3_*"
+                .to_owned(),
+        ));
+    }
+    Ok(config)
+}
+
+/// Prints the address of the registry, an admin token that was just made, and the next commands.
+fn greet(url: &str, token: &AdminToken, output: &Output) {
+    let mut document = Map::new();
+    document.insert("status".to_owned(), json!("ok"));
+    document.insert("url".to_owned(), json!(url));
+    let mut text = format!("the registry is at {url} until you press Ctrl-C\n");
+    let variable = match token {
+        AdminToken::OfOperator => "TERRACE_TOKEN=<the admin token>".to_owned(),
+        AdminToken::Stored(file) => read_from(file),
+        AdminToken::Made { secret, file } => {
+            document.insert("token".to_owned(), json!(secret.expose()));
+            text += &match file {
+                Some(file) => format!(
+                    "\nIts admin token was made just now, and is shown only once. {} contains it:\n",
+                    file.display()
+                ),
+                None => "\nIts admin token, which is valid until then:\n".to_owned(),
+            };
+            text += &format!("\n  {}\n", secret.expose());
+            match file {
+                Some(file) => read_from(file),
+                None => format!("TERRACE_TOKEN={}", secret.expose()),
+            }
+        }
+    };
+    if let Some(file) = token.file() {
+        let file = file.display().to_string();
+        document.insert("token_file".to_owned(), json!(file));
+    }
+    text += &format!(
+        "\nTo publish a module, in another terminal:\n\n  export TERRACE_URL={url} {variable}\n  \
+         terrace publish module . --address acme/vpc/aws --version 1.0.0\n"
+    );
+    output.text(&text, &document);
+}
+
+/// Returns the assignment of the variable of the token, whose value is in a file, for a terminal in any directory.
+fn read_from(file: &Path) -> String {
+    let file = path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    format!(
+        "TERRACE_TOKEN=\"$(cat {})\"",
+        in_shell(&file.display().to_string())
+    )
+}

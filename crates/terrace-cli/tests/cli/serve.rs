@@ -1,0 +1,171 @@
+//! `terrace serve`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::support::{directory, ended, run_to_end, terrace};
+
+/// A registry that runs until the end of a test.
+struct Served {
+    child: Child,
+    greeting: Value,
+}
+
+impl Served {
+    fn start(command: &mut Command) -> Self {
+        command.args(["--memory", "--listen", "127.0.0.1:0", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut text = String::new();
+        while serde_json::from_str::<Value>(&text).is_err() {
+            text += &lines.next().expect("the registry starts").unwrap();
+        }
+        let greeting = serde_json::from_str(&text).unwrap();
+        Self { child, greeting }
+    }
+
+    fn authority(&self) -> &str {
+        let url = self.greeting["url"].as_str().unwrap();
+        url.strip_prefix("http://").unwrap()
+    }
+
+    fn get(&self, target: &str) -> String {
+        let mut stream = TcpStream::connect(self.authority()).unwrap();
+        let host = self.authority();
+        let head = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Sends a signal, and returns the exit code and the log.
+    #[cfg(unix)]
+    fn stop(mut self) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let code = self.child.wait().unwrap().code();
+        let mut log = String::new();
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut log).unwrap();
+        (code, log)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_registry_answers_until_a_signal_stops_it() {
+    let served = Served::start(&mut terrace(&["serve"]));
+    assert!(served.get("/healthz").starts_with("HTTP/1.1 200 "));
+    let token = served.greeting["token"].as_str().unwrap().to_owned();
+    assert!(token.len() >= 32, "{token}");
+    let mut list = terrace(&[
+        "token",
+        "list",
+        "--url",
+        served.greeting["url"].as_str().unwrap(),
+    ]);
+    ended(list.env("TERRACE_TOKEN", &token)).expect(0);
+    let (code, log) = served.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("\"route\":\"health\""), "{log}");
+    assert!(log.contains("server: stopping"), "{log}");
+    assert!(!log.contains(&token), "{log}");
+}
+
+#[test]
+fn settings_come_from_the_command_line_the_environment_and_a_file() {
+    let folder = directory(&[(
+        "wrangler.toml",
+        "name = \"terrace\"\n[vars]\nTERRACE_WEB_NAME = \"Of the file\"\nTERRACE_WEB_ACCENT = \"#123456\"\n",
+    )]);
+    let mut command = terrace(&["serve", "--var", "TERRACE_WEB_NAME=Of the command line"]);
+    command
+        .arg("--config")
+        .arg(folder.path().join("wrangler.toml"));
+    let served = Served::start(command.env("TERRACE_ADMIN_TOKEN", "of-the-environment"));
+    assert_eq!(served.greeting.get("token"), None, "the operator knows it");
+    let page = served.get("/");
+    assert!(page.contains("Of the command line"), "{page}");
+}
+
+#[test]
+fn an_invalid_setting_is_a_usage_error() {
+    for (arguments, variable, reason) in [
+        (
+            &["--var", "TERRACE_ACCESS=x"] as &[&str],
+            None,
+            "TERRACE_ACCESS is \"x\"",
+        ),
+        (
+            &["--var", "TERRACE_ACESS=private"],
+            None,
+            "did you mean TERRACE_ACCESS",
+        ),
+        (
+            &["--var", "TERRACE_ADMIN_TOKEN=something-secret"],
+            None,
+            "set it in the environment",
+        ),
+        (&["--var", "TERRACE_ACCESS"], None, "NAME=VALUE"),
+        (
+            &[],
+            Some(("TERRACE_ACESS", "private")),
+            "did you mean TERRACE_ACCESS",
+        ),
+        (
+            &[],
+            Some(("TERRACE_ADMIN_TOKEN", "short")),
+            "at least 16 characters",
+        ),
+        (&["--trust-proxy", "x"], None, "a range of them"),
+        (&["--config", "absent.toml"], None, "absent.toml"),
+        (&["--tls-cert", "absent.pem"], None, "--tls-key"),
+    ] {
+        let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
+        let ended = run_to_end(command.args(arguments).envs(variable)).expect(2);
+        assert!(ended.stderr.contains(reason), "{ended:?}");
+        assert!(!ended.stderr.contains("something-secret"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_registry_whose_downloads_would_lead_elsewhere_is_not_served() {
+    let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
+    let s3 = [
+        ("TERRACE_S3_ENDPOINT", "https://s3.example.com"),
+        ("TERRACE_S3_BUCKET", "terrace"),
+        ("TERRACE_S3_ACCESS_KEY_ID", "id"),
+        ("TERRACE_S3_SECRET_ACCESS_KEY", "secret"),
+    ];
+    let ended = ended(command.envs(s3)).expect(2);
+    assert!(
+        ended.stderr.contains("TERRACE_S3_ENDPOINT is set"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn an_address_that_is_in_use_is_named() {
+    let served = Served::start(&mut terrace(&["serve"]));
+    let mut command = terrace(&["serve", "--memory", "--listen", served.authority()]);
+    let ended = ended(&mut command).expect(1);
+    assert!(ended.stderr.contains(served.authority()), "{ended:?}");
+    assert!(ended.stderr.contains("--listen"), "{ended:?}");
+}

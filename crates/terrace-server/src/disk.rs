@@ -1,0 +1,201 @@
+//! A directory as the storage of a registry, in the layout of `terrace admin export`: a copy is served as it is.
+//!
+//! # What is done when
+//! An operation that writes returns when its effect survives a power cut. Files are complete or absent (`tree`); the
+//! contents of `archives/` and `oci/blobs/` always match their names, because a file takes its place only with the right
+//! digest.
+//!
+//! # One process
+//! A lock keeps other processes out, so the conditions of writes are checked under locks of this process, one for each key.
+//! New documents are linked into place even so: another program that puts files into the directory is not overwritten.
+//!
+//! # Metadata
+//! The layout has no place for the metadata of documents. They are kept beside it, by the key and the time of the file
+//! (`crate::index::documents`). A document without a record, as in a copy, is read when it is listed; if its kind is one
+//! that an import accepts, its metadata are computed as an import does, and otherwise they are empty, and the application
+//! reads the document itself.
+
+mod archives;
+#[cfg(test)]
+mod contract_tests;
+#[cfg(test)]
+mod crash_tests;
+mod documents;
+mod facts;
+mod layout;
+mod lock;
+#[cfg(test)]
+mod process_tests;
+#[cfg(test)]
+mod simulated;
+mod streams;
+mod tree;
+mod uploads;
+pub(crate) mod volume;
+mod walk;
+#[cfg(test)]
+mod walk_tests;
+
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use terrace_app::host::StoreError;
+use terrace_base::digest::Sha256;
+
+use crate::hashing::Verified;
+use crate::index::StoredIndices;
+use crate::index::database::{Database, Found};
+use crate::index::documents::DocumentRecords;
+use documents::KeyLocks;
+use lock::Lock;
+use tree::Tree;
+use volume::{Local, Stat, Volume, read_whole};
+
+/// A directory that this process uses alone. Clones share it, also between threads; it is released when the last of them is
+/// dropped.
+#[derive(Debug, Clone)]
+pub struct Directory(Arc<Inner>);
+
+/// The reason why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process uses it.
+    #[error("{place} is in use by {holder}: stop it first, or choose another directory")]
+    InUse {
+        /// The directory.
+        place: String,
+        /// The other process.
+        holder: String,
+    },
+    /// It contains an export that did not finish.
+    #[error(
+        "{0} contains an export that did not finish: run `terrace admin export` into it again first"
+    )]
+    UnfinishedExport(String),
+    /// An operation of the file system failed.
+    #[error("{place}: {error}")]
+    Io {
+        /// The directory or file.
+        place: String,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+#[derive(Debug)]
+struct Inner {
+    tree: Tree,
+    records: DocumentRecords,
+    database: Arc<Database>,
+    locks: KeyLocks,
+    verified: Verified<Stat>,
+    /// Released after everything else.
+    _lock: Option<Lock>,
+}
+
+/// The part of `export.json` that matters here.
+#[derive(Debug, Deserialize)]
+struct Summary {
+    #[serde(default)]
+    sha256sums: Option<String>,
+}
+
+impl Directory {
+    /// Opens a directory, and creates it if it does not exist. This may block the thread for a moment.
+    ///
+    /// # Errors
+    /// If another process uses it, if an export into it did not finish, or if its file system refuses.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let io = |error| OpenError::Io {
+            place: path.display().to_string(),
+            error,
+        };
+        fs::create_dir_all(path.join(layout::OWN)).map_err(io)?;
+        let root = fs::canonicalize(path).map_err(io)?;
+        let lock = match Lock::take(&root.join(layout::LOCK)).map_err(io)? {
+            Ok(lock) => lock,
+            Err(holder) => {
+                let place = root.display().to_string();
+                return Err(OpenError::InUse { place, holder });
+            }
+        };
+        let opened = Self::open_on(Arc::new(Local), root, Some(lock));
+        opened.map_err(io)?
+    }
+
+    /// Opens the directory of a file system that contains it, and that this process uses alone.
+    fn open_on(
+        volume: Arc<dyn Volume>,
+        root: PathBuf,
+        lock: Option<Lock>,
+    ) -> io::Result<Result<Self, OpenError>> {
+        let Ok(origin) = origin(&*volume, &root)? else {
+            let place = root.display().to_string();
+            return Ok(Err(OpenError::UnfinishedExport(place)));
+        };
+        let tree = Tree::open(Arc::clone(&volume), root.clone())?;
+        let indices = root.join(layout::INDICES);
+        let (database, found) = Database::open(&volume, &indices, &origin)?;
+        if found != Found::Closed {
+            // The files that are visible now may not be durable: the process that wrote them was ended before it knew.
+            volume.sync_everything(&root)?;
+        }
+        let database = Arc::new(database);
+        Ok(Ok(Self(Arc::new(Inner {
+            tree,
+            records: DocumentRecords::new(Arc::clone(&database)),
+            database,
+            locks: KeyLocks::default(),
+            verified: Verified::default(),
+            _lock: lock,
+        }))))
+    }
+
+    /// Returns the indices that are kept with the directory.
+    pub fn indices(&self) -> StoredIndices {
+        StoredIndices::new(Arc::clone(&self.0.database))
+    }
+
+    /// Prepares the end of the process, when all requests and tasks are done. Without it nothing is lost but the indices,
+    /// which the next process rebuilds.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn close(&self) -> io::Result<()> {
+        self.0.database.close()
+    }
+}
+
+/// Returns the name of the copy that the directory contains, so that indices of an older one are not used; empty if it
+/// contains none. The inner error means that the copy is incomplete.
+fn origin(volume: &dyn Volume, root: &Path) -> io::Result<Result<String, ()>> {
+    let read = |path: &str| match volume.open(&root.join(path)) {
+        Ok(file) => read_whole(&*file).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    // Its files are being moved into place.
+    if read("new/export.json")?.is_some() {
+        return Ok(Err(()));
+    }
+    let Some(summary) = read("export.json")? else {
+        return Ok(Ok(String::new()));
+    };
+    let is_complete = serde_json::from_slice::<Summary>(&summary)
+        .is_ok_and(|summary| summary.sha256sums.is_some());
+    match is_complete {
+        true => Ok(Ok(Sha256::of(&summary).to_string())),
+        false => Ok(Err(())),
+    }
+}
+
+fn failure(operation: &str, key: impl Display, error: &io::Error) -> StoreError {
+    StoreError::Failed {
+        operation: format!("{operation} {key}"),
+        cause: error.to_string(),
+    }
+}

@@ -1,0 +1,50 @@
+//! The limits of this host, each with its reason. Those of the registry are in [`terrace_core::limits`].
+
+use std::time::Duration;
+
+/// Maximum size of the head of a request, in bytes: a token has at most [`terrace_core::limits::TOKEN_BYTES`], and the
+/// cookies of a browser, of which the registry sets one, may have 4 KB each.
+pub const HEAD_BYTES: usize = 64 * 1024;
+
+/// Maximum number of headers of a request. Browsers behind several proxies send about 40.
+pub const HEADERS: usize = 100;
+
+/// Maximum time for the head of a request, which includes the time that a connection may be idle before it: longer than most
+/// proxies keep theirs, because a connection that closes at the moment of a request costs the client a retry.
+pub const HEAD_TIME: Duration = Duration::from_secs(75);
+
+/// Maximum time for the handshake of TLS: a few round trips, of which each takes up to a second.
+pub const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// How long a client may send no byte of a body that the registry waits for.
+pub const BODY_STALL: Duration = Duration::from_secs(30);
+
+/// How long a client may accept no byte of a response. A proxy may stop reading while its own client is slow.
+pub const WRITE_STALL: Duration = Duration::from_secs(120);
+
+/// Maximum time for which a connection that ends still accepts bytes, so that a client that sends a refused body reads the
+/// response.
+pub const LINGER: Duration = Duration::from_secs(5);
+
+/// Maximum number of connections at once. Each may need two files, and systems allow a process 1,024 or more: a server for
+/// more clients has a higher limit (`LimitNOFILE` in systemd, `ulimit -n`).
+pub const CONNECTIONS: usize = 4_096;
+
+/// Time that running requests have to complete after the server was told to stop: less than the 30 seconds after which
+/// Kubernetes kills a container, and the 90 of systemd.
+pub const GRACE: Duration = Duration::from_secs(25);
+
+/// Pause after the system refused to accept a connection, such as for lack of file descriptors.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Time between two steps of the periodic repair: that of the Worker's cron trigger.
+pub const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Maximum number of threads per core thread for operations that block, such as those on files. A disk serves few at once.
+pub const BLOCKING_THREADS: usize = 16;
+
+/// Maximum time to connect to one address of another server, TLS not included.
+pub const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// How far storage may lag behind the source of a fork, in bytes.
+pub const STORAGE_LAG_BYTES: u32 = 1024 * 1024;

@@ -1,0 +1,251 @@
+//! The server: its threads, their connections, background tasks, and the end of all of them.
+
+mod thread;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use terrace_core::config::Config;
+use tokio::runtime::{Builder, Runtime};
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{LocalSet, spawn_local};
+
+use crate::host::Shared;
+use crate::limits::{BLOCKING_THREADS, CONNECTIONS};
+use crate::log;
+use crate::origin::ServedHosts;
+use crate::proxy::{Network, TrustedProxies};
+use crate::stores::{Bucket, IndexStore};
+use crate::tls::ServerTls;
+use thread::{Entrance, Thread};
+
+/// The settings of a server, besides the configuration of the registry.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// The address to listen at. Port 0 selects a free one.
+    pub listen: SocketAddr,
+    /// The number of threads; one for each core without it.
+    pub threads: Option<NonZeroUsize>,
+    /// The certificate for TLS; without it, the server speaks plain HTTP.
+    pub tls: Option<ServerTls>,
+    /// The proxies whose statements about a client are trusted.
+    pub trusted_proxies: Vec<Network>,
+}
+
+/// A server that listens, and does not accept connections yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    threads: usize,
+    shared: Arc<Shared>,
+    entrance: Entrance,
+    connections: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+}
+
+/// Stops a server.
+#[derive(Debug, Clone)]
+pub struct Stop(watch::Sender<bool>);
+
+impl Stop {
+    /// Stops the server, which completes the requests that it has begun.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Listens at the address of the settings.
+    ///
+    /// # Errors
+    /// The system does not allow it, or another program listens there.
+    pub fn bind(settings: ServerSettings, config: Config) -> io::Result<Self> {
+        let listener = TcpListener::bind(settings.listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let threads = settings.threads.map_or_else(available_parallelism, Ok);
+        for warning in config.warnings() {
+            log::line(&format!("configuration: {warning}"));
+        }
+        // A process has one configuration, which lives as long as the process.
+        let config: &'static Config = Box::leak(Box::new(config));
+        let hosts = ServedHosts::new(config.hostnames.clone(), address.ip());
+        Ok(Self {
+            listener,
+            address,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            shared: Arc::new(Shared::new(config, hosts)),
+            entrance: Entrance {
+                tls: settings.tls,
+                proxies: TrustedProxies::new(settings.trusted_proxies),
+            },
+            connections: Arc::new(Semaphore::new(CONNECTIONS)),
+            stop: watch::Sender::new(false),
+        })
+    }
+
+    /// Returns the address that the server listens at.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns a handle that stops the server.
+    pub fn stop(&self) -> Stop {
+        Stop(self.stop.clone())
+    }
+
+    /// Answers requests until the server is [stopped](Self::stop), or by SIGTERM or SIGINT. Then it accepts no further
+    /// connections, and completes the requests that it has begun, and the work after their responses. A second signal ends the
+    /// process at once.
+    ///
+    /// # Errors
+    /// A thread could not be started, or has failed.
+    pub fn run<B, I>(self, bucket: B, indices: I) -> io::Result<()>
+    where
+        B: Bucket + Send,
+        I: IndexStore + Send,
+    {
+        let runtime = new_runtime()?;
+        // Before the first request: a signal that nobody handles would interrupt it.
+        let signals = {
+            let _entered = runtime.enter();
+            Signals::new()?
+        };
+        let mut threads = Vec::new();
+        for number in 1..self.threads {
+            let thread = self.thread(bucket.clone(), indices.clone())?;
+            let runtime = new_runtime()?;
+            let name = format!("terrace-{number}");
+            let thread = std::thread::Builder::new()
+                .name(name)
+                .spawn(move || thread.run(runtime, None));
+            threads.push(thread?);
+        }
+        let first = self.thread(bucket, indices)?;
+        // The socket is closed when the last thread has stopped to accept.
+        drop(self.listener);
+        let first = first.run(runtime, Some(signals));
+        for thread in threads {
+            let ended = thread.join();
+            ended.map_err(|_| io::Error::other("a thread of the server has panicked"))??;
+        }
+        first
+    }
+
+    fn thread<B, I>(&self, bucket: B, indices: I) -> io::Result<Worker<B, I>> {
+        Ok(Worker {
+            listener: self.listener.try_clone()?,
+            shared: Arc::clone(&self.shared),
+            entrance: self.entrance.clone(),
+            connections: Arc::clone(&self.connections),
+            stop: self.stop.clone(),
+            bucket,
+            indices,
+        })
+    }
+}
+
+/// Everything that a thread needs to begin.
+struct Worker<B, I> {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    entrance: Entrance,
+    connections: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+    bucket: B,
+    indices: I,
+}
+
+impl<B: Bucket, I: IndexStore> Worker<B, I> {
+    /// Runs the thread to its end. The first thread also receives signals and runs the periodic repair.
+    fn run(self, runtime: Runtime, signals: Option<Signals>) -> io::Result<()> {
+        let _others_end_too = StopAtEnd(self.stop.clone());
+        let stopping = self.stop.subscribe();
+        LocalSet::new().block_on(&runtime, async move {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let thread = Thread::new(self.shared, self.entrance, self.bucket, self.indices);
+            if let Some(signals) = signals {
+                spawn_local(signals.stop(self.stop));
+                thread.repair_regularly(stopping.clone());
+            }
+            thread.accept(listener, self.connections, stopping).await;
+            Ok(())
+        })
+    }
+}
+
+/// Stops the server when a thread ends, also by a panic.
+struct StopAtEnd(watch::Sender<bool>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
+}
+
+fn new_runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+}
+
+/// The signals that end a process.
+struct Signals {
+    #[cfg(unix)]
+    terminate: Signal,
+    #[cfg(unix)]
+    interrupt: Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Stops the server at the first signal, and ends the process at the second.
+    async fn stop(mut self, stop: watch::Sender<bool>) {
+        self.next().await;
+        log::line("server: stopping; a second signal ends it at once");
+        stop.send_replace(true);
+        self.next().await;
+        log::line("server: ended by a second signal");
+        std::process::exit(ENDED_BY_SIGNAL);
+    }
+}
+
+/// The exit code of a process that Ctrl-C ends (128 + SIGINT).
+const ENDED_BY_SIGNAL: i32 = 130;
+
+#[cfg(test)]
+mod tests;
