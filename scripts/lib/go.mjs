@@ -3,12 +3,16 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
+import { requireFreeDisk } from "./disk.mjs";
 import { cacheDir, exe, root } from "./paths.mjs";
 import { ask, lastLine, run } from "./run.mjs";
 import { step } from "./step.mjs";
 
 /** Longer than the largest build on two busy cores with all downloads, and short enough if the proxy hangs. */
 const PATIENCE_MS = 20 * 60_000;
+
+/** In gigabytes: the disk space that the build and the tests after it may take, with as much again to spare. */
+const GIGABYTES = 15;
 
 /** Returns the directory of a program that `goInstall` builds. */
 export const goHome = (name, version) => join(cacheDir, `${name}-${version}`);
@@ -23,12 +27,14 @@ export const goInstall = (name, path, version) =>
 /**
  * Does the same for a program that `go install` rejects because it replaces one of its dependencies: it is built in a
  * module of this checkout whose `go.mod` repeats the replacement and whose `go.sum` holds all checksums. `set` is a variable
- * that its releases set, as `package.name=value`.
+ * that its releases set, as `package.name=value`. The build leaves 3 GB in Go's caches, so it does not begin on a disk that the
+ * tests themselves may fill.
  */
 export const goInstallFrom = (directory, name, path, version, set) =>
-  builtOnce(name, version, (home, log) =>
-    go(["build", "-ldflags", `-s -w -X ${set}`, "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) }),
-  );
+  builtOnce(name, version, (home, log) => {
+    requireFreeDisk(GIGABYTES);
+    return go(["build", "-ldflags", `-s -w -X ${set}`, "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) });
+  });
 
 async function builtOnce(name, version, build) {
   const home = goHome(name, version);

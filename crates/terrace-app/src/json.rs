@@ -8,6 +8,7 @@ use terrace_core::http::reply::{CachePolicy, Reply};
 use crate::failure::Failure;
 
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    check_is_object(body)?;
     serde_json::from_slice(body).map_err(|error| Problem::BadRequest(format!("the body: {error}")))
 }
 
@@ -21,9 +22,44 @@ pub(crate) fn text<T: Serialize>(document: &T) -> Result<String, Failure> {
 }
 
 pub(crate) fn parse_publication<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    check_is_object(body)?;
     serde_json::from_slice(body).map_err(|error| {
         Problem::BadRequest(format!(
             "the body is not valid JSON for this request: {error}"
         ))
     })
+}
+
+/// Rejects an array, which serde would read as an object whose members have no names.
+fn check_is_object(body: &[u8]) -> Result<(), Problem> {
+    match body.trim_ascii_start().first() {
+        Some(b'[') => {
+            let message = "the body is a JSON array: it must be an object".to_owned();
+            Err(Problem::BadRequest(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+
+    #[test]
+    fn an_array_is_not_read_as_an_object() {
+        let named: Named = parse(br#" {"name":"ci"}"#).unwrap();
+        assert_eq!(named.name, "ci");
+        for array in [r#"["ci"]"#, " \n [\"ci\"]"] {
+            let Err(Problem::BadRequest(message)) = parse::<Named>(array.as_bytes()) else {
+                panic!("{array} is accepted");
+            };
+            assert!(message.contains("JSON array"), "{message}");
+            assert!(parse_publication::<Named>(array.as_bytes()).is_err());
+        }
+    }
 }

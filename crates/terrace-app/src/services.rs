@@ -36,3 +36,4 @@ pub(crate) mod status;
 pub(crate) mod stored_archives;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
+pub(crate) mod withdrawn_documentation;

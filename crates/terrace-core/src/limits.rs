@@ -178,8 +178,8 @@ pub const STORED_RULES: usize = 500;
 /// those of the whole registry.
 pub const DELEGATED_RULES: usize = 400;
 
-/// Maximum number of stored rules that grant something in one namespace, or on one host of mirrored providers, for its
-/// administrators. A rule names a repository or a group of people, and may have a pattern: the largest public publishers have
+/// Maximum number of stored rules that grant something in one namespace, for its administrators; for those of a host of mirrored
+/// providers, on the whole host. A rule names a repository or a group of people, and may have a pattern: the largest public publishers have
 /// some hundred repositories of providers and modules.
 pub const RULES_OF_NAMESPACE: usize = 100;
 
@@ -518,6 +518,21 @@ pub const MARK_REMOVAL_SECONDS: u64 = 60;
 /// documents, and the documentation of [`DOCUMENTATION_HISTORY`] changes. Each takes up to eight operations, of the 1,000 that a
 /// request may make (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const ERASED_AT_ONCE: usize = 80;
+
+/// Number of storage operations after which a request for an erasure removes no further documentation, and is to be sent
+/// again: the rest of the request, and what it has begun, fit into the 1,000 that it may make
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+pub const ERASURE_OPERATIONS: u32 = 500;
+
+/// Number of storage operations that the removal of one version's documentation takes, with its share of the lists.
+pub const DOCUMENTATION_ERASURE_OPERATIONS: u32 = 12;
+
+/// Maximum number of versions whose documentation one request for an erasure removes with their archives.
+pub const DOCUMENTATION_ERASED_AT_ONCE: usize = 30;
+
+/// Maximum number of releases that an erasure reads because an older version of Terrace has stored them without the digest of
+/// their archive. The repair examines the others.
+pub const UNNAMED_ARCHIVES_READ: usize = 100;
 
 /// Maximum number of digests and repositories in one request for an erasure of pushed content. Each takes some twenty
 /// operations.

@@ -26,7 +26,7 @@ const SOME_HEAP = 16 * MB;
 
 /** `received` and `read` state whether the archive reaches the Worker during a publish. */
 const CASES = [
-  { title: "presigned URLs", mode: "presigned", keepsChecksums: true, megabytes: 300, received: false, read: false },
+  { title: "presigned URLs", mode: "presigned", keepsChecksums: true, megabytes: 150, received: false, read: false },
   { title: "presigned URLs, when the bucket kept no checksum", mode: "presigned", keepsChecksums: false, megabytes: 90, received: false, read: true },
   { title: "worker URLs", mode: "worker", keepsChecksums: false, megabytes: 90, received: true, read: false },
 ];

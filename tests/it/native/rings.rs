@@ -266,7 +266,7 @@ fn imported(code: &str) -> Vec<(String, &str)> {
 
 /// The layers of the application, lowest first. A file belongs to the longest entry that its own path starts
 /// with, and may import from its own layer and from those before it.
-const LAYERS: [&[&str]; 23] = [
+const LAYERS: [&[&str]; 24] = [
     &["cache", "usage"],
     &["host"],
     &["driver", "failure"],
@@ -303,6 +303,7 @@ const LAYERS: [&[&str]; 23] = [
         "services::index_refresh",
         "services::oci::pushed_index_refresh",
     ],
+    &["services::withdrawn_documentation"],
     &[
         "services::documenter",
         "services::index_backfill",

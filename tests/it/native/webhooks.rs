@@ -549,7 +549,16 @@ fn a_rule_that_is_added_or_removed_is_an_event_for_the_whole_registry() {
     let added = add_rule(&hooked.registry, "trust", &rule)
         .expect(201)
         .json();
+    // Another administrator adds nothing.
+    let (_, other) = create(&hooked.registry, &["admin"], None);
+    let body = json!({ "kind": "trust", "rule": rule }).to_string();
+    let sent = Sent::new("POST", "/admin/v1/rules")
+        .bearing(&other)
+        .body(body);
+    hooked.registry.send(&sent).expect(200);
+    let log = hooked.registry.admin("GET", "/admin/v1/audit", None).text();
     let path = format!("/admin/v1/rules/{}", added["id"].as_str().unwrap());
+    assert_eq!(log.matches(&format!("makes {path}")).count(), 1, "{log}");
     hooked.registry.admin("DELETE", &path, None).expect(200);
     let sent = hooked.memory.deliveries();
     let events: Vec<(Value, Value)> = sent

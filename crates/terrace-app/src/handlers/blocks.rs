@@ -41,7 +41,7 @@ pub(crate) async fn change<P: Host>(
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     });
-    let (statuses, was_blocked) =
+    let (statuses, is_blocked) =
         status::set_block(ctx, &package, (version.as_ref(), block)).await?;
     let marker = FactKey::Change(package.clone());
     index_writer::rewrite_change_marker(ctx, &marker).await?;
@@ -63,7 +63,7 @@ pub(crate) async fn change<P: Host>(
     if let Some(version) = &version {
         pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }
-    let change = StatusChange::of_block([was_blocked, blocks], &reason);
+    let change = StatusChange::of_block(is_blocked, &reason);
     let reply = json::reply(200, &statuses)?;
     Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }

@@ -1,5 +1,6 @@
 //! Erases versions, archives and pushed content.
 
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
@@ -9,14 +10,17 @@ use terrace_core::model::status::Reason;
 use terrace_core::model::version::Version;
 use terrace_core::oci::empty_config_digest;
 use terrace_core::storage::key::{ArchiveKey, BytesKey};
+use terrace_core::storage::release::ErasedRelease;
 
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::handlers::body::{check_count, package};
 use crate::handlers::garbage::archive;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::erasure::PushedContent;
+use crate::services::withdrawn_documentation::Discarded;
 use crate::services::{erased_documentation, erasure, format};
 
 /// A request for an erasure.
@@ -30,55 +34,89 @@ struct Requested {
 /// `POST /admin/v1/erasures`: the client has examined everything that refers to the archives and
 /// to the content.
 pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let Requested {
-        release,
-        archives,
-        contents,
-        mut reason,
-    } = requested(json::parse(&call.body)?)?;
+    let began = ctx.operations();
+    let mut requested = requested(json::parse(&call.body)?)?;
     format::prepare_for_tombstones(ctx).await?;
-    let now = ctx.host.clock().now();
-    let blobs = contents
-        .iter()
-        .map(|(digest, _)| BytesKey::Blob(*digest).to_string());
     let mut answer = ErasureAnswer {
-        erased: archives
-            .iter()
-            .map(ToString::to_string)
-            .chain(blobs)
-            .collect(),
+        erased: requested.names(),
         ..ErasureAnswer::default()
     };
+    let now = ctx.host.clock().now();
     let mut tombstone = None;
-    if let Some((package, version)) = &release {
-        let at = (package, version);
+    if let Some((package, version)) = &requested.release {
+        let (at, reason) = ((package, version), requested.reason.clone());
         let buried = erasure::erase_release(ctx, &call.caller, at, (now, reason)).await?;
-        reason = buried.reason.clone();
+        requested.reason = buried.reason.clone();
         answer.release = Some(format!("{}@{version}", package.address()));
         tombstone = Some(buried);
     }
-    let newest = erasure::erase_archives(ctx, &archives, (now, &reason)).await?;
-    let texts = erased_documentation::discard(ctx, &archives, tombstone.as_ref()).await?;
-    if let Some(tombstone) = &tombstone {
-        let consisted = tombstone.archives.iter().map(|it| it.0);
-        let kept = consisted.filter(|it| !archives.contains(it) && !texts.removed.contains(it));
-        answer.kept = kept.map(|archive| archive.to_string()).collect();
+    let mut done: Vec<String> = answer.release.iter().cloned().collect();
+    let texts = Discarded::since(began);
+    match erase_bytes(ctx, &requested, (tombstone, texts), (now, &mut done)).await {
+        Ok(erased) => {
+            answer.kept = erased.kept;
+            answer.uploads_end = erased.newest.map(erasure::uploads_end);
+            Ok(Outcome::new(
+                json::reply(200, &answer)?,
+                AuditDetails::Erases(done),
+            ))
+        }
+        // This part is erased, and never returns. The log must not miss it.
+        Err(failure @ Failure::Problem(_)) if !done.is_empty() => {
+            let reply = ctx.report(failure).reply();
+            Ok(Outcome::new(reply, AuditDetails::Erases(done)))
+        }
+        Err(failure) => Err(failure),
     }
-    let of_contents = erasure::erase_contents(ctx, &contents, (now, &reason)).await?;
-    let newest = newest.max(of_contents);
-    answer.uploads_end = newest.map(erasure::uploads_end);
+}
+
+/// The results of an erasure.
+struct Erased {
+    /// The archives of the version that stay.
+    kept: Vec<String>,
+    /// The time of the newest tombstone.
+    newest: Option<UnixTime>,
+}
+
+/// Erases archives and content, and removes the documentation that follows from them. Adds the names of everything that is
+/// erased to `done`.
+async fn erase_bytes<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &Requested,
+    (tombstone, mut texts): (Option<ErasedRelease>, Discarded),
+    (now, done): (UnixTime, &mut Vec<String>),
+) -> Result<Erased, Failure> {
+    let Requested {
+        archives,
+        contents,
+        reason,
+        ..
+    } = requested;
+    let newest = erasure::erase_archives(ctx, archives, (now, reason), done).await?;
+    let discarded =
+        erased_documentation::discard(ctx, archives, tombstone.as_ref(), &mut texts).await;
+    // Copies of the registry follow the log.
+    done.extend(texts.removed.iter().map(ToString::to_string));
+    discarded?;
+    let consisted = tombstone.iter().flat_map(|it| &it.archives).map(|it| it.0);
+    let kept = consisted.filter(|it| !archives.contains(it) && !texts.removed.contains(it));
+    let kept = kept.map(|archive| archive.to_string()).collect();
+    let of_contents = erasure::erase_contents(ctx, contents, (now, reason), done).await?;
     if let Some(tombstone) = tombstone {
         erasure::refresh(ctx, tombstone).await?;
     }
-    let pushed = contents.iter().flat_map(|(digest, repositories)| {
-        let repositories = repositories.iter();
-        repositories.map(move |repository| format!("{repository}@{digest}"))
-    });
-    let names = answer.release.iter().chain(&answer.erased).cloned();
-    // Copies of the registry follow the log.
-    let texts = texts.removed.iter().map(ToString::to_string);
-    let entry = AuditDetails::Erases(names.chain(texts).chain(pushed).collect());
-    Ok(Outcome::new(json::reply(200, &answer)?, entry))
+    let newest = newest.max(of_contents);
+    Ok(Erased { kept, newest })
+}
+
+impl Requested {
+    /// Returns the names of the archives and of the content.
+    fn names(&self) -> Vec<String> {
+        let archives = self.archives.iter().map(ToString::to_string);
+        let blobs = self.contents.iter();
+        let blobs = blobs.map(|(digest, _)| BytesKey::Blob(*digest).to_string());
+        archives.chain(blobs).collect()
+    }
 }
 
 fn requested(body: ErasureBody) -> Result<Requested, Problem> {

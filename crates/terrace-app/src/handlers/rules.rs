@@ -30,10 +30,14 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
     let path = format!("/admin/v1/rules/{id}");
     let status = if is_new { 201 } else { 200 };
     let reply = json::reply(status, &RuleAnswer::new(id, &document))?;
-    Ok(Outcome::new(
-        reply.with("location", path.clone()),
-        AuditDetails::Makes(path),
-    ))
+    let reply = reply.with("location", path.clone());
+    // An earlier attempt of this request may have added it, without an entry. A rule of another caller is none of it.
+    let is_own = is_new || document.by == call.caller.name();
+    let entry = match is_own {
+        true => AuditDetails::Makes(path),
+        false => AuditDetails::Request,
+    };
+    Ok(Outcome::new(reply, entry))
 }
 
 /// `GET /admin/v1/rules`

@@ -73,6 +73,7 @@ async fn created_before<P: Host>(
             && known.scopes == wanted.scopes
             && known.by == wanted.by
             && lifetime(known) == lifetime(wanted)
+            && known.revoked.is_none()
             && age <= limits::IDEMPOTENT_TOKEN_SECONDS
     };
     let known = known.filter(is_retry).ok_or_else(|| {

@@ -73,7 +73,8 @@ pub(crate) async fn head<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<Option<(DocumentationDocument, Head)>, Failure> {
-    let Some(document) = find(ctx, package, version).await? else {
+    let document = find(ctx, package, version).await?;
+    let Some(document) = document.filter(|document| !document.is_withdrawn()) else {
         return Ok(None);
     };
     match read_head(ctx, package, &document.archive).await? {

@@ -21,8 +21,7 @@ use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::services::documentation::UnusableHead;
 use crate::services::garbage::GcFence;
 use crate::services::{
-    documentation, documents, garbage, index_refresh, index_writer, releases, staging,
-    stored_archives,
+    documentation, documents, garbage, releases, staging, stored_archives, withdrawn_documentation,
 };
 
 /// The outcome of adding documentation.
@@ -293,8 +292,7 @@ pub(crate) async fn refresh_added<P: Host>(
     let fence = garbage::fence(ctx).await?;
     let kept = garbage::ensure_release_kept(ctx, &release, &fence).await;
     if let Err(Failure::Problem(Problem::Gone(_))) = kept {
-        discard(ctx, package, version).await?;
-        refresh_release(ctx, &release).await?;
+        withdrawn_documentation::discard(ctx, package, version).await?;
     }
     kept?;
     refresh_release(ctx, &release).await?;
@@ -315,14 +313,10 @@ pub(crate) async fn refresh<P: Host>(
 }
 
 /// Refreshes everything that follows from the documentation of a release.
-pub(crate) async fn refresh_release<P: Host>(
-    ctx: &Context<'_, P>,
-    release: &Release,
-) -> Result<(), Failure> {
+async fn refresh_release<P: Host>(ctx: &Context<'_, P>, release: &Release) -> Result<(), Failure> {
     let package = release.package();
-    index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
-    index_refresh::refresh_about(ctx, release).await?;
-    index_refresh::publish_lists(ctx, &package).await
+    let published = std::slice::from_ref(release);
+    withdrawn_documentation::refresh_releases(ctx, &package, published).await
 }
 
 /// Returns the release of a version, if it is published.
@@ -337,7 +331,7 @@ async fn live_release<P: Host>(
     let release = releases::find(ctx, package, version).await?;
     if let Some(tombstone) = release.as_ref().and_then(Release::erased) {
         // No index shows it.
-        discard(ctx, package, version).await?;
+        withdrawn_documentation::discard(ctx, package, version).await?;
         return Err(Problem::Gone(tombstone.message()).into());
     }
     Ok(release)

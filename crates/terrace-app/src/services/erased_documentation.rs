@@ -4,172 +4,173 @@
 //! with an erased package or module leaves no tombstone, because a later version may have the same text by right; its bytes
 //! stay if a version that keeps its archives has them as well, and so publishes this text itself.
 //!
-//! The bytes go first. The versions are found by their releases, so the same request finds them again after an interruption.
+//! The bytes go first, and the documents last. The versions are found by their documents and releases, so the same request
+//! finds those that are left after an interruption, or if they are too many for one request.
 //! A publisher adds documentation before the marks are read, and the tombstones are made before the documentation is
 //! listed. So of the two, at least the later one sees the other ([`crate::services::documenter`]).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use terrace_core::http::problem::Problem;
+use terrace_core::index::ListedRelease;
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::{
-    ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, RELEASES,
-};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey, RELEASES};
 use terrace_core::storage::release::{ErasedRelease, Release};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Host};
-use crate::services::{documentation, documenter, documents, releases};
+use crate::host::{Host, ListedFact};
+use crate::services::withdrawn_documentation::{
+    Discarded, Withdrawal, discard_all, is_documentation, unfinished,
+};
+use crate::services::{documents, releases};
 
-/// Archives of documentation, after an erasure that did not name them.
-#[derive(Debug, Default)]
-pub(crate) struct Discarded {
-    /// Those that were removed with the erased archives.
-    pub(crate) removed: Vec<ArchiveKey>,
-    /// Those that stay, because another version has the same documentation.
-    pub(crate) kept: Vec<ArchiveKey>,
+/// A documented version that may consist of erased archives.
+struct Candidate {
+    package: Package,
+    version: Version,
+    /// Whether its metadata name no archive, so that only its document tells.
+    names_no_archive: bool,
 }
 
-/// The versions that documentation belongs to.
+/// The versions that a search has found.
 #[derive(Default)]
-struct Documented {
-    /// Those whose documentation was named for the erasure, with its archive.
-    named: Vec<(Package, Version, ArchiveKey)>,
-    /// Documentation that versions have that keep their archives.
-    shared: BTreeSet<String>,
+struct Found {
+    versions: Vec<Withdrawal>,
+    /// Whether there may be more than one request can handle.
+    is_truncated: bool,
 }
 
 /// Removes the documentation that follows from erased archives, after their tombstones were made: that of the versions which
-/// consist of them, that of an erased version, and documentation that is erased itself.
+/// consist of them, that of an erased version, and documentation that is erased itself. Adds the archives to `discarded`.
+///
+/// # Errors
+/// Also if the request must be sent again, because there is too much for one.
 pub(crate) async fn discard<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
     tombstone: Option<&ErasedRelease>,
-) -> Result<Discarded, Failure> {
-    let broken = consisting_of(ctx, erased).await?;
-    let mut texts: Vec<ArchiveKey> = Vec::new();
+    discarded: &mut Discarded,
+) -> Result<(), Failure> {
+    let found = consisting_of(ctx, erased).await?;
     let of_tombstone = tombstone.iter().flat_map(|it| &it.archives);
-    texts.extend(of_tombstone.map(|it| it.0).filter(is_documentation));
-    for release in &broken {
-        let (package, version) = (release.package(), release.version());
-        let document = documentation::find(ctx, &package, version).await?;
-        texts.extend(document.iter().flat_map(documentation::archives));
+    let texts = of_tombstone.map(|it| it.0).filter(is_documentation);
+    discard_all(ctx, erased, texts.collect(), found.versions, discarded).await?;
+    match found.is_truncated {
+        true => Err(unfinished().into()),
+        false => Ok(()),
     }
-    texts.retain(|text| !erased.contains(text));
-    let documented = documented_with(ctx, erased, &texts, &broken).await?;
-    let mut discarded = Discarded::default();
-    for text in texts {
-        let list = match documented.shared.contains(&text.to_string()) {
-            true => &mut discarded.kept,
-            false => &mut discarded.removed,
-        };
-        if !list.contains(&text) {
-            list.push(text);
-        }
-    }
-    for text in &discarded.removed {
-        ctx.host.archives().discard(BytesKey::from(*text)).await?;
-    }
-    for release in &broken {
-        documenter::discard(ctx, &release.package(), release.version()).await?;
-        // Also without a document: an interrupted request may have removed it.
-        documenter::refresh_release(ctx, release).await?;
-    }
-    for (package, version, archive) in documented.named {
-        remove_named(ctx, &package, &version, archive).await?;
-    }
-    Ok(discarded)
 }
 
-/// Returns the releases that consist of these archives. Each listing covers a thousand releases, and only those that may have
-/// one of the archives are read.
+/// Returns the documented versions that consist of these archives. Each listing covers a thousand versions, and only those
+/// that may have one of the archives are read.
 async fn consisting_of<P: Host>(
     ctx: &Context<'_, P>,
     archives: &[ArchiveKey],
-) -> Result<Vec<Release>, Failure> {
-    let mut found = Vec::new();
-    if archives.iter().all(is_documentation) {
-        return Ok(found);
-    }
-    documents::visit(ctx, RELEASES, async |fact| {
-        let key = FactKey::parse(&format!("{RELEASES}{}", fact.name));
-        let Some(FactKey::Release(package, version)) = key else {
-            return Ok(());
-        };
-        let listed = releases::listed(ctx, &package, version.clone(), &fact).await?;
-        let may_consist = listed.is_some_and(|listed| {
-            let mut archives = archives.iter();
-            !listed.is_erased && archives.any(|archive| listed.may_consist_of(archive))
-        });
-        if may_consist && let Some(release) = releases::find(ctx, &package, &version).await? {
-            let mut stored = release.stored().into_iter();
-            let is_erased = |key: BytesKey| archives.iter().any(|it| BytesKey::from(*it) == key);
-            if stored.any(|reference| is_erased(reference.key)) {
-                found.push(release);
+) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    let mut unnamed = 0;
+    for candidate in candidates(ctx, archives).await? {
+        if found.versions.len() >= limits::DOCUMENTATION_ERASED_AT_ONCE {
+            found.is_truncated = true;
+            break;
+        }
+        if candidate.names_no_archive {
+            unnamed += 1;
+            if unnamed > limits::UNNAMED_ARCHIVES_READ {
+                continue;
             }
         }
-        Ok(())
-    })
-    .await?;
+        let Candidate {
+            package, version, ..
+        } = candidate;
+        let release = releases::find(ctx, &package, &version).await;
+        let Some(release) = intact(ctx, release)?.flatten() else {
+            continue;
+        };
+        if has_one_of(&release, archives) {
+            found.versions.push(Withdrawal {
+                package,
+                version,
+                only: None,
+            });
+        }
+    }
+    if unnamed > limits::UNNAMED_ARCHIVES_READ {
+        ctx.host.log(
+            "erasure: older releases do not name their archives, and not all were read: the repair examines the others",
+        );
+    }
     Ok(found)
 }
 
-/// Returns the other versions with documentation that was erased, and the documentation in `texts` that versions have which
-/// keep their archives.
-async fn documented_with<P: Host>(
+/// Returns the documented versions that may consist of these archives, in the order of their names.
+async fn candidates<P: Host>(
     ctx: &Context<'_, P>,
-    erased: &[ArchiveKey],
-    texts: &[ArchiveKey],
-    broken: &[Release],
-) -> Result<Documented, Failure> {
-    let mut documented = Documented::default();
-    if texts.is_empty() && !erased.iter().any(is_documentation) {
+    archives: &[ArchiveKey],
+) -> Result<Vec<Candidate>, Failure> {
+    let mut possible: BTreeMap<String, Candidate> = BTreeMap::new();
+    if archives.iter().all(is_documentation) {
+        return Ok(Vec::new());
+    }
+    documents::visit(ctx, RELEASES, async |fact| {
+        let candidate = candidate(ctx, archives, &fact).await?;
+        possible.extend(candidate.map(|candidate| (fact.name, candidate)));
+        Ok(())
+    })
+    .await?;
+    let mut documented = Vec::new();
+    if possible.is_empty() {
         return Ok(documented);
     }
     documents::visit(ctx, DOCUMENTATION, async |fact| {
-        let Some(archive) = documentation::archive_of(ctx, &fact).await? else {
-            return Ok(());
-        };
-        let key = FactKey::parse(&format!("{DOCUMENTATION}{}", fact.name));
-        let Some(FactKey::Documentation(package, version)) = key else {
-            return Ok(());
-        };
-        let mut broken = broken.iter();
-        if broken.any(|it| it.package() == package && *it.version() == version) {
-            return Ok(());
-        }
-        if erased.contains(&archive) {
-            documented.named.push((package, version, archive));
-        } else if texts.contains(&archive) {
-            documented.shared.insert(archive.to_string());
-        }
+        documented.extend(possible.remove(&fact.name));
         Ok(())
     })
     .await?;
     Ok(documented)
 }
 
-/// Removes documentation whose archive was erased. The indices follow first, without the text: the document leads an
-/// interrupted request back to the version.
-pub(crate) async fn remove_named<P: Host>(
+async fn candidate<P: Host>(
     ctx: &Context<'_, P>,
-    package: &Package,
-    version: &Version,
-    archive: ArchiveKey,
-) -> Result<(), Failure> {
-    let release = releases::find(ctx, package, version).await?;
-    if let Some(release) = release.filter(|release| release.erased().is_none()) {
-        documenter::refresh_release(ctx, &release).await?;
-    }
-    match documenter::remove(ctx, package, version, Some(archive.digest)).await {
-        // A publisher has replaced it, or the version has been erased as well, in the meantime.
-        Err(Failure::Problem(Problem::Conflict(_) | Problem::Gone(_))) => Ok(()),
-        removed => removed.map(drop),
-    }
+    archives: &[ArchiveKey],
+    fact: &ListedFact,
+) -> Result<Option<Candidate>, Failure> {
+    let key = FactKey::parse(&format!("{RELEASES}{}", fact.name));
+    let Some(FactKey::Release(package, version)) = key else {
+        return Ok(None);
+    };
+    let listed = releases::listed(ctx, &package, version.clone(), fact).await;
+    let may_consist = |listed: &ListedRelease| {
+        let mut archives = archives.iter();
+        !listed.is_erased && archives.any(|archive| listed.may_consist_of(archive))
+    };
+    let listed = intact(ctx, listed)?.flatten().filter(may_consist);
+    Ok(listed.map(|listed| Candidate {
+        package,
+        version,
+        names_no_archive: listed.names_no_archive(),
+    }))
 }
 
-fn is_documentation(archive: &ArchiveKey) -> bool {
-    archive.kind == ArchiveKind::Documentation
+fn has_one_of(release: &Release, archives: &[ArchiveKey]) -> bool {
+    let is_erased = |key: BytesKey| archives.iter().any(|it| BytesKey::from(*it) == key);
+    let mut stored = release.stored().into_iter();
+    release.erased().is_none() && stored.any(|reference| is_erased(reference.key))
+}
+
+/// Returns `None` for a damaged document, which must not stop an erasure: the log names it.
+fn intact<P: Host, T>(
+    ctx: &Context<'_, P>,
+    read: Result<T, Failure>,
+) -> Result<Option<T>, Failure> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
 }

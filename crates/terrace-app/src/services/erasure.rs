@@ -68,18 +68,20 @@ pub(crate) async fn refresh<P: Host>(
     Ok(())
 }
 
-/// Erases archives: nothing stores them or refers to them any more. Staged uploads with their bytes are removed, too. Returns
-/// the time of the newest tombstone; `None` without archives.
+/// Erases archives: nothing stores them or refers to them any more. Staged uploads with their bytes are removed, too. Adds the
+/// name of each that has its tombstone to `done`. Returns the time of the newest tombstone; `None` without archives.
 pub(crate) async fn erase_archives<P: Host>(
     ctx: &Context<'_, P>,
     archives: &[ArchiveKey],
     (now, reason): (UnixTime, &Reason),
+    done: &mut Vec<String>,
 ) -> Result<Option<UnixTime>, Failure> {
     let mut newest = None;
     for archive in archives {
         let tombstone = GarbageDocument::erased(reason.clone(), now);
         let since = garbage::erase(ctx, (*archive).into(), tombstone).await?;
         newest = newest.max(Some(since));
+        done.push(archive.to_string());
     }
     if newest.is_some() {
         discard_staged(ctx, archives).await?;
@@ -91,22 +93,27 @@ pub(crate) async fn erase_archives<P: Host>(
 pub(crate) type PushedContent = (Digest, Vec<RepositoryName>);
 
 /// Erases blobs and manifests: the repositories lose their links, manifests, tags and referrers with these digests, and nothing
-/// stores content with them any more. Returns the time of the newest tombstone; `None` without content.
+/// stores content with them any more. Adds the names of the blobs that have a tombstone to `done`, and those of the places that
+/// lost them. Returns the time of the newest tombstone; `None` without content.
 pub(crate) async fn erase_contents<P: Host>(
     ctx: &Context<'_, P>,
     contents: &[PushedContent],
     (now, reason): (UnixTime, &Reason),
+    done: &mut Vec<String>,
 ) -> Result<Option<UnixTime>, Failure> {
     let mut newest = None;
     for (digest, _) in contents {
         let tombstone = GarbageDocument::erased(reason.clone(), now);
-        let since = garbage::bury(ctx, BytesKey::Blob(*digest), tombstone).await?;
+        let blob = BytesKey::Blob(*digest);
+        let since = garbage::bury(ctx, blob, tombstone).await?;
         newest = newest.max(Some(since));
+        done.push(blob.to_string());
     }
     for (digest, repositories) in contents {
         for repository in repositories {
             manifests::discard(ctx, repository, *digest).await?;
             blobs::unlink(ctx, repository, *digest).await?;
+            done.push(format!("{repository}@{digest}"));
         }
     }
     // From here on no index leads to the blobs.

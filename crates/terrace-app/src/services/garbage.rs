@@ -39,7 +39,9 @@ impl GcFence {
     pub(crate) fn marks_part_of(&self, release: &ListedRelease) -> bool {
         self.marks.iter().any(|mark| match mark {
             BytesKey::Archive(archive) => release.may_consist_of(archive),
-            BytesKey::Blob(Digest::Sha256(digest)) => release.may_contain(*digest),
+            BytesKey::Blob(Digest::Sha256(digest)) => {
+                release.may_contain(*digest) || release.may_have_tarball(*digest)
+            }
             BytesKey::Blob(Digest::Sha512(_)) | BytesKey::Staged(_) => false,
         })
     }

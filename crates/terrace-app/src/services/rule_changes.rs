@@ -16,6 +16,7 @@ use crate::services::{documents, index_refresh, index_writer, rules};
 pub(crate) struct Added {
     pub(crate) id: RuleId,
     pub(crate) document: RuleDocument,
+    /// Whether this request added it, possibly in an earlier attempt with the same idempotency key.
     pub(crate) is_new: bool,
 }
 
@@ -30,16 +31,16 @@ pub(crate) async fn add<P: Host>(
     let mut active = rules::all(ctx).await?;
     let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
     if let Some(place) = active.iter().position(is_equal) {
-        let (id, document) = active.swap_remove(place);
+        let (known, document) = active.swap_remove(place);
         publish(ctx).await?;
         return Ok(Added {
-            id,
+            id: known,
             document,
-            is_new: false,
+            is_new: known == id,
         });
     }
     let documents = active.iter().map(|(_, document)| document);
-    check_quota(rule, documents, !caller.is_admin())
+    check_quota(rule, documents, caller)
         .map_err(|full| Problem::Invalid(vec![full.to_string()]))?;
     let document = RuleDocument {
         kind,
@@ -70,7 +71,7 @@ pub(crate) async fn add<P: Host>(
     Ok(Added {
         id,
         document,
-        is_new: false,
+        is_new: true,
     })
 }
 

@@ -47,13 +47,13 @@ pub(crate) async fn set_status<P: Host>(
     Ok((statuses, before.map(|it| it.state)))
 }
 
-/// Sets the block of a mirrored provider, or of one of its versions, or lifts it. Returns the document, and whether there was a
-/// block before.
+/// Sets the block of a mirrored provider, or of one of its versions, or lifts it. Returns the document, and whether a block
+/// applied before and applies now: that of the provider applies to all versions.
 pub(crate) async fn set_block<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     (version, block): (Option<&Version>, Option<ReleaseStatus>),
-) -> Result<(StatusDocument, bool), Failure> {
+) -> Result<(StatusDocument, [bool; 2]), Failure> {
     let (statuses, before) = change_document(ctx, package, block.as_ref(), |statuses| {
         let before = match version {
             None => std::mem::replace(&mut statuses.blocked, block.clone()),
@@ -69,7 +69,9 @@ pub(crate) async fn set_block<P: Host>(
         Ok(before)
     })
     .await?;
-    Ok((statuses, before.is_some()))
+    let of_provider = version.is_some() && statuses.blocked.is_some();
+    let applies = [before, block].map(|own| own.is_some() || of_provider);
+    Ok((statuses, applies))
 }
 
 /// Reads, changes and writes the document of a package, until no other write comes in between. `replace` puts `after` into it and

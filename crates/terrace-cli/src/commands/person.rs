@@ -8,7 +8,8 @@ use terrace_core::auth::access::SIGN_IN;
 
 /// The tokens of a person, among those that the registry lists, and the tokens created with them.
 pub(super) struct Belongings<'a> {
-    person: String,
+    /// The names of the person, in lower case: the given one, and those that their sign-ins have.
+    names: BTreeSet<String>,
     own: Vec<&'a TokenAnswer>,
     created: Vec<&'a TokenAnswer>,
 }
@@ -28,8 +29,10 @@ impl<'a> Belongings<'a> {
     /// Finds what belongs to a person. A token that they created may have created others in turn, and so on.
     pub(super) fn of(person: &str, all: &'a [TokenAnswer]) -> Self {
         let own: Vec<&TokenAnswer> = all.iter().filter(|token| is_of(token, person)).collect();
+        let names = own.iter().filter_map(|token| SignedIn::parse(token));
+        let names = names.flat_map(|it| [it.name, it.login]).chain([person]);
         let mut found = Self {
-            person: person.to_lowercase(),
+            names: names.map(str::to_lowercase).collect(),
             own,
             created: Vec::new(),
         };
@@ -77,7 +80,7 @@ impl<'a> Belongings<'a> {
         let is_person = |pattern: &Value| {
             pattern
                 .as_str()
-                .is_some_and(|pattern| pattern.to_lowercase() == self.person)
+                .is_some_and(|pattern| self.names.contains(&pattern.to_lowercase()))
         };
         if patterns.any(is_person) {
             return Some(Connection::Names);
@@ -89,7 +92,7 @@ impl<'a> Belongings<'a> {
     /// Returns whether a creator is one of the person's tokens. The list may lack the token: an administrator of a namespace
     /// sees only some.
     fn is_own(&self, creator: &Creator<'_>) -> bool {
-        creator.name.to_lowercase() == self.person
+        self.names.contains(&creator.name.to_lowercase())
             || self.own.iter().any(|token| token.id == creator.id)
     }
 }
@@ -109,10 +112,31 @@ impl<'t> Creator<'t> {
     }
 }
 
-/// Returns whether a token is that of a person: it has the name, or is from a sign-in with the account.
+/// The names of a person who signed in through GitHub, where an account is a number and a login has one account.
+struct SignedIn<'t> {
+    name: &'t str,
+    login: &'t str,
+}
+
+impl<'t> SignedIn<'t> {
+    /// Parses the name of a token from such a sign-in, `ann (1001)`. The names of other providers are not parsed: people choose
+    /// them, so that two accounts can have one.
+    fn parse(token: &'t TokenAnswer) -> Option<Self> {
+        let account = token.created_by.strip_prefix(SIGN_IN)?;
+        let is_number = account.bytes().all(|byte| byte.is_ascii_digit());
+        let (login, id) = token.name.strip_suffix(')')?.split_once(" (")?;
+        (is_number && id == account).then_some(Self {
+            name: &token.name,
+            login,
+        })
+    }
+}
+
+/// Returns whether a token is that of a person: it has the name, or is from a sign-in with the account or the login.
 pub(super) fn is_of(token: &TokenAnswer, person: &str) -> bool {
     let account = token.created_by.strip_prefix(SIGN_IN);
-    let names = [Some(token.name.as_str()), account];
+    let login = SignedIn::parse(token).map(|it| it.login);
+    let names = [Some(token.name.as_str()), account, login];
     let person = person.to_lowercase();
     names
         .into_iter()
@@ -155,6 +179,24 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_of(&token, person), expected, "{person}");
+        }
+    }
+
+    #[test]
+    fn a_person_who_signed_in_through_github_is_named_by_the_login_too() {
+        let all = [
+            token("1", "Ann (1001)", "login as 1001"),
+            token("2", "ci", "token 9 (ann (1001))"),
+            // Names that somebody chose.
+            token("3", "ann (1002)", "root"),
+            token("4", "ann (auth0|1)", "login as auth0|1"),
+        ];
+        for person in ["ann", "ANN (1001)", "1001"] {
+            let found = Belongings::of(person, &all);
+            assert_eq!(ids(found.own()), ["1"], "{person}");
+            assert_eq!(ids(found.created()), ["2"], "{person}");
+            let connection = found.connection(&rule("root", "ann"));
+            assert_eq!(connection, Some(Connection::Names), "{person}");
         }
     }
 

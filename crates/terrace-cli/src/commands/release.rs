@@ -83,10 +83,25 @@ fn restored(spec: &PackageSpec, client: &Client<'_>, output: &Output) -> String 
         Some(reason) => format!(
             "{spec} has no status of its own any more, but still cannot be installed, because {reason}; {} restores the \
              key",
-            output.command("key restore")
+            key_restoration(&spec.package, &reason, output)
         ),
         None => format!("{spec} is active again"),
     }
+}
+
+/// Returns the command that restores the key for which a version is revoked. Its reason names the key.
+fn key_restoration(package: &Package, reason: &str, output: &Output) -> String {
+    let key = reason
+        .strip_prefix(BY_KEY)
+        .and_then(|it| it.split(' ').next());
+    let key = key.unwrap_or("KEY_ID");
+    let namespace = match package {
+        Package::Provider(address) => address.namespace.as_str(),
+        Package::Module(_) | Package::Mirrored(_) => "NAMESPACE",
+    };
+    output.command(format_args!(
+        "key restore {namespace} {key} --reason REASON"
+    ))
 }
 
 /// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's, and

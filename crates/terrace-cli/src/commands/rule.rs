@@ -231,6 +231,7 @@ fn remove(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
+    check_kind(kind, ids, &client.rules()?)?;
     for id in ids {
         client.remove_rule(*id)?;
         output.progress(&format!("rule {id} is removed"));
@@ -243,6 +244,28 @@ fn remove(
     };
     output.result(&[line], &json!({ "status": "ok", "removed": ids }));
     Ok(())
+}
+
+/// Rejects IDs of rules of the other kind, before anything is removed.
+fn check_kind(kind: RuleKind, ids: &[RuleId], stored: &[RuleAnswer]) -> Result<(), Failure> {
+    let (of_others, command) = match kind {
+        RuleKind::Trust => ("a rule for sign-in", "terrace role remove"),
+        RuleKind::Role => ("a rule for CI jobs", "terrace trust remove"),
+    };
+    let others = stored.iter().filter(|it| it.kind != kind);
+    let others = others.filter(|it| ids.contains(&it.id));
+    let reasons: Vec<String> = others
+        .map(|it| {
+            format!(
+                "{} is {of_others}: remove it with `{command} {}`",
+                it.id, it.id
+            )
+        })
+        .collect();
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Refused(reasons)),
+    }
 }
 
 fn table(rules: &[RuleAnswer]) -> Table {

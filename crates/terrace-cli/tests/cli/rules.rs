@@ -244,10 +244,14 @@ fn rules_are_listed_by_their_kind() {
 #[test]
 fn rules_are_removed_by_their_ids() {
     let registry = Registry::start();
+    let list =
+        json!({ "rules": [answer("trust", &json!({ "scopes": ["publish:acme"] }), &json!({}))] });
+    registry.set(RULES, Response::new(200, list.to_string()));
     let removed = json!({ "removed": ID }).to_string();
     registry.fail("DELETE", ID, Fault::Answer(Response::new(200, removed)));
     run(&registry, &["trust", "remove", ID]).expect(0);
-    assert_eq!(registry.requests(), [format!("DELETE {RULES}/{ID}")]);
+    let expected = [format!("GET {RULES}"), format!("DELETE {RULES}/{ID}")];
+    assert_eq!(registry.requests(), expected);
     let missing = json!({ "errors": ["there is no rule 0123456789abcdef"] }).to_string();
     registry.fail(
         "DELETE",
@@ -256,4 +260,10 @@ fn rules_are_removed_by_their_ids() {
     );
     let ended = run(&registry, &["role", "remove", "0123456789abcdef"]).expect(3);
     assert!(ended.errors().contains("there is no rule 0123456789abcdef"));
+    registry.requests();
+    let ended = run(&registry, &["role", "remove", ID]).expect(3);
+    let advice = format!("{ID} is a rule for CI jobs: remove it with `terrace trust remove {ID}`");
+    assert!(ended.errors().contains(&advice), "{}", ended.errors());
+    let asked = format!("GET {RULES}");
+    assert_eq!(registry.requests(), [asked], "nothing is removed");
 }

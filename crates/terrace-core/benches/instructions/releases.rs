@@ -128,6 +128,7 @@ pub(crate) fn listed(package: &Package, count: usize) -> Vec<ListedRelease> {
             source: None,
             published: Some(PublicationTime::Exact(NOW)),
             is_erased: false,
+            tarball: None,
             version: version(&format!("1.{}.{}", number / 10, number % 10)),
             protocols: match is_provider {
                 true => vec!["5.0".parse().unwrap()],

@@ -73,6 +73,7 @@ mod tests {
             source: None,
             published: None,
             is_erased: false,
+            tarball: None,
             version: version.parse().unwrap(),
             protocols: Vec::new(),
             platforms: Vec::new(),

@@ -25,6 +25,8 @@ pub struct ListedRelease {
     pub platforms: Vec<Platform>,
     /// The prefixes of the digests of all contents of its artifact; empty if it is not an artifact.
     pub contents: Vec<String>,
+    /// The prefix of the digest of a module's tar.gz archive, which is no artifact. Objects of older versions lack it.
+    pub tarball: Option<String>,
     /// The id of the key that signed a hosted provider, if the object's metadata contains it.
     pub signing_key: Option<KeyId>,
     /// The repository that it was built from, if known.
@@ -63,6 +65,8 @@ pub(super) const PUBLISHED: &str = "published";
 pub(super) const CONTENTS: &str = "contents";
 /// The value of that metadata for an empty list, and of other metadata of an erased provider.
 const NO_CONTENTS: &str = "-";
+/// The metadata name of the prefix of the digest of a tar.gz archive.
+const TARBALL: &str = "tarball";
 /// The metadata name that states that the release was erased. Its value is `true`.
 pub const ERASED: &str = "erased";
 /// Length of a digest prefix, in characters. 64 platforms have 129 digests; their prefixes take 1.4 KB of the
@@ -83,6 +87,12 @@ impl ListedRelease {
             protocols,
             platforms,
             contents: contents.into_iter().map(beginning).collect(),
+            tarball: match release {
+                Release::Module(it) if it.archive.format == ArchiveFormat::TarGz => {
+                    Some(beginning(it.archive.sha256))
+                }
+                _ => None,
+            },
             signing_key: match release {
                 Release::Provider(it) => Some(it.signing_key.key_id),
                 Release::Mirrored(_) | Release::Module(_) | Release::Erased(_) => None,
@@ -102,10 +112,22 @@ impl ListedRelease {
     pub fn may_consist_of(&self, archive: &ArchiveKey) -> bool {
         match archive.kind {
             ArchiveKind::Archive(ArchiveFormat::Zip) => self.may_contain(archive.digest),
-            // Only modules have this format, and these are no artifacts.
-            ArchiveKind::Archive(ArchiveFormat::TarGz) => self.contents.is_empty(),
+            ArchiveKind::Archive(ArchiveFormat::TarGz) => {
+                self.names_no_archive() || self.may_have_tarball(archive.digest)
+            }
             ArchiveKind::Shasums | ArchiveKind::Signature | ArchiveKind::Documentation => false,
         }
+    }
+
+    /// Returns whether it may be a module whose tar.gz archive has this digest.
+    pub fn may_have_tarball(&self, digest: Sha256) -> bool {
+        self.tarball.as_ref() == Some(&beginning(digest))
+    }
+
+    /// Returns whether it names no package or module that it consists of: only modules have the format tar.gz, and the
+    /// objects of older versions do not name these archives.
+    pub fn names_no_archive(&self) -> bool {
+        self.contents.is_empty() && self.tarball.is_none()
     }
 
     /// Returns the metadata of the release object: exactly the data that the listings of its package need.
@@ -123,6 +145,7 @@ impl ListedRelease {
             metadata.push((PROTOCOLS, protocols));
             metadata.push((PLATFORMS, platforms));
         }
+        metadata.extend(self.tarball.iter().map(|it| (TARBALL, it.clone())));
         metadata.extend(self.is_erased.then(|| (ERASED, "true".to_owned())));
         metadata.extend(
             self.signing_key
@@ -163,6 +186,7 @@ impl ListedRelease {
             protocols,
             platforms,
             contents,
+            tarball: metadata(TARBALL).map(str::to_owned),
             signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
             source: source_in(&metadata),
             published: Some(published_in(&metadata, stored_at)),

@@ -107,6 +107,7 @@ mod tests {
             source: None,
             published: None,
             is_erased: false,
+            tarball: None,
         }
     }
 

@@ -12,6 +12,7 @@ fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
         source: None,
         published: Some(PublicationTime::Exact(UnixTime(1_800_000_000))),
         is_erased: false,
+        tarball: None,
         version: version.parse().unwrap(),
         protocols: split(protocols).unwrap_or_default(),
         platforms: split(platforms).unwrap_or_default(),

@@ -66,7 +66,8 @@ impl StatusChange {
         }
     }
 
-    /// Returns the change of a block: whether there was one, and is one.
+    /// Returns the change of a block: whether one applied, and applies, to the provider or version. A version remains blocked
+    /// while its provider is.
     pub fn of_block(is_blocked: [bool; 2], reason: &Reason) -> Self {
         let [from, to] = is_blocked.map(|it| if it { BLOCKED } else { UNBLOCKED }.to_owned());
         Self {
@@ -137,12 +138,13 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the keys of the release and the archives that this change erased.
+    /// Returns the keys of the release and the archives that this change erased. A request that is to be repeated names those
+    /// that it has erased already.
     pub fn erased(&self) -> Vec<String> {
         let Some((request, names)) = self.what.split_once(ERASES) else {
             return Vec::new();
         };
-        let is_erasure = self.status == 200
+        let is_erasure = matches!(self.status, 200 | 503)
             && request
                 .strip_prefix("POST ")
                 .is_some_and(|path| Route::parse(path) == Ok(Route::Admin(AdminRoute::Erasures)));
@@ -395,11 +397,14 @@ mod tests {
             entry.erased()
         };
         let what = "POST /admin/v1/erasures erases acme/vpc/aws@1.0.0, archives/x.zip";
-        assert_eq!(
-            erased(what, 200),
-            ["releases/modules/acme/vpc/aws/1.0.0", "archives/x.zip"]
-        );
-        assert_eq!(erased(what, 503), [""; 0]);
+        // A request that is answered 503 names the part that it has erased.
+        for status in [200, 503] {
+            assert_eq!(
+                erased(what, status),
+                ["releases/modules/acme/vpc/aws/1.0.0", "archives/x.zip"]
+            );
+        }
+        assert_eq!(erased(what, 409), [""; 0]);
         for what in [
             "POST /admin/v1/erasures",
             "PUT /admin/v1/erasures erases acme/vpc/aws@1.0.0",

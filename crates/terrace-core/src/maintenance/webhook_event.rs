@@ -63,6 +63,9 @@ struct Data {
     previous_status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
+    /// Whether the request found this status.
+    #[serde(skip)]
+    is_unchanged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     by: String,
@@ -106,7 +109,8 @@ impl Event {
             ("POST", Route::Admin(AdminRoute::Tokens) | Route::OAuth(OAuthRoute::Token)) => {
                 of_token("token.created", made("/admin/v1/tokens/")?)
             }
-            ("POST", Route::Admin(AdminRoute::Rules)) => {
+            // With another status, the rule was there.
+            ("POST", Route::Admin(AdminRoute::Rules)) if entry.status == 201 => {
                 of_rule("rule.added", made("/admin/v1/rules/")?)
             }
             ("DELETE", Route::Admin(AdminRoute::Rule(id))) => {
@@ -231,7 +235,9 @@ impl Event {
         data.by.clone_from(&entry.by);
         data.entry = Some(entry.number);
         if let Some(StatusChange { from, to, reason }) = entry.change.clone() {
-            data.previous_status = Some(from);
+            // A repeated request finds the state that the first one set, and cannot tell the one before it.
+            data.is_unchanged = from == to;
+            data.previous_status = (!data.is_unchanged).then_some(from);
             data.status = Some(to);
             data.reason = Some(reason);
             self.subject = None;
@@ -244,7 +250,8 @@ impl Event {
 fn status_of(data: &Data) -> String {
     let status = data.status.as_deref().unwrap_or("of another status");
     let reason = data.reason.as_ref().map(|reason| format!(" ({reason})"));
-    format!("is now {status}{}", reason.unwrap_or_default())
+    let since = if data.is_unchanged { "still" } else { "now" };
+    format!("is {since} {status}{}", reason.unwrap_or_default())
 }
 
 #[derive(Serialize)]
@@ -421,11 +428,6 @@ mod tests {
                 "registry.opentofu.org/acme",
             ),
             (
-                "POST /admin/v1/rules makes /admin/v1/rules/0123456789abcdef",
-                "rule.added",
-                "",
-            ),
-            (
                 "DELETE /admin/v1/rules/0123456789abcdef",
                 "rule.removed",
                 "",
@@ -500,6 +502,14 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_added_only_by_a_request_that_creates_it() {
+        let what = "POST /admin/v1/rules makes /admin/v1/rules/0123456789abcdef";
+        let name = |status: u16| event_of(&entry(what, status)).map(|it| it.message.name);
+        assert_eq!(name(201), Some("rule.added"));
+        assert_eq!(name(200), None);
+    }
+
+    #[test]
     fn an_erasure_of_pushed_content_is_an_event_of_its_repositories() {
         let digest = Sha256::of(b"");
         let what = format!(
@@ -548,6 +558,23 @@ mod tests {
             let change = r#""previous_status":"withdrawn","status":"revoked","reason":"leaks""#;
             assert!(json.contains(change), "{json}");
         }
+    }
+
+    #[test]
+    fn an_event_about_a_status_that_stays_has_no_previous_one() {
+        let mut entry = entry("PUT /admin/v1/mirror/a.b/acme/widget/1.0.0/standing", 200);
+        entry.change = Some(StatusChange {
+            from: "blocked".to_owned(),
+            to: "blocked".to_owned(),
+            reason: "repaired".to_owned(),
+        });
+        let event = event_of(&entry).unwrap();
+        let said = event.sentence();
+        let sentence = "a.b/acme/widget 1.0.0 is still blocked (repaired) by";
+        assert!(said.starts_with(sentence), "{said}");
+        let json = event.body(WebhookFormat::Json);
+        assert!(json.contains(r#""status":"blocked""#), "{json}");
+        assert!(!json.contains("previous_status"), "{json}");
     }
 
     #[test]

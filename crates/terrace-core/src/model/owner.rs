@@ -78,9 +78,11 @@ impl OwnerPattern {
         self.is_at_the_beginning_of(&other.0)
     }
 
-    /// Returns the namespace of this registry's packages, or the hostname of mirrored ones.
-    pub fn first_part(&self) -> &str {
-        self.0.split('/').next().unwrap_or_default()
+    /// Returns the pattern for the whole host, or the same for a namespace of this registry.
+    #[must_use]
+    pub fn whole_host(&self) -> Self {
+        let first = self.0.split('/').next().unwrap_or_default();
+        Self(first.to_owned())
     }
 
     fn is_at_the_beginning_of(&self, text: &str) -> bool {

@@ -34,10 +34,18 @@ pub fn path_of_fact(key: &str) -> String {
             }
             byte => format!("%{byte:02X}"),
         };
-        if length + part.len() > SEGMENT_BYTES {
-            path.push_str("%/");
-            length = 0;
-        }
+        let part = match length + part.len() > SEGMENT_BYTES {
+            true => {
+                path.push_str("%/");
+                length = 0;
+                // The rest of a segment must not be `.` or `..`.
+                match byte {
+                    b'.' => "%2E".to_owned(),
+                    _ => part,
+                }
+            }
+            false => part,
+        };
         length += part.len();
         path.push_str(&part);
     }
@@ -87,6 +95,16 @@ fn unescaped(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_part_of_a_long_segment_is_a_dot() {
+        for end in [".", "..", ".a"] {
+            let key = format!("releases/{}{end}", "a".repeat(SEGMENT_BYTES));
+            let path = path_of_fact(&key);
+            assert!(path.contains("%/%2E"), "{path}");
+            assert_eq!(fact_at(&path).as_deref(), Some(key.as_str()));
+        }
+    }
 
     #[test]
     fn a_key_is_a_path_and_a_path_is_a_key() {

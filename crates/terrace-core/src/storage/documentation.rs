@@ -33,6 +33,9 @@ pub struct DocumentationDocument {
     /// The time at which a request, or a repair, began to remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     removal: Option<UnixTime>,
+    /// Whether its text must not be readable any more: an archive of the version was erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    withdrawn: bool,
 }
 
 /// A documentation archive, as its publisher describes it.
@@ -113,6 +116,7 @@ impl DocumentationDocument {
             archive,
             history,
             removal: None,
+            withdrawn: false,
         }
     }
 
@@ -130,6 +134,7 @@ impl DocumentationDocument {
         Self {
             history,
             removal: None,
+            withdrawn: false,
             ..self
         }
     }
@@ -142,6 +147,21 @@ impl DocumentationDocument {
             removal: Some(now),
             ..self
         }
+    }
+
+    /// Returns the state in which it is removed after an erasure: from now on no index shows its text, and the document
+    /// still leads an interrupted request back to the version.
+    #[must_use]
+    pub fn withdrawn(self, now: UnixTime) -> Self {
+        Self {
+            withdrawn: true,
+            ..self.in_removal(now)
+        }
+    }
+
+    /// Returns whether its text must not be readable any more.
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn
     }
 
     /// Returns whether its removal has begun, and perhaps was interrupted.

@@ -35,7 +35,7 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
             h1 { (failure.title) }
             p dir="auto" { (failure.message) }
             @if let Some(package) = failure.package {
-                p { "The registry has " a href=(PageRoute::Versions(package.clone())) { "other versions of " bdi { (package.address()) } } "." }
+                p { a href=(PageRoute::Versions(package.clone())) { "See all versions of " bdi { (package.address()) } } "." }
             }
             @if offers_sign_in {
                 p { "If it is private, sign in to see it." }

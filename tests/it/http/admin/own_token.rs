@@ -64,6 +64,11 @@ fn a_repeated_creation_with_one_idempotency_key_returns_the_same_token() {
     assert_ne!(other["id"], first["id"]);
     let errors = sent("short", "ci").expect(400).errors();
     assert!(errors.contains("Idempotency-Key"), "{errors}");
+    // A token that was revoked must not be handed out as a new one.
+    let path = format!("/admin/v1/tokens/{}", first["id"].as_str().unwrap());
+    registry.admin("DELETE", &path, None).expect(200);
+    let errors = sent(&key, "ci").expect(409).errors();
+    assert!(errors.contains("send another one"), "{errors}");
 }
 
 #[test]

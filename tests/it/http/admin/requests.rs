@@ -43,7 +43,7 @@ fn a_body_that_is_not_the_expected_json_is_400_with_the_reason() {
     for (body, told) in [
         ("", "EOF"),
         ("{", "EOF"),
-        ("[]", "struct ModuleBody"),
+        ("[]", "the body is a JSON array"),
         ("{\"archive\":{}}", "missing field"),
         (
             "{\"archive\":{\"format\":\"zip\",\"sha256\":\"\",\"size\":-1}}",

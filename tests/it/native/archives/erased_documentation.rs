@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::{Failure, Operations, When, is_write};
-use crate::support::fixtures::sha256;
+use crate::support::fixtures::{sha256, tar_gz_of};
 use crate::support::memory::Memory;
 use crate::support::registry::{Registry, Response, Sent};
 use crate::support::reindexed::reindex;
@@ -139,8 +139,8 @@ fn an_erased_package_of_a_provider_takes_the_documentation_of_its_version_along(
     Documentation::of_provider(&[("widget", SECRET)])
         .add(&registry, &path)
         .expect(201);
-    let zips = memory.keys().into_iter();
-    let zip = zips.filter(|key| key.ends_with(".zip")).last().unwrap();
+    let mut zips = memory.keys().into_iter().rev();
+    let zip = zips.find(|key| key.ends_with(".zip")).unwrap();
     erase(&registry, &alone(&[&zip])).expect(200);
     let left = memory.keys();
     assert!(
@@ -217,8 +217,9 @@ fn documentation_added_during_the_erasure_of_its_archive_does_not_stay() {
 #[test]
 fn the_repair_removes_documentation_that_an_erasure_has_left() {
     let docs = secret().key();
-    for named in [true, false] {
-        let (memory, registry, archive) = published(&["1.0.0", "2.0.0"]);
+    let all = &["1.0.0", "2.0.0"][..];
+    for (named, documents) in [(true, all), (false, all), (false, &["1.0.0"])] {
+        let (memory, registry, archive) = published(documents);
         let before = memory.copy();
         let archives = if named {
             docs.as_str()
@@ -246,6 +247,9 @@ fn the_repair_removes_documentation_that_an_erasure_has_left() {
         let about = before.index("modules/acme/vpc/aws/about/1.0.0");
         assert!(!about.text.contains(SECRET));
         assert_eq!(documented(&before), documented(&memory));
+        let has_bytes = |memory: &Memory| memory.keys().contains(&docs);
+        assert_eq!(has_bytes(&before), has_bytes(&memory), "{documents:?}");
+        assert_eq!(has_bytes(&before), !named && documents == all);
     }
 }
 
@@ -265,4 +269,110 @@ fn documentation_of_a_version_with_an_erased_archive_is_kept_out_of_an_import() 
     let reason = erased["reason"].as_str().unwrap();
     assert!(reason.contains(REASON), "{reason}");
     assert_eq!(documented(&memory), ["2.0.0"]);
+}
+
+#[test]
+fn the_repair_goes_on_after_a_damaged_release_with_documentation() {
+    let (memory, registry, archive) = published(&["1.0.0"]);
+    let damaged = ModuleFixture::of("aaa", "1.0.0");
+    damaged.publish(&registry);
+    secret()
+        .add(&registry, &path_of("modules", &damaged.address, "1.0.0"))
+        .expect(201);
+    let before = memory.copy();
+    erase(&registry, &alone(&[&archive])).expect(200);
+    let marks = memory.objects().into_iter();
+    for (key, bytes) in marks.filter(|(key, _)| key.starts_with("garbage/")) {
+        before.put_object(&key, &bytes);
+    }
+    before.put_object("releases/modules/aaa/vpc/aws/1.0.0", b"{");
+    let repaired = reindex(&Registry::in_memory(&before, &[]));
+    let failed = |key: &str| repaired.failed.iter().any(|failed| failed == key);
+    assert!(failed("releases/modules/aaa/vpc/aws/1.0.0"), "{repaired:?}");
+    let removed = repaired.removed.iter();
+    let removed: Vec<&String> = removed.filter(|key| key.starts_with("docs/")).collect();
+    assert_eq!(removed, ["docs/modules/acme/vpc/aws/1.0.0"]);
+    assert_eq!(documented(&before), [""; 0]);
+}
+
+#[test]
+fn documentation_of_more_versions_than_one_request_removes_is_removed_by_the_next() {
+    let (memory, registry, archive) = published(&["1.0.0"]);
+    let bytes = ModuleFixture::of("acme", "1.0.0").archive;
+    // 1.1.0 has the same archive, and no documentation.
+    let (mut versions, mut operations) = (1, 0);
+    for patch in 1..40 {
+        let version = format!("1.0.{patch}");
+        let fixture = ModuleFixture::of("acme", &version).with_zip(bytes.clone());
+        fixture.publish(&registry);
+        secret().add(&registry, &of_version(&version)).expect(201);
+        versions += 1;
+    }
+    let mut statuses = Vec::new();
+    while statuses.last() != Some(&200) {
+        memory.forget_operations();
+        statuses.push(erase(&registry, &alone(&[&archive])).status);
+        let made = memory.operations();
+        operations = operations.max(made.len());
+        let is_marker = |it: &&String| it.as_str() == "R2 put changes/modules/acme/vpc/aws";
+        let markers = made.iter().filter(is_marker).count();
+        assert_eq!(markers, 1, "{made:?}");
+        let left = documented(&memory).len();
+        assert!(left < versions, "{statuses:?}: {left}");
+        versions = left;
+    }
+    assert_eq!(statuses, [503, 200]);
+    assert!(operations < 700, "{operations}");
+    registry.merge_catalog();
+    assert_eq!(readable(&memory), [""; 0]);
+    let entries = chain::entries(&memory);
+    let [.., first, last] = entries.as_slice() else {
+        panic!("{entries:?}");
+    };
+    assert_eq!((first.status, last.status), (503, 200));
+    assert_eq!(first.erased(), std::slice::from_ref(&archive));
+    assert_eq!(last.erased(), [archive, secret().key()]);
+}
+
+#[test]
+fn the_erasure_of_a_tar_gz_reads_only_releases_that_may_have_it() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let packed = |namespace: &str| {
+        let archive = tar_gz_of(&[("main.tf", namespace.as_bytes())]);
+        let fixture = ModuleFixture::of(namespace, "1.0.0").with_tar_gz(archive);
+        fixture.publish(&registry);
+        secret()
+            .add(&registry, &path_of("modules", &fixture.address, "1.0.0"))
+            .expect(201);
+        format!("archives/{}.tar.gz", sha256(&fixture.archive))
+    };
+    let erased = packed("acme");
+    packed("beta");
+    ModuleFixture::of("damaged", "1.0.0").publish(&registry);
+    // It has lost its metadata as well, so only its document could tell.
+    memory.put_object("releases/modules/damaged/vpc/aws/1.0.0", b"{");
+    memory.forget_operations();
+    erase(&registry, &alone(&[&erased])).expect(200);
+    let operations = memory.operations();
+    let reads = |key: &str| {
+        let read = format!("R2 get releases/modules/{key}/vpc/aws/1.0.0");
+        operations.contains(&read)
+    };
+    assert!(reads("acme"), "{operations:?}");
+    assert!(!reads("beta"), "{operations:?}");
+    let documents = memory.keys().into_iter();
+    let documents = documents.filter(|key| key.starts_with("docs/"));
+    let documents: Vec<String> = documents.collect();
+    assert_eq!(documents, ["docs/modules/beta/vpc/aws/1.0.0"]);
+}
+
+#[test]
+fn documentation_that_is_refused_after_an_erasure_leaves_no_bytes() {
+    let (memory, registry, archive) = published(&[]);
+    secret().upload(&registry, &of_version("1.0.0"));
+    erase(&registry, &alone(&[&archive])).expect(200);
+    secret().put(&registry, &of_version("1.0.0")).expect(410);
+    assert_eq!(readable(&memory), [""; 0]);
+    assert_eq!(documented(&memory), [""; 0]);
 }

@@ -378,11 +378,14 @@ fn documentation_of_an_erased_version_is_refused_and_removed() {
     let (memory, registry, fixture) = published();
     let documentation = Documentation::of_module("# VPC");
     documentation.upload(&registry, DOCUMENTATION);
+    let left = Documentation::of_module("# Left");
+    left.upload(&registry, DOCUMENTATION);
     erase(&registry, &whole(&fixture)).expect(200);
     let is_stored = || memory.keys().iter().any(|key| key.starts_with("docs/"));
     let refused = documentation.put(&registry, DOCUMENTATION).expect(410);
     assert!(refused.errors().contains(REASON), "{}", refused.text());
     assert!(!is_stored());
+    assert!(!memory.keys().contains(&documentation.key()));
     // No URL is signed.
     Documentation::of_module("# Other")
         .put(&registry, DOCUMENTATION)
@@ -394,7 +397,7 @@ fn documentation_of_an_erased_version_is_refused_and_removed() {
         When::Before,
         Failure::Error,
     );
-    documentation.put(&registry, DOCUMENTATION).expect(503);
+    left.put(&registry, DOCUMENTATION).expect(503);
     fault.lift();
     assert!(is_stored());
     let about = registry

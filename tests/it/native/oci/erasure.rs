@@ -521,7 +521,7 @@ fn the_repair_removes_a_manifest_whose_push_ended_before_its_second_look() {
         &memory,
         "R2 put oci/manifests/",
         When::Before,
-        &[of_text.clone()],
+        std::slice::from_ref(&of_text),
     );
     let mark = format!("R2 get garbage/{}.blob", sha256(text.as_bytes()));
     // The erasure reads the mark before it makes the tombstone.

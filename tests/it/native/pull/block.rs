@@ -1,10 +1,12 @@
 //! Blocks at run time: of whole providers and of versions, before and after they are pulled or mirrored.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Pulling, another};
 use crate::support::memory::Memory;
+use crate::support::registry::Sent;
 use crate::support::reindexed::{reindex, reindex_with};
+use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 const REASON: &str = "it steals tokens";
@@ -56,6 +58,45 @@ fn a_blocked_version_is_not_listed_and_each_of_its_paths_names_the_reason() {
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
     pulling.registry.get(&bad.packages()).expect(200);
     pulling.registry.get(&url).expect(200);
+}
+
+#[test]
+fn the_audit_log_records_whether_a_block_applies_after_a_change() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let provider = "registry.example.com/acme/widget";
+    let version = format!("{provider}/1.0.0");
+    block(&registry, provider);
+    block(&registry, &version);
+    unblock(&registry, &version);
+    unblock(&registry, provider);
+    let page = registry.admin("GET", "/admin/v1/audit", None).json();
+    let change = |entry: &Value| {
+        let entry: Value = serde_json::from_str(entry.as_str().unwrap()).unwrap();
+        ["from", "to"].map(|name| entry["change"][name].clone())
+    };
+    let entries = page["entries"].as_array().unwrap().iter();
+    let changes: Vec<[Value; 2]> = entries.map(change).collect();
+    let expected = [
+        ["unblocked", "blocked"],
+        ["blocked", "blocked"],
+        ["blocked", "blocked"],
+        ["blocked", "unblocked"],
+    ];
+    assert_eq!(changes, expected.map(|it| it.map(Value::from)));
+}
+
+#[test]
+fn an_administrator_of_a_host_cannot_block_its_providers() {
+    let registry = Registry::in_memory(&Memory::new(), &[]);
+    let (_, token) = create(&registry, &["admin:registry.example.com"], None);
+    let path = "/admin/v1/mirror/registry.example.com/acme/widget/standing";
+    for state in ["blocked", "unblocked"] {
+        let body = json!({ "state": state, "reason": REASON }).to_string();
+        let sent = Sent::new("PUT", path).bearing(&token).body(body);
+        let refused = registry.send(&sent).expect(403).errors();
+        assert!(refused.contains("requires the scope admin"), "{refused}");
+    }
 }
 
 #[test]

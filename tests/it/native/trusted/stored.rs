@@ -146,6 +146,19 @@ fn an_equal_rule_is_stored_once() {
 }
 
 #[test]
+fn a_repeated_addition_with_one_idempotency_key_is_the_same_addition() {
+    let (_, registry) = empty();
+    let sent = |key: &str| {
+        let body = json!({ "kind": "trust", "rule": for_github() }).to_string();
+        let sent = Sent::new("POST", RULES).bearing(registry.token());
+        registry.send(&sent.header("idempotency-key", key).body(body))
+    };
+    let first = sent("0123456789abcdef").expect(201).json();
+    assert_eq!(sent("0123456789abcdef").expect(201).json(), first);
+    assert_eq!(sent("fedcba9876543210").expect(200).json(), first);
+}
+
+#[test]
 fn an_invalid_rule_is_refused_with_the_reason_and_a_risky_one_with_a_warning() {
     let (memory, registry) = empty();
     for (change, value, reason) in [
@@ -255,7 +268,7 @@ fn an_administrator_of_a_namespace_cannot_use_up_the_rules_of_all() {
         .expect(201);
     }
     let refused = send(&registry, &acme, "POST", RULES, &rule("read:acme", 0)).expect(422);
-    let message = "100 rules grant something in acme, the maximum for its administrators (RULES_OF_NAMESPACE)";
+    let message = "100 rules grant something in acme, and the maximum for its administrators is 100 (RULES_OF_NAMESPACE)";
     assert!(refused.errors().contains(message), "{}", refused.errors());
     // A repeated request is no further rule.
     send(&registry, &acme, "POST", RULES, &rule("publish:acme", 0)).expect(200);

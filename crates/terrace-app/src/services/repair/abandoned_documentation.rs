@@ -11,15 +11,16 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Host, ListedFact};
+use crate::host::{Archives as _, Clock as _, Facts as _, Host, ListedFact};
 use crate::services::garbage::GcFence;
 use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
+use crate::services::withdrawn_documentation::Withdrawal;
 use crate::services::{
-    documentation, documenter, documents, erased_documentation, garbage, releases,
+    documentation, documenter, documents, garbage, releases, withdrawn_documentation,
 };
 
 /// The smallest and the largest page of a listing. The next step lists the rest of a page again.
@@ -110,10 +111,15 @@ async fn visit<P: Host>(
     let is_suspect = match release {
         _ if erased.is_some() => true,
         Some(_) if fence.is_empty() => false,
-        Some(release) => {
-            let listed = releases::listed(ctx, &package, version.clone(), release).await?;
-            listed.is_some_and(|listed| fence.marks_part_of(&listed))
-        }
+        Some(release) => match releases::listed(ctx, &package, version.clone(), release).await {
+            Ok(listed) => listed.is_some_and(|listed| fence.marks_part_of(&listed)),
+            Err(failure @ Failure::Corrupt(_)) => {
+                let key = FactKey::Release(package, version);
+                step::note_failed(ctx, step, key.to_string(), failure);
+                return Ok(StepFlow::Continue);
+            }
+            Err(failure) => return Err(failure),
+        },
         None => false,
     };
     if release.is_some() && !is_suspect {
@@ -150,7 +156,14 @@ async fn remove_erased<P: Host>(
     if let Some(archive) = archive
         && garbage::is_erased(ctx, archive.into()).await?
     {
-        erased_documentation::remove_named(ctx, package, version, archive).await?;
+        // The tombstone does not remove the bytes that an upload has stored since, or another request has left.
+        ctx.host.archives().discard(archive.into()).await?;
+        let withdrawal = Withdrawal {
+            package: package.clone(),
+            version: version.clone(),
+            only: Some(archive.digest),
+        };
+        withdrawn_documentation::remove(ctx, &[withdrawal], ctx.operations()).await?;
         return Ok(true);
     }
     let Some(release) = releases::find(ctx, package, version).await? else {
@@ -158,8 +171,7 @@ async fn remove_erased<P: Host>(
     };
     match garbage::ensure_release_kept(ctx, &release, fence).await {
         Err(Failure::Problem(Problem::Gone(_))) => {
-            documenter::discard(ctx, package, version).await?;
-            documenter::refresh_release(ctx, &release).await?;
+            withdrawn_documentation::discard(ctx, package, version).await?;
             Ok(true)
         }
         kept => kept.map(|()| false),

@@ -101,11 +101,14 @@ pub(super) fn import(root: &Path, client: &Client<'_>, output: &Output) -> Resul
     let mut done = Done::default();
     let ended = import_all(root, client, output, &mut done);
     let is_empty = done.published.is_empty() && done.unchanged.is_empty() && !done.has_keys;
-    if ended.is_ok() && done.reasons.is_empty() && is_empty && done.skipped > 0 {
+    if ended.is_ok() && done.reasons.is_empty() && is_empty {
         let place = root.display();
+        let skipped = match done.skipped {
+            0 => String::new(),
+            skipped => format!(", and {} skipped", were(skipped)),
+        };
         done.reasons.push(format!(
-            "nothing in {place} was imported, and {} skipped: is it a copy of a boring-registry's bucket?",
-            were(done.skipped)
+            "nothing in {place} was imported{skipped}: is it a copy of a boring-registry's bucket?"
         ));
     }
     let mut reasons = done.reasons;

@@ -167,6 +167,13 @@ impl PushedContent {
             .collect()
     }
 
+    /// Returns whether a repository has a manifest with this digest, or one that refers to it.
+    pub(in crate::commands::admin) fn uses(&self, repository: &str, digest: &str) -> bool {
+        self.manifests.iter().any(|((name, manifest), named)| {
+            name == repository && (manifest == digest || named.contains(digest))
+        })
+    }
+
     /// Returns the manifests that refer to a digest, except for these, as `REPOSITORY@DIGEST`.
     pub(in crate::commands::admin) fn referring(
         &self,

@@ -149,7 +149,7 @@ impl Revocation {
             Err(failure @ Failure::NotAllowed(_)) => {
                 let reason = format!(
                     "{key_id} may still be active in namespaces that this token does not administer: which of them have \
-                     the key is visible only with the scope admin; ask the operator of the registry to run {}",
+                     the key is visible only with the scope admin or backup; ask the operator of the registry to run {}",
                     again(arguments, output)
                 );
                 self.failures.push((failure, reason));
@@ -232,7 +232,7 @@ fn others_or_warning(
     match others(arguments, client, output) {
         Err(Failure::NotAllowed(_)) => {
             output.warning(
-                "whether other namespaces have this key is visible only with the scope admin: ask the operator of the registry",
+                "whether other namespaces have this key is visible only with the scope admin or backup: ask the operator of the registry",
             );
             Ok(Vec::new())
         }

@@ -70,8 +70,8 @@ pub(super) fn of_jobs(system: CiSystem, rule: &Rule) -> Vec<String> {
         && !rule.claims().any(is_limited)
     {
         warnings.push(
-            "trusts the jobs of every branch, so anyone who may push one can publish: also require ref_protected = \"true\", a \
-             ref or an environment"
+            "trusts the jobs of every branch, so anyone who may push one gets these scopes: also require ref_protected = \"true\", \
+             a ref or an environment"
                 .to_owned(),
         );
     }

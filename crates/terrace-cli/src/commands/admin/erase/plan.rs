@@ -306,10 +306,18 @@ impl Plan {
 
     fn kept_lines(&self) -> Vec<String> {
         let line = |(key, users): (&String, &BTreeSet<String>)| {
-            format!(
-                "{key} stays, because {} also has it: with --everywhere it is erased there as well",
-                listed(users)
-            )
+            let users = listed(users);
+            let is_layer = !key.contains('/') && !self.named.contains(key);
+            match is_layer {
+                // Once its manifest is erased, a repeated command does not know the layer.
+                true => format!(
+                    "{key} stays, because {users} also has it: with --everywhere it is erased there as well; later, `terrace \
+                     admin erase --blob {key} --everywhere` does it"
+                ),
+                false => format!(
+                    "{key} stays, because {users} also has it: with --everywhere it is erased there as well"
+                ),
+            }
         };
         let documentation = |(key, users): (&String, &BTreeSet<String>)| {
             let digest = documentation_digest(key).map(|it| it.to_string());
@@ -541,7 +549,11 @@ fn others(
     let mut others = pushed.referring(digest, targets);
     if let Some(homes) = homes {
         let repositories = pushed.repositories(digest);
-        let elsewhere = repositories.difference(homes);
+        // A repository that has content without a manifest that refers to it, as after an erasure of the manifest, does not
+        // use it.
+        let elsewhere = repositories
+            .difference(homes)
+            .filter(|name| pushed.uses(name, digest));
         others.extend(elsewhere.map(|name| format!("the repository {name}")));
     }
     let releases = users.0.iter().filter(|(key, _)| {
