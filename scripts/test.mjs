@@ -41,6 +41,9 @@ const MUTATIONS = "15000";
 /** All tests come from one address; some of them send wrong credentials, and some read lists of the whole registry. */
 const NO_LIMITS = { TERRACE_FAILURES_A_MINUTE: "100000", TERRACE_SEARCHES_A_MINUTE: "100000" };
 
+/** The hostname by which some tests reach the registry, besides its own. The Worker is reached by every name. */
+const OTHER_HOSTNAME = "evil.example";
+
 /** Twice the time from a fresh clone on two cores, and less than the 90 minutes after which CI ends the run without a report. */
 const MINUTES = "75";
 
@@ -145,9 +148,6 @@ async function checkReads() {
 async function testOverHttp(mode) {
   await withServer(mode, (server) => testServer(`HTTP tests, ${mode} URLs`, server, mode));
 }
-
-/** The hostname by which some tests reach the registry, besides its own. The Worker is reached by every name. */
-const OTHER_HOSTNAME = "evil.example";
 
 /** Repeats the same tests against `terrace serve`. */
 async function testNativeHost() {
