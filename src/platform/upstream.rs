@@ -18,12 +18,10 @@ use worker::{Delay, js_sys, web_sys};
 use super::clock::millis;
 use super::fork;
 use terrace_app::host::{
-    Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
+    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
+    WebhookRequest, is_redirect, stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
-
-/// The `User-Agent` of all requests.
-const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
 /// The client for requests to the internet.
 pub(super) struct Internet {
@@ -69,10 +67,7 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
-            check(&url, guard)?;
-            let init = inquiry_init(inquiry, signal)?;
-            let response = send(&url.href(), &init).await;
-            let response = response.map_err(|error| unreachable_host(&url, &error))?;
+            let response = send(&url, guard, inquiry.into(), signal).await?;
             let body = match response.body() {
                 Some(body) => read(&body, inquiry.max_bytes).await?,
                 None => Vec::new(),
@@ -96,20 +91,7 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async |signal| {
             let url = resolve(&delivery.url, None)?;
-            check(&url, guard)?;
-            let (init, headers) = init(signal)?;
-            let content_type = ("content-type", "application/json");
-            let own = delivery
-                .headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()));
-            for (name, value) in own.chain([content_type]) {
-                headers.set(name, value).map_err(|error| failed(&error))?;
-            }
-            init.set_method("POST");
-            init.set_body(&delivery.body.as_str().into());
-            let response = send(&url.href(), &init).await;
-            let response = response.map_err(|error| unreachable_host(&url, &error))?;
+            let response = send(&url, guard, delivery.into(), signal).await?;
             discard(&response);
             Ok(response.status())
         })
@@ -126,17 +108,13 @@ impl Upstream for Internet {
             follow(fetch, guard, signal).await
         });
         let (response, _) = opened.await?;
-        // The length of an encoded body differs from that of the decoded one.
-        let length = match header(&response, "content-encoding") {
-            None => header(&response, "content-length"),
-            Some(_) => None,
-        };
+        let encoding = header(&response, "content-encoding");
         if response.status() != 200 {
             discard(&response);
         }
         Ok(Download {
             status: response.status(),
-            length: length.and_then(|length| length.parse().ok()),
+            length: stated_length(encoding, header(&response, "content-length")),
             stream: response.body(),
         })
     }
@@ -163,10 +141,7 @@ async fn in_time<T>(
         Either::Left((done, _)) => done,
         Either::Right(_) => {
             controller.abort();
-            Err(UpstreamError(match seconds {
-                0 => "no time is left for this request: earlier responses were too slow".to_owned(),
-                _ => format!("no response within {seconds} seconds"),
-            }))
+            Err(UpstreamError::timeout(seconds))
         }
     }
 }
@@ -179,59 +154,51 @@ async fn follow(
 ) -> Result<(web_sys::Response, String), UpstreamError> {
     let mut url = resolve(&fetch.reference, fetch.base.as_deref())?;
     for _ in 0..=limits::ORIGIN_REDIRECTS {
-        check(&url, guard)?;
-        let (init, _) = init(signal)?;
-        let response = send(&url.href(), &init).await;
-        let response = response.map_err(|error| unreachable_host(&url, &error))?;
-        if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
+        let response = send(&url, guard, OutgoingRequest::default(), signal).await?;
+        if !is_redirect(response.status()) {
             return Ok((response, url.href()));
         }
         discard(&response);
-        let location = header(&response, "location")
-            .ok_or_else(|| UpstreamError("a redirect has no Location header".to_owned()))?;
+        let location = header(&response, "location").ok_or_else(UpstreamError::no_location)?;
         url = resolve(&location, Some(&url.href()))?;
     }
-    let limit = limits::ORIGIN_REDIRECTS;
-    Err(UpstreamError(format!("more than {limit} redirects")))
+    Err(UpstreamError::too_many_redirects())
 }
 
-/// Returns the properties of a GET, with its headers, to which more may be added.
-fn init(
+/// Sends a request to a URL that the guard allows.
+async fn send(
+    url: &web_sys::Url,
+    guard: &Guard,
+    outgoing: OutgoingRequest,
     signal: &web_sys::AbortSignal,
-) -> Result<(web_sys::RequestInit, web_sys::Headers), UpstreamError> {
+) -> Result<web_sys::Response, UpstreamError> {
+    check(url, guard)?;
+    let init = init(outgoing, signal)?;
+    let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
+    let sent = JsFuture::from(global.fetch_with_str_and_init(&url.href(), &init)).await;
+    let response = sent.map_err(|error| unreachable_host(url, &failed(&error)))?;
+    Ok(response.unchecked_into())
+}
+
+fn init(
+    outgoing: OutgoingRequest,
+    signal: &web_sys::AbortSignal,
+) -> Result<web_sys::RequestInit, UpstreamError> {
     let init = web_sys::RequestInit::new();
     init.set_redirect(web_sys::RequestRedirect::Manual);
     init.set_cache(web_sys::RequestCache::NoStore);
     init.set_signal(Some(signal));
     let headers = web_sys::Headers::new().map_err(|error| failed(&error))?;
-    let set = headers.set("user-agent", USER_AGENT);
-    set.map_err(|error| failed(&error))?;
-    init.set_headers(&headers);
-    Ok((init, headers))
-}
-
-fn inquiry_init(
-    inquiry: &IdentityProviderRequest,
-    signal: &web_sys::AbortSignal,
-) -> Result<web_sys::RequestInit, UpstreamError> {
-    let (init, headers) = init(signal)?;
-    let set = |name, value: &str| headers.set(name, value).map_err(|error| failed(&error));
-    if let Some(authorization) = &inquiry.authorization {
-        set("authorization", authorization)?;
+    let user_agent = ("user-agent", USER_AGENT.to_owned());
+    for (name, value) in [user_agent].into_iter().chain(outgoing.headers) {
+        headers.set(name, &value).map_err(|error| failed(&error))?;
     }
-    set("accept", "application/json")?;
-    if let Some(form) = &inquiry.form {
-        set("content-type", "application/x-www-form-urlencoded")?;
+    init.set_headers(&headers);
+    if let Some(body) = outgoing.body {
         init.set_method("POST");
-        init.set_body(&form.as_str().into());
+        init.set_body(&body.into());
     }
     Ok(init)
-}
-
-async fn send(url: &str, init: &web_sys::RequestInit) -> Result<web_sys::Response, UpstreamError> {
-    let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
-    let response = JsFuture::from(global.fetch_with_str_and_init(url, init)).await;
-    Ok(response.map_err(|error| failed(&error))?.unchecked_into())
 }
 
 /// Cancels an unread response body, which would otherwise occupy one of the six connections that the platform
@@ -257,7 +224,7 @@ fn resolve(reference: &str, base: Option<&str>) -> Result<web_sys::Url, Upstream
         Some(base) => web_sys::Url::new_with_base(reference, base),
         None => web_sys::Url::new(reference),
     };
-    url.map_err(|_| UpstreamError("the origin returned an invalid URL".to_owned()))
+    url.map_err(|_| UpstreamError::invalid_url())
 }
 
 fn check(url: &web_sys::Url, guard: &Guard) -> Result<(), UpstreamError> {

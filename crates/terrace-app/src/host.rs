@@ -5,7 +5,6 @@
 
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::http::guard::Guard;
 use terrace_core::http::request_line::ClientProduct;
 use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
@@ -14,10 +13,16 @@ use terrace_core::model::version::Version;
 use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey};
-use terrace_core::upstream::origin::{Fetch, Fetched};
 
 use crate::cache::Cache;
 use crate::usage::UsageMeter;
+
+mod upstream;
+
+pub use upstream::{
+    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
+    WebhookRequest, is_redirect, stated_length,
+};
 
 /// The reason why a storage operation failed. Whether it took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -347,99 +352,6 @@ pub trait Indices {
 
     /// Removes an index. Succeeds if it does not exist. It counts as a write.
     async fn delete(&self, key: &IndexKey) -> Result<(), StoreError>;
-}
-
-/// The reason why a request to another registry failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UpstreamError(pub String);
-
-/// A streamed response of another registry.
-#[derive(Debug)]
-pub struct Download<S> {
-    /// Its HTTP status, which is not a redirect.
-    pub status: u16,
-    /// Its length in bytes, if the response states it.
-    pub length: Option<u64>,
-    /// Its body, if it has one.
-    pub stream: Option<S>,
-}
-
-/// One request to an identity provider. Redirects are not followed: a provider's statements about itself must
-/// come from its own URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdentityProviderRequest {
-    /// The absolute URL of the request.
-    pub url: String,
-    /// The encoded form to POST; the request is a GET without one.
-    pub form: Option<String>,
-    /// The header `Authorization`, if the deployment authenticates itself to the provider.
-    pub authorization: Option<String>,
-    /// The maximum length of the body, in bytes.
-    pub max_bytes: u64,
-}
-
-/// One delivery to the receiver of a webhook. Redirects are not followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookRequest {
-    /// The absolute URL of the receiver, which may be a secret.
-    pub url: String,
-    /// The headers, besides those of every request with a JSON body.
-    pub headers: Vec<(&'static str, String)>,
-    /// The JSON to POST.
-    pub body: String,
-}
-
-/// Requests to other registries, to identity providers and to the receivers of webhooks. They have timeouts, only go where the guard allows,
-/// also after each redirect, and carry nothing from the client's request.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
-pub trait Upstream {
-    /// The platform's own stream of bytes.
-    type Stream;
-
-    /// Fetches a short response within `seconds`, entirely: the body of a 200, truncated one byte above its
-    /// limit.
-    async fn fetch(
-        &self,
-        fetch: &Fetch,
-        guard: &Guard,
-        seconds: u32,
-    ) -> Result<Fetched, UpstreamError>;
-
-    /// Sends an inquiry, and returns the response within `seconds`, entirely and with any status. The body is
-    /// truncated one byte above its limit.
-    async fn inquire(
-        &self,
-        inquiry: &IdentityProviderRequest,
-        guard: &Guard,
-        seconds: u32,
-    ) -> Result<Fetched, UpstreamError>;
-
-    /// Sends a delivery, and returns the status of the response within `seconds`. The body is not read.
-    async fn notify(
-        &self,
-        delivery: &WebhookRequest,
-        guard: &Guard,
-        seconds: u32,
-    ) -> Result<u16, UpstreamError>;
-
-    /// Opens a long response, as a stream.
-    async fn open(
-        &self,
-        fetch: &Fetch,
-        guard: &Guard,
-    ) -> Result<Download<Self::Stream>, UpstreamError>;
-
-    /// Returns two streams of the bytes of one, for a client and for storage. Neither blocks the other for
-    /// long if it is not read. If the stream does not have `length` bytes, both fail.
-    fn fork(
-        &self,
-        stream: Self::Stream,
-        length: u64,
-    ) -> Result<(Self::Stream, Self::Stream), UpstreamError>;
 }
 
 /// The current time, and timers.

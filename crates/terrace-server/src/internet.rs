@@ -13,7 +13,8 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use terrace_app::host::{
-    Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
+    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
+    WebhookRequest, is_redirect, stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 use terrace_core::http::guard::{Guard, UrlParts};
@@ -28,9 +29,6 @@ use crate::stream;
 use crate::stream::ByteStream;
 
 pub(crate) use connection::Trust;
-
-/// The `User-Agent` of all requests.
-const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 
 /// The client for requests to the internet. Each request has a connection of its own: they are few, and go to many hosts.
 #[derive(Debug)]
@@ -49,7 +47,7 @@ impl Internet {
         &self,
         url: &Url,
         guard: &Guard,
-        outgoing: Outgoing,
+        outgoing: OutgoingRequest,
     ) -> Result<Response<Incoming>, UpstreamError> {
         check(url, guard)?;
         let sent = match request(url, outgoing) {
@@ -69,17 +67,15 @@ impl Internet {
         let base = fetch.base.as_deref().map(|base| resolve(base, None));
         let mut url = resolve(&fetch.reference, base.transpose()?.as_ref())?;
         for _ in 0..=limits::ORIGIN_REDIRECTS {
-            let response = self.send(&url, guard, Outgoing::default()).await?;
-            if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+            let response = self.send(&url, guard, OutgoingRequest::default()).await?;
+            if !is_redirect(response.status().as_u16()) {
                 return Ok((response, url));
             }
             let location = text(&response, header::LOCATION);
-            let location = location
-                .ok_or_else(|| UpstreamError("a redirect has no Location header".to_owned()))?;
+            let location = location.ok_or_else(UpstreamError::no_location)?;
             url = resolve(&location, Some(&url))?;
         }
-        let limit = limits::ORIGIN_REDIRECTS;
-        Err(UpstreamError(format!("more than {limit} redirects")))
+        Err(UpstreamError::too_many_redirects())
     }
 }
 
@@ -120,7 +116,7 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async {
             let url = resolve(&inquiry.url, None)?;
-            let response = self.send(&url, guard, Outgoing::inquiry(inquiry)).await?;
+            let response = self.send(&url, guard, inquiry.into()).await?;
             Ok(Fetched {
                 status: response.status().as_u16(),
                 final_url: url.into(),
@@ -140,7 +136,7 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async {
             let url = resolve(&delivery.url, None)?;
-            let sent = self.send(&url, guard, Outgoing::delivery(delivery));
+            let sent = self.send(&url, guard, delivery.into());
             Ok(sent.await?.status().as_u16())
         })
         .await
@@ -154,16 +150,13 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         let opened = in_time(limits::ORIGIN_OPEN_SECONDS, self.follow(fetch, guard));
         let (response, _) = opened.await?;
-        // The length of an encoded body differs from that of the decoded one.
-        let length = match text(&response, header::CONTENT_ENCODING) {
-            None => text(&response, header::CONTENT_LENGTH),
-            Some(_) => None,
-        };
+        let encoding = text(&response, header::CONTENT_ENCODING);
+        let length = stated_length(encoding, text(&response, header::CONTENT_LENGTH));
         let status = response.status().as_u16();
         let stall = Duration::from_secs(limits::FORK_STALL_SECONDS.into());
         Ok(Download {
             status,
-            length: length.and_then(|length| length.parse().ok()),
+            length,
             stream: (status == 200).then(|| stream::of_body(response.into_body(), Some(stall))),
         })
     }
@@ -177,42 +170,8 @@ impl Upstream for Internet {
     }
 }
 
-/// The parts of a request besides its URL.
-#[derive(Debug, Default)]
-struct Outgoing {
-    headers: Vec<(&'static str, String)>,
-    /// The body of a POST; the request is a GET without one.
-    body: Option<String>,
-}
-
-impl Outgoing {
-    fn inquiry(inquiry: &IdentityProviderRequest) -> Self {
-        let mut headers = vec![("accept", "application/json".to_owned())];
-        if let Some(authorization) = &inquiry.authorization {
-            headers.push(("authorization", authorization.clone()));
-        }
-        if inquiry.form.is_some() {
-            let form = "application/x-www-form-urlencoded".to_owned();
-            headers.push(("content-type", form));
-        }
-        Self {
-            headers,
-            body: inquiry.form.clone(),
-        }
-    }
-
-    fn delivery(delivery: &WebhookRequest) -> Self {
-        let mut headers = delivery.headers.clone();
-        headers.push(("content-type", "application/json".to_owned()));
-        Self {
-            headers,
-            body: Some(delivery.body.clone()),
-        }
-    }
-}
-
 /// Returns a request in origin form (<https://www.rfc-editor.org/rfc/rfc9112#section-3.2.1>).
-fn request(url: &Url, outgoing: Outgoing) -> Result<Request<String>, UpstreamError> {
+fn request(url: &Url, outgoing: OutgoingRequest) -> Result<Request<String>, UpstreamError> {
     let invalid = |_| UpstreamError("the request is invalid".to_owned());
     let target = &url[Position::BeforePath..Position::AfterQuery];
     let target: Uri = target
@@ -247,12 +206,7 @@ async fn in_time<T>(
 ) -> Result<T, UpstreamError> {
     let limit = Duration::from_secs(seconds.into());
     let done = timeout(limit, action).await;
-    done.unwrap_or_else(|_| {
-        Err(UpstreamError(match seconds {
-            0 => "no time is left for this request: earlier responses were too slow".to_owned(),
-            _ => format!("no response within {seconds} seconds"),
-        }))
-    })
+    done.unwrap_or_else(|_| Err(UpstreamError::timeout(seconds)))
 }
 
 async fn read(response: Response<Incoming>, limit: u64) -> Result<Vec<u8>, UpstreamError> {
@@ -268,7 +222,7 @@ fn text(response: &Response<Incoming>, name: HeaderName) -> Option<String> {
 
 fn resolve(reference: &str, base: Option<&Url>) -> Result<Url, UpstreamError> {
     let url = Url::options().base_url(base).parse(reference);
-    url.map_err(|_| UpstreamError("the origin returned an invalid URL".to_owned()))
+    url.map_err(|_| UpstreamError::invalid_url())
 }
 
 fn check(url: &Url, guard: &Guard) -> Result<(), UpstreamError> {
