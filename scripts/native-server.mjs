@@ -1,10 +1,14 @@
 // Runs `terrace serve`, the registry as a process of this machine.
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cli } from "./build.mjs";
 import { temporaryDirectory } from "./lib/cleanup.mjs";
 import { CommandFailed, serveProgram } from "./lib/run.mjs";
-import { freePort, newSecrets } from "./server.mjs";
+import { ensureCertificates } from "./lib/tls.mjs";
+import { discovery, freePort, newSecrets } from "./server.mjs";
+
+const HOST = "127.0.0.1";
 
 /** In milliseconds: the maximum time until the first answer, and the pause between two requests. */
 const START_MS = 30_000;
@@ -13,37 +17,62 @@ const PAUSE_MS = 20;
 /**
  * Starts the registry and waits until it answers. `buildCli` must have run. `cleanup` stops it.
  *
- * - `vars`: variables of the registry, by name.
+ * - `https`, `names`, `secrets`, `vars`, `trusts`: as in `startServer` of `server.mjs`;
+ * - `stateDir`: keeps the directory of the registry, the certificates and the log; by default a temporary directory, which is
+ *   removed;
+ * - `port`: 0 selects a free one;
+ * - `program`: the `terrace` command to use.
  *
- * Returns `{ url, secrets, logFile, pid, ended, stop }`, like `startServer` of `server.mjs`.
+ * Returns an object like that of `startServer`, with the directory of the registry as `data` instead of `s3`: downloads have
+ * URLs of the server itself.
  */
-export async function startNativeServer(cleanup, { vars = {} } = {}) {
-  const secrets = newSecrets();
-  const listen = `127.0.0.1:${await freePort()}`;
-  const url = `http://${listen}`;
-  const directory = temporaryDirectory(cleanup, { quick: true });
-  const [data, logFile] = [join(directory, "registry"), join(directory, "server.log")];
-  const settings = { ...vars, TERRACE_ADMIN_TOKEN: secrets.adminToken };
-  const server = await serveProgram(cli, ["serve", "--data", data, "--listen", listen], { env: { ...foreign(), ...settings }, log: logFile });
+export async function startNativeServer(
+  cleanup,
+  {
+    https = false,
+    names = [],
+    port = 0,
+    secrets = newSecrets(),
+    stateDir = temporaryDirectory(cleanup, { quick: true }),
+    vars = {},
+    trusts,
+    program = cli,
+  } = {},
+) {
+  await mkdir(stateDir, { recursive: true });
+  const usedPort = port || (await freePort());
+  const listen = `${HOST}:${usedPort}`;
+  const url = `${https ? "https" : "http"}://${listen}`;
+  const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
+  const [data, logFile] = [join(stateDir, "registry"), join(stateDir, "server.log")];
+  const args = ["serve", "--data", data, "--listen", listen, ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : [])];
+  const set = Object.entries({ TERRACE_ADMIN_TOKEN: secrets.adminToken, ...vars }).filter(([, value]) => value !== null);
+  const settings = set.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+  const serverEnv = { ...foreign(), ...(trusts && { SSL_CERT_FILE: trusts }), ...Object.fromEntries(settings) };
+  const server = await serveProgram(program, args, { env: serverEnv, log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
-  if (!(await isUp(url, server.ended))) {
+  const services = await firstAnswer(url, tls, server.ended);
+  if (!services) {
     await server.stop();
-    throw new CommandFailed(`\`terrace serve\` does not answer at ${url}`, "", { logFile });
+    const log = await readFile(logFile, "utf8").catch(() => "");
+    throw new CommandFailed(`\`terrace serve\` does not answer at ${url}`, log, { logFile });
   }
-  return { url, secrets, logFile, pid: server.child.pid, ended: server.ended, stop: server.stop };
+  const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
+  const { ended, stop } = server;
+  return { url, port: usedPort, services, secrets, data, env, logFile, pid: server.child.pid, ended, stop };
 }
 
 /** The environment of this process, without variables that are meant for the tests or for another registry. */
 const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TERRACE_")));
 
-/** Waits until the registry answers; returns `false` if it has ended, or takes too long. */
-async function isUp(url, ended) {
+/** Returns the discovery document as soon as the registry answers, or `null` if it has ended, or takes too long. */
+async function firstAnswer(url, tls, ended) {
   let hasEnded = false;
   ended.then(() => (hasEnded = true));
   for (const until = Date.now() + START_MS; Date.now() < until && !hasEnded; ) {
-    const answer = await fetch(`${url}/healthz`).catch(() => null);
-    if (answer?.ok) return true;
+    const answer = await discovery(url, tls).catch(() => null);
+    if (answer?.status === 200) return JSON.parse(answer.body);
     await new Promise((done) => setTimeout(done, PAUSE_MS));
   }
-  return false;
+  return null;
 }

@@ -252,7 +252,7 @@ async function askUntilAnswered(url, tls, signal) {
 }
 
 /** Requests `GET /.well-known/terraform.json`, trusting the local CA. */
-async function discovery(url, tls, signal) {
+export async function discovery(url, tls, signal) {
   const { get } = await import(tls ? "node:https" : "node:http");
   const options = tls ? { ca: await readFile(tls.ca) } : {};
   return new Promise((done, failed) => {

@@ -13,7 +13,7 @@ import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
 import { ensureOldTerraform } from "./lib/old-terraform.mjs";
-import { npmFile } from "./lib/paths.mjs";
+import { logDir, npmFile } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
@@ -40,6 +40,20 @@ const MUTATIONS = "15000";
 
 /** All tests come from one address; some of them send wrong credentials, and some read lists of the whole registry. */
 const NO_LIMITS = { TERRACE_FAILURES_A_MINUTE: "100000", TERRACE_SEARCHES_A_MINUTE: "100000" };
+
+/** The tests with real clients that are repeated against `terrace serve`: one for each protocol and each kind of archive URL. */
+const ON_NATIVE_HOST = [
+  "mirror/mirror-add",
+  "mirror/pull",
+  "oci/oci",
+  "oci/oci-access",
+  "oci/oci-conformance",
+  "oci/oci-push",
+  "registry/gpg",
+  "registry/https",
+  "registry/modules",
+  "registry/providers",
+].map((name) => join("tests", "clients", `${name}.test.mjs`));
 
 /** The hostname by which some tests reach the registry, besides its own. The Worker is reached by every name. */
 const OTHER_HOSTNAME = "evil.example";
@@ -189,4 +203,6 @@ async function testWithClients() {
     TERRACE_TEST_ABSENT: JSON.stringify(reasons),
   };
   await tally.count("tests with real clients", async () => runTestFiles(await testFiles("clients"), { env }));
+  const native = { env: { ...env, TERRACE_TEST_HOST: "native" }, logs: join(logDir, "tests", "native") };
+  await tally.count("tests with real clients, native host", () => runTestFiles(ON_NATIVE_HOST, native));
 }

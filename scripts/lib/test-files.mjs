@@ -16,6 +16,7 @@ import { limits as limitsWith } from "./test-limits.mjs";
 /** Marks all processes of one file, including those that leave its process group. */
 const MARK = "TERRACE_TEST_FILE";
 
+/** The directory of the logs, one for each file. */
 const LOGS = join(logDir, "tests");
 
 /** On two cores: most files use 40 to 75 % of a core, and only those with a browser more than one. */
@@ -40,9 +41,10 @@ export async function testFiles(folder) {
  * Runs the files and returns `{ passed, failed, skipped, reasons, output, error }`; the error names the files that failed and why.
  *
  * - `env`: their environment;
+ * - `logs`: the directory of their logs;
  * - `limits`: replaces some of those in test-limits.mjs.
  */
-export async function runTestFiles(paths, { env = process.env, limits = {} } = {}) {
+export async function runTestFiles(paths, { env = process.env, logs = LOGS, limits = {} } = {}) {
   const waiting = [...paths];
   const results = new Map();
   const cleanup = new Cleanup();
@@ -50,7 +52,7 @@ export async function runTestFiles(paths, { env = process.env, limits = {} } = {
   const work = async () => {
     while (waiting.length > 0) {
       const path = waiting.shift();
-      results.set(path, await new TestFile(path, { env, limits: limitsWith(limits), directory }).run());
+      results.set(path, await new TestFile(path, { env, limits: limitsWith(limits), logs, directory }).run());
     }
   };
   try {
@@ -62,7 +64,7 @@ export async function runTestFiles(paths, { env = process.env, limits = {} } = {
   const counts = { ...sum(all), output: all.map(({ output }) => output).join("") };
   if (counts.failed === 0) return counts;
   const problems = all.flatMap((result) => result.problems);
-  return { ...counts, error: new CommandFailed(problems.join("\n  "), counts.details, { logFile: LOGS }) };
+  return { ...counts, error: new CommandFailed(problems.join("\n  "), counts.details, { logFile: logs }) };
 }
 
 class TestFile {
@@ -73,11 +75,11 @@ class TestFile {
   #notes;
   #log;
 
-  constructor(path, { env, limits, directory }) {
+  constructor(path, { env, limits, logs, directory }) {
     this.#path = path;
     this.#limits = limits;
     this.#notes = join(directory, this.#mark);
-    this.#log = join(LOGS, `${basename(path, ".mjs")}.log`);
+    this.#log = join(logs, `${basename(path, ".mjs")}.log`);
     const { NODE_TEST_CONTEXT, ...inherited } = env;
     this.#env = { ...inherited, [MARK]: this.#mark, TERRACE_TEST_NOTES: this.#notes, TERRACE_TEST_LIMITS: JSON.stringify(limits) };
   }

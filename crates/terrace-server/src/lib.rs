@@ -14,7 +14,7 @@
 //! | `arriving`, `hashing`, `blocking` | bytes on their way to a store; their digests; work that blocks a thread |
 //! | [`proxy`], `origin` | proxies that are trusted; the hostnames that are served |
 //! | `fork`, `internet` | requests to other servers |
-//! | `host` | the host traits |
+//! | `host`, `panics` | the host traits; panics of requests |
 //! | [`tls`], `incoming`, `outgoing`, `socket` | requests, responses and connections |
 //! | [`server`] | threads, connections, background tasks and shutdown |
 
@@ -37,6 +37,7 @@ mod metered;
 pub mod objects;
 mod origin;
 mod outgoing;
+mod panics;
 pub mod proxy;
 pub mod server;
 mod socket;

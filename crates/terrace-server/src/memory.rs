@@ -41,6 +41,9 @@ struct State {
     /// How long a write of a fact takes.
     #[cfg(test)]
     write_time: std::time::Duration,
+    /// Whether every operation panics.
+    #[cfg(test)]
+    panics: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -73,8 +76,24 @@ impl Memory {
         self.state().write_time = write_time;
     }
 
+    /// Lets every operation panic, or none.
+    #[cfg(test)]
+    pub(crate) fn panic(&self, panics: bool) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.panics = panics;
+    }
+
+    /// Returns the number of writes so far.
+    #[cfg(test)]
+    pub(crate) fn writes(&self) -> u64 {
+        self.state().writes
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(test)]
+        assert!(!state.panics, "a test lets the storage panic");
+        state
     }
 
     fn object(&self, key: impl ToString) -> Option<Object> {

@@ -39,7 +39,7 @@ withEachClient((client) => {
   /** Runs `terrace mirror …` and returns its report. */
   async function mirrors(...args) {
     // Its archives are on another host, which must be named as well, because it is also in a private network.
-    const archives = new URL(origin.s3.endpoint).origin;
+    const archives = origin.archiveOrigin;
     const at = ["--origin", `${ORIGIN}=${origin.url}`, "--origin", `archives.test=${archives}`, "--json"];
     const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
     const { code, stdout, output } = await run(cli, ["mirror", ...args, ...at], { env });

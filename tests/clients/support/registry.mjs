@@ -1,10 +1,17 @@
 // A registry to test with, and publishing as the admin API's documentation describes it.
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
-/** The target of archive URLs: the bucket's S3 endpoint, or the Worker. */
-export const MODES = ["presigned", "worker"];
+/** The host of the registries, from the environment: the Worker in workerd, or `terrace serve`. */
+export const isNative = process.env.TERRACE_TEST_HOST === "native";
+
+/** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. */
+export const MODES = isNative ? ["worker"] : ["presigned", "worker"];
 
 /** Defines the same tests for each mode. */
 export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode} URLs`, () => define(mode)));
@@ -26,7 +33,9 @@ export function useRegistry(options = {}) {
 export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
 
 async function startRegistry(cleanup, { mode = "presigned", ...options }) {
-  return Object.assign(new Registry(), await startServer(cleanup, { ...options, presign: mode === "presigned" }));
+  const presign = mode === "presigned";
+  const server = isNative ? startNativeServer(cleanup, options) : startServer(cleanup, { ...options, presign });
+  return Object.assign(new Registry(), await server);
 }
 
 /** A running registry, with its properties and requests to it. */
@@ -72,18 +81,27 @@ export class Registry {
     if (status !== 200) throw new Error(`adding a key answers ${status}: ${JSON.stringify(answer)}`);
   }
 
-  /** Overwrites an object in the bucket without the registry. */
-  async overwrite(objectKey, bytes) {
-    const url = presignedUrl(this.s3, { method: "PUT", key: objectKey, lifetime: 60 });
-    const response = await fetch(url, { method: "PUT", body: bytes });
-    if (!response.ok) throw new Error(`overwriting ${objectKey} answers ${response.status}: ${await response.text()}`);
+  /** The origin of the URLs of archives. */
+  get archiveOrigin() {
+    return new URL(this.s3?.endpoint ?? this.url).origin;
   }
 
-  /** Removes an object from the bucket without the registry. */
+  /** Overwrites an object in the bucket, or its file, without the registry. */
+  async overwrite(objectKey, bytes) {
+    if (this.data) return writeFile(join(this.data, objectKey), bytes);
+    await this.#changeBucket("PUT", objectKey, bytes);
+  }
+
+  /** Removes an object from the bucket, or its file, without the registry. */
   async remove(objectKey) {
-    const url = presignedUrl(this.s3, { method: "DELETE", key: objectKey, lifetime: 60 });
-    const response = await fetch(url, { method: "DELETE" });
-    if (!response.ok) throw new Error(`removing ${objectKey} answers ${response.status}: ${await response.text()}`);
+    if (this.data) return rm(join(this.data, objectKey));
+    await this.#changeBucket("DELETE", objectKey);
+  }
+
+  async #changeBucket(method, objectKey, body) {
+    const url = presignedUrl(this.s3, { method, key: objectKey, lifetime: 60 });
+    const response = await fetch(url, { method, body });
+    if (!response.ok) throw new Error(`${method} ${objectKey} answers ${response.status}: ${await response.text()}`);
   }
 }
 

@@ -23,6 +23,9 @@ pub(crate) struct ServeArguments {
     /// same names, and so do all secrets
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<Variable>,
+    /// A directory with a file for each secret, whose name is that of the variable, as of systemd ("%d") and of containers
+    #[arg(long, value_name = "DIR")]
+    pub(crate) secrets: Option<PathBuf>,
     /// A configuration file of wrangler, whose variables apply unless they are set elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -16,6 +16,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::*;
+use crate::limits::REPAIR_INTERVAL;
 use crate::memory::Memory;
 
 const TOKEN: &str = "an-admin-token-for-tests";
@@ -309,4 +310,52 @@ fn a_change_is_completed_although_its_client_has_left() {
         assert!(began.elapsed() < Duration::from_secs(20), "{}", listed());
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_panic_ends_one_request() {
+    let server = Running::start(&[]);
+    let mut stream = server.connect();
+    let mut ask = |request: &str, answer: &str| {
+        stream.write_all(request.as_bytes()).unwrap();
+        read_until(&mut stream, answer);
+    };
+    let read = "GET /v1/modules/acme/vpc/aws/versions HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let body = r#"{"name":"ci","scopes":["read"]}"#;
+    let length = body.len();
+    let change = format!(
+        "POST /admin/v1/tokens HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    server.memory.panic(true);
+    for request in [read, &change] {
+        ask(request, "HTTP/1.1 503 ");
+    }
+    server.memory.panic(false);
+    ask(read, "HTTP/1.1 404 ");
+    ask(&change, "HTTP/1.1 201 ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_repair_continues_after_a_panic() {
+    let config: &'static Config =
+        Box::leak(Box::new(Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap()));
+    let hosts = ServedHosts::new(Vec::new(), "127.0.0.1".parse().unwrap());
+    let entrance = Entrance {
+        tls: None,
+        proxies: TrustedProxies::new(Vec::new()),
+    };
+    let memory = Memory::new();
+    let shared = Arc::new(Shared::new(config, hosts));
+    let repaired = async {
+        let thread = Thread::new(shared, entrance, memory.clone(), memory.clone());
+        let (_stop, stopping) = watch::channel(false);
+        thread.repair_regularly(stopping);
+        memory.panic(true);
+        tokio::time::sleep(REPAIR_INTERVAL * 3 / 2).await;
+        memory.panic(false);
+        tokio::time::sleep(REPAIR_INTERVAL).await;
+        assert!(memory.writes() > 0);
+    };
+    LocalSet::new().run_until(repaired).await;
 }

@@ -29,6 +29,7 @@ use crate::limits::{
 };
 use crate::log;
 use crate::outgoing::{ReplyBody, respond};
+use crate::panics::unless_panicked;
 use crate::proxy::TrustedProxies;
 use crate::socket::Watched;
 use crate::stores::{Bucket, IndexStore};
@@ -175,16 +176,17 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
         let config = Some(self.shared.config);
-        if !pipeline::outlives_its_client(config, request.method(), request.path()) {
-            return self.handle(request).await;
-        }
-        let piece = self.work.begin();
-        let carried_through = spawn_local(async move {
-            let _held = piece;
-            self.handle(request).await
-        });
-        carried_through.await.unwrap_or_else(|error| {
-            log::line(&format!("internal error: {error}"));
+        let reply = if pipeline::outlives_its_client(config, request.method(), request.path()) {
+            let piece = self.work.begin();
+            let carried_through = spawn_local(async move {
+                let _held = piece;
+                unless_panicked(self.handle(request)).await
+            });
+            carried_through.await.ok().flatten()
+        } else {
+            unless_panicked(self.handle(request)).await
+        };
+        reply.unwrap_or_else(|| {
             Problem::Unavailable(
                 "the registry failed: send the same request again, and see its log for the reason"
                     .to_owned(),
@@ -233,7 +235,8 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
                     _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
                 }
                 let _piece = thread.work.begin();
-                terrace_app::run_repair_step(&thread.context(String::new())).await;
+                // The next step repairs the rest.
+                unless_panicked(terrace_app::run_repair_step(&thread.context(String::new()))).await;
             }
         });
     }

@@ -1,0 +1,103 @@
+// The recipe of docs/air-gapped.md: providers are mirrored on a connected machine, carried as a directory, and served where no
+// other server can be reached.
+import assert from "node:assert/strict";
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import tls from "node:tls";
+
+import { cli } from "../../../scripts/build.mjs";
+import { startNativeServer } from "../../../scripts/native-server.mjs";
+import { usingProvider, withEachClient } from "../support/client.mjs";
+import { useNativeRegistry } from "../support/native.mjs";
+import { runs } from "../support/programs.mjs";
+import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
+import { scratch } from "../support/scratch.mjs";
+import { newKey } from "../support/signing.mjs";
+import { before, cleanupOf, test } from "../support/testing.mjs";
+
+/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
+const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** The origin's hostname in source addresses. */
+const ORIGIN = "origin.test";
+const SOURCE = `${ORIGIN}/acme/hello`;
+
+withEachClient((client) => {
+  const directory = scratch();
+  const origin = useNativeRegistry({ https: true });
+  const connected = useNativeRegistry();
+  const copy = join(directory, "copy");
+  let authorities;
+  let key;
+
+  before(async () => {
+    authorities = await readFile(origin.env.SSL_CERT_FILE, "utf8");
+    tls.setDefaultCACertificates([authorities]);
+    key = await newKey(directory);
+    await origin.trusts("acme", key);
+    for (const version of ["1.0.0", "1.1.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
+  });
+
+  /** Runs `terrace` for the registry on the connected machine, or another one. */
+  async function terrace(args, { env } = connected) {
+    return (await runs(cli, args, { env: { ...process.env, SSL_CERT_FILE: origin.env.SSL_CERT_FILE, ...env } })).stdout.toString();
+  }
+
+  /** Mirrors the providers of a project, and writes everything into the directory to carry. */
+  async function carry(project) {
+    await terrace(["mirror", "sync", project, "--platform", HERE, "--platform", ELSEWHERE, "--origin", `${ORIGIN}=${origin.url}`]);
+    await terrace(["admin", "export", copy]);
+    await runs("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: copy });
+  }
+
+  /** A project whose client is connected, and reaches the origin itself. */
+  function outside(t, version, files = {}) {
+    const services = Object.entries(origin.services).map(([name, path]) => `    "${name}" = "${new URL(path, origin.url)}"\n`);
+    const config = `host "${ORIGIN}" {\n  services = {\n${services.join("")}  }\n}\n`;
+    const all = { "main.tf": usingProvider(SOURCE, version), ...files };
+    return client.workspace(t, origin, all, { config, env: { SSL_CERT_FILE: origin.env.SSL_CERT_FILE } });
+  }
+
+  const LOCK = ".terraform.lock.hcl";
+
+  test("a carried directory serves the providers without their origin, and lock files work on both sides", { skip }, async (t) => {
+    const first = await outside(t, "1.0.0");
+    await first.runs("init");
+    const locked = await first.read(LOCK);
+    await carry(first.directory);
+
+    // The copy itself is served, on a machine that reaches neither the origin nor the connected machine.
+    const inside = await carried(t, copy);
+    await Promise.all([origin.stop(), connected.stop()]);
+    assert.match(await terrace(["admin", "verify"], inside), /verified/);
+    const network = { config: `provider_installation {\n  network_mirror {\n    url = "${inside.url}/mirror/"\n  }\n}\n`, env: { SSL_CERT_FILE: inside.env.SSL_CERT_FILE } };
+    const project = (version, files) => client.workspace(t, inside, { "main.tf": usingProvider(SOURCE, version), ...files }, network);
+    const there = await project("1.0.0", { [LOCK]: locked });
+    await there.runs("init", "-lockfile=readonly");
+
+    // A lock file that is made inside has hashes of both kinds.
+    const fresh = await project("1.0.0");
+    await fresh.runs("init");
+    const hashes = await fresh.lockedHashes();
+    assert.ok(hashes.h1.length >= 1 && hashes.zh.length >= 1, JSON.stringify(hashes));
+    await Promise.all([origin.restart(), connected.restart()]);
+    const back = await outside(t, "1.0.0", { [LOCK]: await fresh.read(LOCK) });
+    await back.runs("init", "-lockfile=readonly");
+
+    // Later versions are carried in the same directory, and imported without an interruption.
+    const second = await outside(t, "1.1.0");
+    await second.runs("init");
+    await carry(second.directory);
+    await Promise.all([origin.stop(), connected.stop()]);
+    await terrace(["admin", "import", copy], inside);
+    const newer = await project("1.1.0", { [LOCK]: await second.read(LOCK) });
+    await newer.runs("init", "-lockfile=readonly");
+  });
+
+  /** Starts a registry on a copy of the directory. */
+  async function carried(t, from) {
+    const stateDir = scratch(t, { quick: true });
+    await cp(from, join(stateDir, "registry"), { recursive: true });
+    return startNativeServer(cleanupOf(t), { https: true, stateDir });
+  }
+});
