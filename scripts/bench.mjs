@@ -35,6 +35,8 @@ const USAGE = `npm run bench [-- OPTIONS]
     --mirror PATH, --oci PATH   the paths of its providers for mirror and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
     --token TOKEN, --header "NAME: VALUE"                                       credentials
     --pid N                                                                     its process ID; child processes are included
+    --beside URL, --beside-pid N                                                a \`terrace serve\` with the same packages, instead
+                                                                                of the Worker
     --alone                                                                     do not measure Terrace
   --export DIR     write the test data as files: Terrace's answers for a static file server, and releases to publish elsewhere`;
 
@@ -59,6 +61,8 @@ const options = {
   token: { type: "string" },
   header: { type: "string", multiple: true, default: [] },
   pid: { type: "string" },
+  beside: { type: "string" },
+  "beside-pid": { type: "string" },
   alone: { type: "boolean", default: false },
   export: { type: "string" },
 };
@@ -76,7 +80,7 @@ await main(async () => {
   const { quick, json } = values;
   const effort = { rounds: number(values.rounds), ms: number(values.ms) };
   if (values.document && !values.start && !isWhole(values)) throw new Error("--document needs a complete run, or --start");
-  if (values.peer && (values.alone || !isHere(values.peer))) return benchPeer(values, effort);
+  if (values.peer && (values.alone || values.beside || !isHere(values.peer))) return benchPeer(values, effort);
   if (process.platform !== "linux") throw new Error("CPU time per process can be measured only on Linux");
   await setup();
   await continueUnderNewNode();
@@ -143,9 +147,11 @@ async function refuseRegressions(measured, servers, effort) {
   say("no regression against scripts/bench/baseline.json");
 }
 
-async function benchPeer({ peer: url, provider: providers, module: modules, mirror, oci, token, header, pid, only, json }, effort, terrace) {
+async function benchPeer(values, effort, terrace) {
+  const { peer: url, provider: providers, module: modules, mirror, oci, token, header, pid, beside, only, json } = values;
   const headers = { ...Object.fromEntries(header.map(parted)), ...(token && { authorization: `Bearer ${token}` }) };
-  const peer = { url, headers, wanted: { providers, modules, mirror, oci }, only, pid: pid && number(pid) };
+  const served = beside && { url: beside, pid: number(values["beside-pid"] ?? "") };
+  const peer = { url, headers, wanted: { providers, modules, mirror, oci }, only, pid: pid && number(pid), served };
   const measured = await step(`measuring ${url}`, () => measurePeer(peer, effort, terrace));
   say(peerTable(measured));
   if (json) await writeFile(json, JSON.stringify({ ...effort, ...measured }, null, 2));

@@ -1,4 +1,4 @@
-// The same load on another registry, alternating with Terrace if both are on this machine.
+// The same load on another registry, alternating with Terrace if both are on this machine: in workerd, or as `terrace serve`.
 import { cases, HEADERS } from "./cases.mjs";
 import { etagOf } from "./check.mjs";
 import { familyOf } from "./cpu.mjs";
@@ -11,16 +11,19 @@ export const isHere = (url) => ["127.0.0.1", "localhost", "[::1]"].includes(new 
 
 /**
  * Measures the registry at `url`; returns `{ measured, skipped }`. `wanted` are the packages and paths for
- * `questions`, `only` is a text in the names of the cases, `pid` its process on this machine, `terrace` an
- * optional server to compare with.
+ * `questions`, `only` is a text in the names of the cases, `pid` its process on this machine. `terrace` is an optional server to
+ * compare with, of `startServers`; `served` is one that runs with the same packages, `{ url, pid }`.
  */
-export async function measurePeer({ url, wanted, headers, only = "", pid }, effort, terrace) {
+export async function measurePeer({ url, wanted, headers, only = "", pid, served }, effort, terrace) {
   const peer = new Peer(url, headers);
   const hasToken = "authorization" in headers;
   const pids = pid === undefined ? [] : familyOf(pid);
   const skipped = [];
+  const other = served && new Peer(served.url, headers);
+  const others = other ? await other.asked(wanted, []) : [];
   const beside = async (asked) => {
     const own = { pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked };
+    if (other) return [own, await servedSide(other, served.pid, like(asked, others))];
     return terrace ? [own, await sideOf(terrace, nearest(asked, hasToken))] : [own];
   };
   const measured = async (cases, { rounds, ms }) => {
@@ -46,6 +49,7 @@ export async function measurePeer({ url, wanted, headers, only = "", pid }, effo
     return { measured: runs.map(seen), skipped };
   } finally {
     peer.close();
+    other?.close();
   }
 }
 
@@ -135,6 +139,18 @@ function nearest({ route, versions = 0, status, isMissing }, hasToken) {
   const allowed = same.filter((own) => own.n === undefined || (own.hasToken === hasToken && (own.n === 0) === isMissing));
   const distance = ({ n = 0 }) => Math.abs(Math.log((n + 1) / (versions + 1)));
   return allowed.sort((a, b) => distance(a) - distance(b))[0];
+}
+
+/** Returns the request for the same route with the same number of versions. */
+function like({ name, route, versions, isMissing, status }, others) {
+  const isUnchanged = status === 304;
+  const same = others.find((it) => it.route === route && it.isMissing === isMissing && (it.status === 304) === isUnchanged && it.versions === versions);
+  if (!same) throw new Error(`the registry beside it does not answer ${name}`);
+  return same;
+}
+
+async function servedSide(other, pid, asked) {
+  return { pids: [pid], connections: await other.connections(asked.url, CONNECTIONS), ...asked };
 }
 
 async function sideOf(terrace, { n, deployment, path, headers, isUnchanged, status }) {
