@@ -3,6 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
+use futures_util::stream::Fuse;
 use futures_util::{StreamExt as _, stream};
 use terrace_app::host::Payload;
 
@@ -10,23 +11,20 @@ use crate::stream::ByteStream;
 
 /// Bytes that arrive.
 pub(crate) struct Arriving {
-    stream: ByteStream,
+    /// A stream must not be polled after its end, and a reader asks again whether there are more bytes.
+    stream: Fuse<ByteStream>,
     /// Bytes that have arrived and were not taken.
     rest: Bytes,
 }
 
 impl Arriving {
     pub(crate) fn new(payload: Payload<ByteStream>) -> Self {
-        match payload {
-            Payload::Bytes(bytes) => Self {
-                stream: Box::pin(stream::empty()),
-                rest: bytes.into(),
-            },
-            Payload::Stream(stream) => Self {
-                stream,
-                rest: Bytes::new(),
-            },
-        }
+        let (stream, rest): (ByteStream, _) = match payload {
+            Payload::Bytes(bytes) => (Box::pin(stream::empty()), bytes.into()),
+            Payload::Stream(stream) => (stream, Bytes::new()),
+        };
+        let stream = stream.fuse();
+        Self { stream, rest }
     }
 
     /// Returns some of the next bytes, `most` at most; none at the end.
@@ -39,5 +37,24 @@ impl Arriving {
         }
         let length = self.rest.len().min(most);
         Ok(self.rest.split_to(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_that_has_ended_is_not_polled_again() {
+        // This kind of stream, as of a fork, panics after its end.
+        let chunks = stream::unfold(2, async |left| {
+            (left > 0).then(|| (Ok(Bytes::from("ab")), left - 1))
+        });
+        let mut arriving = Arriving::new(Payload::Stream(chunks.boxed_local()));
+        let mut received = Vec::new();
+        for _ in 0..6 {
+            received.push(arriving.next(1).await.unwrap());
+        }
+        assert_eq!(received, ["a", "b", "a", "b", "", ""]);
     }
 }

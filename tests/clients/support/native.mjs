@@ -28,15 +28,15 @@ class NativeRegistry extends Registry {
     this.#options = options;
   }
 
-  /** Starts it, also after its end, on the same directory and another port: clients keep connections to the old one. */
-  async start() {
+  /** Starts it, also after its end, on the same directory and by default another port: clients keep connections to the old one. */
+  async start(at = {}) {
     const options = typeof this.#options === "function" ? await this.#options() : this.#options;
     const own = { secrets: this.#secrets, stateDir: this.#stateDir };
-    Object.assign(this, await startNativeServer(this.#cleanup, { ...own, ...options }));
+    Object.assign(this, await startNativeServer(this.#cleanup, { ...own, ...options, ...at }));
   }
 
-  async restart() {
+  async restart(at) {
     await this.stop();
-    await this.start();
+    await this.start(at);
   }
 }
