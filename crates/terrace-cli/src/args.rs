@@ -40,8 +40,9 @@ pub(crate) use docs::{DocsAddArguments, DocsCommand, DocsPreviewArguments, DocsS
 pub(crate) use erase::{EraseArguments, ManifestSpec};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
-    BlockArguments, MirrorAddArguments, MirrorArguments, MirrorCommand, MirrorListArguments,
-    MirrorPart, MirrorPushArguments, MirrorRemoveArguments, MirrorSyncArguments, UnblockArguments,
+    BlockArguments, BlockSubject, MirrorAddArguments, MirrorArguments, MirrorCommand,
+    MirrorListArguments, MirrorPart, MirrorPushArguments, MirrorRemoveArguments,
+    MirrorSyncArguments, UnblockArguments,
 };
 pub(crate) use publish::{
     DocumentationArguments, ModuleArguments, ProviderArguments, PublishCommand, SourceArguments,

@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod commit;
+pub mod mirrored_part;
 pub mod name;
 pub mod oci;
 pub mod own_hosts;

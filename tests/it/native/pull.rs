@@ -6,6 +6,7 @@ mod erased;
 mod keys;
 mod lease;
 mod list;
+mod parts;
 mod push;
 mod release;
 mod zip;

@@ -156,7 +156,7 @@ async fn mirror_warnings<P: Host>(
         let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
         warnings.push(message.to_owned());
     }
-    let statuses = status::document(ctx, &Package::Mirrored(address.clone())).await?;
+    let statuses = status::applied(ctx, &Package::Mirrored(address.clone())).await?;
     warnings.extend(statuses.refusal(version).map(|refusal| {
         let reason = refusal.reason;
         match refusal.is_blocked {

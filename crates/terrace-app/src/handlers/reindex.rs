@@ -4,6 +4,7 @@ use terrace_core::api::admin::ReindexBody;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
+use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
@@ -12,6 +13,7 @@ use crate::handlers::body::check_count;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::Host;
 use crate::json;
+use crate::services::index_writer;
 use crate::services::repair::step::RepairStep;
 use crate::services::repair::walk;
 
@@ -47,6 +49,10 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let mut step = RepairStep::new(only, position, operations);
     step.accepted = accepted;
     step.is_full = full;
+    if let (None, Some(package @ Package::Mirrored(_))) = (&after, &step.only) {
+        // A rule about it may be new: a request that is writing its indices by older rules then writes them again.
+        index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
+    }
     walk::walk(ctx, &mut step).await?;
     Ok(json::reply(200, &step.report)?.into())
 }

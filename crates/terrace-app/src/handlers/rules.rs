@@ -1,8 +1,9 @@
 //! Adds, lists and removes the rules that are stored in the registry.
 
 use terrace_core::api::admin::{RemovedRule, RuleAnswer, RuleBody, RuleList};
-use terrace_core::auth::oidc::StoredRule;
+use terrace_core::auth::oidc::{MirrorBlock, StoredRule};
 use terrace_core::http::problem::Problem;
+use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::rule_id::RuleId;
 
 use crate::context::Context;
@@ -20,7 +21,10 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
     let RuleBody { kind, rule } = json::parse(&call.body)?;
     let rule = StoredRule::from_value(kind, rule);
     let rule = rule.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
-    auth::ensure_may_grant(&call.caller, rule.scopes())?;
+    match rule.block() {
+        Some(block) => check_block(ctx, &call, block)?,
+        None => auth::ensure_may_grant(&call.caller, rule.required_scopes())?,
+    }
     let new = RuleId::new(call.id_of_created(ctx.host.random()));
     let Added {
         id,
@@ -38,6 +42,26 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         false => AuditDetails::Request,
     };
     Ok(Outcome::new(reply, entry))
+}
+
+/// Checks who blocks a part of the mirror, and which.
+fn check_block<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    block: &MirrorBlock,
+) -> Result<(), Problem> {
+    if !call.caller.is_admin() {
+        let message = "blocking mirrored providers requires the scope admin";
+        return Err(Problem::Forbidden(message.to_owned()));
+    }
+    let hostname = &block.providers.hostname;
+    if OwnHosts::new(&call.origin, &ctx.config.hostnames).include(hostname) {
+        let message = format!(
+            "{hostname} is this registry itself: revoke the versions of its packages instead (terrace release revoke)"
+        );
+        return Err(Problem::Invalid(vec![message]));
+    }
+    Ok(())
 }
 
 /// `GET /admin/v1/rules`

@@ -20,7 +20,7 @@ use terrace_openpgp::KeyId;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Revision};
-use crate::services::{documentation, documents, origins, releases, status};
+use crate::services::{documentation, documents, origins, releases, rules, status};
 
 /// Indices, each with its key.
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
@@ -210,12 +210,25 @@ async fn mirrored_indices<P: Host>(
     let policy = &ctx.config.pull;
     let package = Package::Mirrored(address.clone());
     let mut statuses = StatusDocument::default();
+    let mut is_blocked_by_rule = false;
     if policy.pulls(address) || !stored.is_empty() {
         statuses = status::document(ctx, &package).await?;
+        if statuses.blocked.is_none() {
+            statuses.blocked = rules::block_of(ctx, address).await?;
+            is_blocked_by_rule = statuses.blocked.is_some();
+        }
     }
     if let Some(block) = &statuses.blocked {
+        let mut lists = index::blocked_lists(address, block);
+        // No repair visits a provider of which nothing is stored: its lists are made again by each read, until the rule ends.
+        if is_blocked_by_rule && stored.is_empty() {
+            let outdated = policy.metadata(None, false);
+            for (_, list) in &mut lists {
+                list.metadata.pull.clone_from(&outdated);
+            }
+        }
         return Ok(PackageIndices {
-            lists: index::blocked_lists(address, block),
+            lists,
             revoked: index::revoked_versions(&package, &stored, &statuses),
             ..PackageIndices::default()
         });
@@ -433,7 +446,7 @@ async fn status_of_package<P: Host>(
     package: &Package,
     lists: bool,
 ) -> Result<PackageStatus, Failure> {
-    let mut statuses = status::document(ctx, package).await?;
+    let mut statuses = status::applied(ctx, package).await?;
     let key_statuses = status::key_statuses(ctx, package).await?;
     let mut listed = Rc::default();
     if lists || statuses.refuses_any() || !key_statuses.is_empty() {

@@ -17,7 +17,7 @@ use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::index_writer::Coalesced;
 use crate::services::oci::pushed_index_refresh;
-use crate::services::{expected_indices, index_refresh, index_writer, releases};
+use crate::services::{expected_indices, index_refresh, index_writer, releases, rules};
 
 /// Writes an index that a reader missed, after the response. A failure does no harm: the next read will try
 /// again.
@@ -80,6 +80,7 @@ async fn version_indices<P: Host>(
 async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
     let before = releases::change_revision(ctx, package).await?;
     let shared = Coalesced::new(IndexKey::Tags(package.clone()));
+    rules::read_before_writing(ctx, package).await?;
     match index_writer::write(
         ctx,
         &expected_indices::version_lists(ctx, package).await?,

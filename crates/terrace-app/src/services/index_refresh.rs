@@ -127,6 +127,7 @@ async fn write_lists<P: Host>(
     let unwritten = RefCell::new(None);
     let write = || -> Boxed<'_> {
         Box::pin(async {
+            rules::read_before_writing(ctx, package).await?;
             let lists = expected_indices::package_lists_for_clients(ctx, package).await?;
             let failed = index_writer::write_for_clients(ctx, &lists.lists, &shared).await?;
             let failed = lists.failure.or(failed.map(Failure::from));
@@ -153,6 +154,7 @@ async fn refresh_overview<P: Host>(ctx: &Context<'_, P>, package: &Package) -> R
     let shared = Coalesced::new(IndexKey::Overview(package.clone()));
     let write = || -> Boxed<'_> {
         Box::pin(async {
+            rules::read_before_writing(ctx, package).await?;
             let mut indices = expected_indices::version_lists(ctx, package).await?;
             indices.retain(|(key, _)| matches!(key, IndexKey::Overview(_)));
             Ok(index_writer::write(ctx, &indices, &shared).await?)
@@ -172,6 +174,7 @@ pub(crate) async fn refresh_card<P: Host>(
     let change = Cell::new(CardChange::Unchanged);
     let write = || -> Boxed<'_> {
         Box::pin(async {
+            rules::read_before_writing(ctx, package).await?;
             let lists = expected_indices::package_lists(ctx, package).await?;
             let written = cards::write(ctx, package, &lists.overview).await?;
             change.set(change.get().and(written));
@@ -248,6 +251,7 @@ async fn write_version<P: Host>(
     let unwritten: RefCell<Option<Failure>> = RefCell::default();
     let write = || -> Boxed<'_> {
         Box::pin(async {
+            rules::read_before_writing(ctx, &package).await?;
             let status = expected_indices::package_status(ctx, &package).await?;
             // A version is revoked before it is erased.
             let stored = match release.may_grow() || status.is_revoked(version) {

@@ -271,6 +271,10 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
                     return Ok(MadeIndex::outdated(document));
                 }
                 (Some((_, document)), Ok(false)) => return Ok(MadeIndex::outdated(document)),
+                // The next read makes it again: the rule that blocks the provider may have been removed.
+                (Some((_, document)), Ok(true)) if document.metadata.is_outdated_block() => {
+                    return Ok(MadeIndex::outdated(document));
+                }
                 (expected, Ok(_)) => expected.map(|(_, document)| document),
             }
         }

@@ -107,7 +107,7 @@ pub(crate) async fn remove<P: Host>(
 
 /// Returns whether a caller may see and remove a rule: if it has every scope that the rule grants.
 pub(crate) fn may_manage(caller: &Caller, document: &RuleDocument) -> bool {
-    let covers = |rule: StoredRule| caller.lacks(rule.scopes()).is_none();
+    let covers = |rule: StoredRule| caller.lacks(rule.required_scopes()).is_none();
     caller.is_admin() || document.parse().is_ok_and(covers)
 }
 

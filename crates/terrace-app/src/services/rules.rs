@@ -1,15 +1,53 @@
-//! Reads the rules that are stored in the registry: for the token exchange and sign-in, and for nothing else.
+//! Reads the rules that are stored in the registry: for the token exchange, for sign-in, and for what is made or fetched of
+//! mirrored providers. No read that an index answers needs them.
 
 use std::rc::Rc;
 
 use terrace_core::auth::oidc::{RuleDocument, RuleIndex, StoredRules};
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
+use terrace_core::model::status::ReleaseStatus;
 use terrace_core::storage::key::{FactKey, IndexKey, RULES};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, ListedFact};
 use crate::services::{auth, documents};
+
+/// The rules of the facts, read by a request that writes indices.
+struct OfFacts(Rc<StoredRules>);
+
+/// Returns the block that a rule sets for a mirrored provider.
+pub(crate) async fn block_of<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Option<ReleaseStatus>, Failure> {
+    let rules = match ctx.recall::<OfFacts>() {
+        Some(of_facts) => Rc::clone(&of_facts.0),
+        None => current(ctx).await?,
+    };
+    Ok(rules.blocks.status_of(address))
+}
+
+/// Reads the facts about rules, for the indices of a package that this request writes next. The cached rules may lack a rule of the
+/// last minute: an index made by them would stay when the rule is known everywhere.
+pub(crate) async fn read_before_writing<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<(), Failure> {
+    match package {
+        Package::Mirrored(_) => read_facts(ctx).await,
+        Package::Provider(_) | Package::Module(_) => Ok(()),
+    }
+}
+
+/// Reads the facts about rules, for the rest of this request.
+pub(crate) async fn read_facts<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let (rules, _) = index(ctx).await?.parse();
+    ctx.remember(OfFacts(Rc::new(rules)));
+    Ok(())
+}
 
 /// Returns the valid rules. Reads nothing while the isolate's cache is fresh, so that many requests with worthless tokens
 /// cause few reads.

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::json;
-use crate::services::{documents, keys, releases};
+use crate::services::{documents, keys, releases, rules};
 
 /// Sets the status of a package or of one of its versions, or lifts it. Returns the document with the previous state.
 pub(crate) async fn set_status<P: Host>(
@@ -113,7 +113,7 @@ pub(crate) async fn blocks_provider<P: Host>(
     address: &MirroredAddress,
 ) -> Result<bool, Failure> {
     let package = Package::Mirrored(address.clone());
-    Ok(document(ctx, &package).await?.blocked.is_some())
+    Ok(applied(ctx, &package).await?.blocked.is_some())
 }
 
 /// Rejects a mirrored version that the operator blocks.
@@ -123,13 +123,26 @@ pub(crate) async fn check_not_blocked<P: Host>(
     version: &Version,
 ) -> Result<(), Failure> {
     let package = Package::Mirrored(address.clone());
-    match document(ctx, &package).await?.block(version) {
+    match applied(ctx, &package).await?.block(version) {
         Some(block) => {
             let what = format!("{address} {version}");
             Err(blocked_because(&what, &block.reason).into())
         }
         None => Ok(()),
     }
+}
+
+/// Returns the status of a package: its document and, for a mirrored provider that is not blocked itself, the block of its
+/// namespace or host.
+pub(crate) async fn applied<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<StatusDocument, Failure> {
+    let mut statuses = document(ctx, package).await?;
+    if let (Package::Mirrored(address), None) = (package, &statuses.blocked) {
+        statuses.blocked = rules::block_of(ctx, address).await?;
+    }
+    Ok(statuses)
 }
 
 /// Returns the status document of a package.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::name::{Hostname, Namespace, ProviderType};
 use terrace_core::model::platform::Platform;
 use terrace_core::model::status::Reason;
@@ -54,10 +55,10 @@ pub(crate) enum MirrorCommand {
     /// Shows for each stored version the stored platforms and their size, how many more platforms its origin offers,
     /// and whether it is blocked, revoked, withdrawn, deprecated or erased.
     List(MirrorListArguments),
-    /// Block a provider or a version of it, whether it is stored or not
+    /// Block a provider, a version of it, or all providers of a namespace or host, whether they are stored or not
     ///
-    /// It disappears from all lists, requests for it get status 404 with the reason, and it is not fetched from its
-    /// origin any more. Its status stays as it is.
+    /// They disappear from all lists, requests for them get status 404 with the reason, and they are not fetched from
+    /// their origin any more. Their status stays as it is.
     Block(BlockArguments),
     /// Lift a block
     Unblock(UnblockArguments),
@@ -136,9 +137,10 @@ pub(crate) struct MirrorPushArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct BlockArguments {
-    /// The provider, as hostname/namespace/type; followed by @<version> for one version, otherwise all versions, also
-    /// later ones, are blocked
-    pub(crate) address: PackageSpec,
+    /// The provider, as hostname/namespace/type, followed by @<version> for one version; or hostname/namespace or
+    /// hostname for all its providers. Without a version, later ones are blocked as well
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE[@VERSION]]]")]
+    pub(crate) subject: BlockSubject,
 
     /// The reason: one line, which users read
     #[arg(long)]
@@ -147,8 +149,10 @@ pub(crate) struct BlockArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct UnblockArguments {
-    /// The provider, as hostname/namespace/type; followed by @<version> for one version
-    pub(crate) address: PackageSpec,
+    /// The provider, as hostname/namespace/type, followed by @<version> for one version; or the hostname/namespace or
+    /// hostname that was blocked
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE[@VERSION]]]")]
+    pub(crate) subject: BlockSubject,
 }
 
 #[derive(Debug, Args)]
@@ -176,6 +180,26 @@ pub(crate) struct MirrorRemoveArguments {
     /// Remove, instead of listing what would be removed
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// The mirrored providers of a block.
+#[derive(Debug, Clone)]
+pub(crate) enum BlockSubject {
+    /// All those of a registry or of one of its namespaces.
+    Part(MirroredPart),
+    /// One provider, or one version of it.
+    Package(PackageSpec),
+}
+
+impl FromStr for BlockSubject {
+    type Err = <PackageSpec as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(part) => Ok(Self::Part(part)),
+            Err(_) => text.parse().map(Self::Package),
+        }
+    }
 }
 
 /// A part of the mirror: a registry, a namespace of it, or one provider.

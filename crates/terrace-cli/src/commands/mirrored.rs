@@ -3,6 +3,7 @@
 
 mod block;
 mod list;
+mod part;
 mod remove;
 
 use terrace_core::model::package::Package;

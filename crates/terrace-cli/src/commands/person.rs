@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use terrace_core::api::admin::{RuleAnswer, TokenAnswer};
 use terrace_core::auth::access::SIGN_IN;
+use terrace_core::auth::oidc::RuleKind;
 
 /// The tokens of a person, among those that the registry lists, and the tokens created with them.
 pub(super) struct Belongings<'a> {
@@ -68,8 +69,11 @@ impl<'a> Belongings<'a> {
         own.any(|token| token.created_by.starts_with(SIGN_IN))
     }
 
-    /// Returns the connection of a rule with the person, if there is one.
+    /// Returns the connection of a rule with the person, if there is one. A block grants nothing, and stays when its creator leaves.
     pub(super) fn connection(&self, rule: &RuleAnswer) -> Option<Connection> {
+        if rule.kind == RuleKind::Block {
+            return None;
+        }
         let creator = Creator::parse(&rule.created_by);
         let is_created = |it: &Creator<'_>| self.created.iter().any(|token| token.id == it.id);
         if creator.as_ref().is_some_and(|it| self.is_own(it)) {

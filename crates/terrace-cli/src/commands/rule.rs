@@ -204,6 +204,7 @@ fn list(
         let variable = match kind {
             RuleKind::Trust => "TERRACE_TRUSTED_PUBLISHERS",
             RuleKind::Role => "TERRACE_LOGIN_RULES",
+            RuleKind::Block => "TERRACE_PULL_BLOCK",
         };
         screen.text(&format!(
             "no rules that this token may manage are stored in the registry; those in {variable} are not listed"
@@ -241,31 +242,38 @@ fn remove(
         RuleKind::Role => {
             "removed: no sign-in is granted anything by them any more, after a minute; tokens of earlier sign-ins stay valid"
         }
+        RuleKind::Block => "removed: they block nothing any more, after a minute",
     };
     output.result(&[line], &json!({ "status": "ok", "removed": ids }));
     Ok(())
 }
 
-/// Rejects IDs of rules of the other kind, before anything is removed.
+/// Rejects IDs of rules of another kind, before anything is removed.
 fn check_kind(kind: RuleKind, ids: &[RuleId], stored: &[RuleAnswer]) -> Result<(), Failure> {
-    let (of_others, command) = match kind {
-        RuleKind::Trust => ("a rule for sign-in", "terrace role remove"),
-        RuleKind::Role => ("a rule for CI jobs", "terrace trust remove"),
-    };
     let others = stored.iter().filter(|it| it.kind != kind);
     let others = others.filter(|it| ids.contains(&it.id));
-    let reasons: Vec<String> = others
-        .map(|it| {
-            format!(
-                "{} is {of_others}: remove it with `{command} {}`",
-                it.id, it.id
-            )
-        })
-        .collect();
+    let reasons: Vec<String> = others.map(of_another_kind).collect();
     match reasons.is_empty() {
         true => Ok(()),
         false => Err(Failure::Refused(reasons)),
     }
+}
+
+fn of_another_kind(rule: &RuleAnswer) -> String {
+    let id = rule.id;
+    let (what, command) = match rule.kind {
+        RuleKind::Trust => ("a rule for CI jobs", format!("terrace trust remove {id}")),
+        RuleKind::Role => ("a rule for sign-in", format!("terrace role remove {id}")),
+        RuleKind::Block => {
+            let providers = rule.rule.get("providers").and_then(Value::as_str);
+            let providers = providers.unwrap_or("HOSTNAME/NAMESPACE");
+            (
+                "a block of mirrored providers",
+                format!("terrace mirror unblock {providers}"),
+            )
+        }
+    };
+    format!("{id} is {what}: remove it with `{command}`")
 }
 
 fn table(rules: &[RuleAnswer]) -> Table {

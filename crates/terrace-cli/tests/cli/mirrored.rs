@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
-use super::support::run;
+use super::support::{run, terrace};
 
 const ADDRESS: &str = "origin.example/acme/hello";
 const STANDING: &str = "/admin/v1/mirror/origin.example/acme/hello/standing";
@@ -17,6 +17,178 @@ fn answer(registry: &Registry, method: &str, path: &str, answer: &Value) {
 
 fn block(reason: &str) -> Value {
     json!({ "state": "blocked", "reason": reason, "at": 1_700_000_000, "by": "root" })
+}
+
+/// Sets the rules that the registry stores: blocks of parts of the mirror, by their IDs.
+fn store_blocks(registry: &Registry, blocks: &[(&str, &str, &str)]) {
+    let fact = |(id, part, reason): &(&str, &str, &str)| {
+        let rule = json!({ "providers": part, "reason": reason }).to_string();
+        let document =
+            json!({ "kind": "block", "rule": rule, "created": 1_700_000_000, "by": "root" });
+        json!({ "key": format!("rules/{id}"), "document": document.to_string() })
+    };
+    let role = json!({
+        "kind": "role", "rule": r#"{"claims":{"sub":"ann"},"scopes":["read"]}"#, "created": 1, "by": "root",
+    });
+    let mut facts = vec![json!({ "key": "rules/0000000000000009", "document": role.to_string() })];
+    facts.extend(blocks.iter().map(fact));
+    let answer = Response::new(200, json!({ "facts": facts }).to_string());
+    registry.set("/admin/v1/facts?prefix=rules%2F", answer);
+}
+
+/// Answers the request that adds a block with this ID.
+fn accept_block(registry: &Registry, id: &str, part: &str, reason: &str) {
+    let added = json!({
+        "id": id, "kind": "block", "rule": { "providers": part, "reason": reason },
+        "created": "2023-11-14T22:13:20Z", "created_by": "root",
+    });
+    answer(registry, "POST", "/admin/v1/rules", &added);
+}
+
+const ID: &str = "7f3a9c2e51b04d68";
+const OLDER: &str = "1f3a9c2e51b04d68";
+
+#[test]
+fn a_block_of_a_namespace_is_a_rule_and_then_a_repair_of_each_stored_provider() {
+    let registry = Registry::start();
+    store_blocks(&registry, &[]);
+    accept_block(&registry, ID, "origin.example/acme", "see SEC-12");
+    let releases = "prefix=releases%2Fproviders%2Forigin.example%2Facme%2F";
+    let facts = [release("1.0.0"), release("1.1.0")];
+    answer(&registry, "GET", releases, &json!({ "facts": facts }));
+    answer(&registry, "POST", "/admin/v1/reindex", &step(&["a"], None));
+    let line = ["mirror", "block", "Origin.example/acme", "--reason", "see SEC-12"];
+    let report = run(&registry, &line).expect(0).json();
+    assert_eq!(report["rule"]["id"], ID);
+    assert_eq!(report["stored"], json!([ADDRESS]));
+    assert_eq!(
+        changes(&registry),
+        ["POST /admin/v1/rules", "POST /admin/v1/reindex"]
+    );
+}
+
+#[test]
+fn a_block_for_another_reason_replaces_the_earlier_one_without_a_gap() {
+    let registry = Registry::start();
+    store_blocks(
+        &registry,
+        &[
+            (OLDER, "origin.example", "it leaks"),
+            ("2f3a9c2e51b04d68", "origin.example/acme", "of a namespace"),
+        ],
+    );
+    accept_block(&registry, ID, "origin.example", "see SEC-12");
+    let removal = format!("/admin/v1/rules/{OLDER}");
+    answer(&registry, "DELETE", &removal, &json!({ "removed": OLDER }));
+    let releases = "prefix=releases%2Fproviders%2Forigin.example%2F";
+    answer(&registry, "GET", releases, &json!({ "facts": [] }));
+    let line = ["mirror", "block", "origin.example", "--reason", "see SEC-12"];
+    let mut command = terrace(&line);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", super::support::TOKEN);
+    let shown = super::support::ended(&mut command).expect(0).stdout;
+    assert!(
+        shown.contains("all providers of origin.example are blocked, 0 of them stored"),
+        "{shown}"
+    );
+    let expected = ["POST /admin/v1/rules".to_owned(), format!("DELETE {removal}")];
+    assert_eq!(changes(&registry), expected);
+}
+
+#[test]
+fn a_lifted_block_of_a_namespace_names_that_of_the_host() {
+    let registry = Registry::start();
+    let of_host = ("2f3a9c2e51b04d68", "origin.example", "the whole host");
+    store_blocks(&registry, &[(ID, "origin.example/acme", "x"), of_host]);
+    let removal = format!("/admin/v1/rules/{ID}");
+    answer(&registry, "DELETE", &removal, &json!({ "removed": ID }));
+    let releases = "prefix=releases%2Fproviders%2Forigin.example%2Facme%2F";
+    answer(
+        &registry,
+        "GET",
+        releases,
+        &json!({ "facts": [release("1.0.0")] }),
+    );
+    answer(&registry, "POST", "/admin/v1/reindex", &step(&[], None));
+    let mut command = terrace(&["mirror", "unblock", "origin.example/acme"]);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", super::support::TOKEN);
+    let shown = super::support::ended(&mut command).expect(0).stdout;
+    assert!(
+        shown.contains("origin.example/acme is no longer blocked"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("but origin.example is blocked with all its providers: the whole host"),
+        "{shown}"
+    );
+    let expected = [
+        format!("DELETE {removal}"),
+        "POST /admin/v1/reindex".to_owned(),
+    ];
+    assert_eq!(changes(&registry), expected);
+}
+
+#[test]
+fn an_unblocked_provider_of_a_blocked_namespace_stays_blocked_and_the_command_says_so() {
+    let registry = Registry::start();
+    store_blocks(&registry, &[(ID, "origin.example/acme", "see SEC-12")]);
+    let version = json!({ "blocked_versions": { "1.0.0": block("it leaks") } });
+    answer(&registry, "GET", STANDING, &version);
+    answer(&registry, "PUT", VERSION_STANDING, &json!({}));
+    let spec = format!("{ADDRESS}@1.0.0");
+    let mut command = terrace(&["mirror", "unblock", &spec]);
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", super::support::TOKEN);
+    let shown = super::support::ended(&mut command).expect(0).stdout;
+    assert!(
+        shown.contains("but origin.example/acme is blocked with all its providers: see SEC-12"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn blocks_of_namespaces_are_listed_and_apply_to_the_stored_versions() {
+    let registry = Registry::start();
+    store_blocks(&registry, &[(ID, "origin.example/acme", "see SEC-12")]);
+    answer(
+        &registry,
+        "GET",
+        "prefix=standings",
+        &json!({ "facts": [standings()] }),
+    );
+    let report = run(&registry, &["mirror", "blocks"]).expect(0).json();
+    let first = &report["blocks"][0];
+    assert_eq!(first["address"], "origin.example/acme");
+    assert_eq!(first["version"], Value::Null);
+    assert_eq!(first["reason"], "see SEC-12");
+    assert_eq!(report["blocks"].as_array().unwrap().len(), 3);
+    answer(
+        &registry,
+        "GET",
+        "prefix=standings",
+        &json!({ "facts": [standings()] }),
+    );
+    let facts = [release("1.0.0"), release("1.1.0"), release("1.2.0")];
+    answer(
+        &registry,
+        "GET",
+        "prefix=releases",
+        &json!({ "facts": facts }),
+    );
+    let report = run(&registry, &["mirror", "list"]).expect(0).json();
+    let versions = report["versions"].as_array().unwrap().iter();
+    let reasons: Vec<&str> = versions
+        .map(|it| {
+            assert_eq!(it["state"], "blocked");
+            it["reason"].as_str().unwrap()
+        })
+        .collect();
+    // The version has a block of its own.
+    assert_eq!(reasons, ["see SEC-12", "it leaks", "see SEC-12"]);
 }
 
 fn step(rewritten: &[&str], next: Option<&str>) -> Value {
@@ -104,7 +276,7 @@ fn an_unblocked_version_of_a_blocked_provider_stays_blocked_and_the_command_says
     answer(&registry, "GET", STANDING, &both);
     answer(&registry, "PUT", VERSION_STANDING, &whole);
     let spec = format!("{ADDRESS}@1.0.0");
-    let mut command = super::support::terrace(&["mirror", "unblock", &spec]);
+    let mut command = terrace(&["mirror", "unblock", &spec]);
     command
         .env("TERRACE_URL", registry.url())
         .env("TERRACE_TOKEN", super::support::TOKEN);
@@ -141,6 +313,7 @@ fn a_token_without_the_scope_cannot_block() {
 #[test]
 fn all_blocks_are_listed_with_their_reasons() {
     let registry = Registry::start();
+    store_blocks(&registry, &[]);
     answer(
         &registry,
         "GET",
@@ -161,6 +334,7 @@ fn all_blocks_are_listed_with_their_reasons() {
 #[test]
 fn stored_versions_are_listed_with_their_states() {
     let registry = Registry::start();
+    store_blocks(&registry, &[]);
     let tombstone = format!(
         r#"{{"kind":"erased","schema":1,"package":"providers/{ADDRESS}","version":"0.9.0","published_at":1,"erased_at":2,"reason":"a leak","archives":[],"contents":[]}}"#
     );
@@ -231,6 +405,7 @@ fn a_part_of_the_mirror_is_listed_by_its_prefix() {
         ),
     ] {
         let registry = Registry::start();
+        store_blocks(&registry, &[]);
         answer(
             &registry,
             "GET",

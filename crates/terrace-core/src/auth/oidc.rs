@@ -2,7 +2,8 @@
 //!
 //! # In scope
 //! [`TrustedPublishers`] for CI jobs, [`LoginRules`] for people, the claims that a job's releases record
-//! ([`provenance()`]), and the hosts to which requests for an issuer may go ([`issuer_guard`]).
+//! ([`provenance()`]), and the hosts to which requests for an issuer may go ([`issuer_guard`]). Rules are also stored in the
+//! registry ([`StoredRule`]), and beside them [`MirrorBlock`]s, which grant nothing.
 //!
 //! # Out of scope
 //! Verification that a token is genuine, meant for this registry and valid now: [`terrace_jose`].
@@ -13,6 +14,7 @@ mod ci_system;
 mod error;
 pub mod limits;
 mod login;
+mod mirror_block;
 mod pattern;
 mod provenance;
 mod quota;
@@ -26,6 +28,7 @@ mod warnings;
 
 pub use error::GrantError;
 pub use login::LoginRules;
+pub use mirror_block::{MirrorBlock, MirrorBlocks};
 pub use pattern::{ClaimPattern, PatternError};
 pub use provenance::provenance;
 pub use quota::{RuleQuotaError, check_quota};

@@ -75,8 +75,11 @@ impl Lookup {
         else {
             return Freshness::Fresh;
         };
+        if metadata.is_outdated_block() {
+            return Freshness::Unfit;
+        }
         if metadata.is_blocked {
-            // It depends neither on rules nor on the origin.
+            // It depends neither on this deployment's rules nor on the origin.
             return Freshness::Fresh;
         }
         let made_by = metadata.pull.as_ref();

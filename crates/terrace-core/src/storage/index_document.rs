@@ -51,6 +51,12 @@ impl IndexMetadata {
         let mut texts = [Some(self.etag.as_str()), media_type].into_iter().flatten();
         texts.all(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')))
     }
+
+    /// Returns whether it is a list that a stored rule blocks, of a provider of which nothing is stored. Nothing writes it
+    /// again when the rule ends, so each read makes it from the facts.
+    pub fn is_outdated_block(&self) -> bool {
+        self.is_blocked && self.pull.is_some()
+    }
 }
 
 /// The inputs of a list that depends on more than releases.

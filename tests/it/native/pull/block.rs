@@ -9,7 +9,7 @@ use crate::support::reindexed::{reindex, reindex_with};
 use crate::support::tokens::create;
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
-const REASON: &str = "it steals tokens";
+pub(super) const REASON: &str = "it steals tokens";
 
 /// Sends a block, or lifts it. `what` is the address, with a version after a slash if only one is meant.
 fn set(registry: &Registry, what: &str, state: &str) -> Response {
@@ -18,16 +18,16 @@ fn set(registry: &Registry, what: &str, state: &str) -> Response {
     registry.admin("PUT", &path, Some(body.to_string().as_bytes()))
 }
 
-fn block(registry: &Registry, what: &str) {
+pub(super) fn block(registry: &Registry, what: &str) {
     set(registry, what, "blocked").expect(200);
 }
 
-fn unblock(registry: &Registry, what: &str) {
+pub(super) fn unblock(registry: &Registry, what: &str) {
     set(registry, what, "unblocked").expect(200);
 }
 
 /// Checks that a path is answered like a missing one, with the reason of the block.
-fn assert_blocked(registry: &Registry, path: &str) {
+pub(super) fn assert_blocked(registry: &Registry, path: &str) {
     let refused = registry.get(path).expect(404);
     let text = String::from_utf8_lossy(&refused.body).into_owned();
     assert!(text.contains("blocked by the operator"), "{path}: {text}");
@@ -182,7 +182,7 @@ fn an_ordinary_repair_completes_a_block_and_the_end_of_one() {
     registry.get(&fixture.index()).expect(200);
 }
 
-fn repair(registry: &Registry, address: &str) {
+pub(super) fn repair(registry: &Registry, address: &str) {
     let done = reindex_with(registry, json!({ "package": address }));
     assert!(done.failed.is_empty(), "{done:?}");
 }

@@ -751,6 +751,11 @@ fn a_token_change_broken_at_each_operation_is_completed_by_a_retry_and_audited()
             "/admin/v1/rules",
             &json!({ "kind": "role", "rule": { "scopes": ["read"], "claims": { "sub": "1" } } }),
         ),
+        created_with_key(
+            "a namespace of the mirror is blocked with a key",
+            "/admin/v1/rules",
+            &json!({ "kind": "block", "rule": { "providers": "a.example/evil", "reason": "x" } }),
+        ),
     ]);
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn mirror<P: Host>(
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let publication = publication.by_job(caller.provenance());
     let package = Package::Mirrored(address);
-    if let Some(refusal) = status::document(ctx, &package).await?.refusal(&version) {
+    if let Some(refusal) = status::applied(ctx, &package).await?.refusal(&version) {
         let state = match refusal.is_blocked {
             true => ReleaseState::Blocked,
             false => ReleaseState::Revoked,

@@ -156,13 +156,22 @@ pub(crate) async fn references_of<P: Host>(
     }
 }
 
+/// Returns whether an index depends on the status of a mirrored provider, whose versions are the tags of its repository.
+pub(crate) fn is_of_provider<P: Host>(ctx: &Context<'_, P>, index: &PushedIndex) -> bool {
+    let (PushedIndex::Tags(repository)
+    | PushedIndex::Tag(repository, _)
+    | PushedIndex::Manifest(repository, _)
+    | PushedIndex::Blob(repository, _)) = index;
+    ctx.config.oci_providers.address(repository).is_some()
+}
+
 /// Returns the status of the provider in a repository.
 async fn status_of<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
 ) -> Result<StatusDocument, Failure> {
     match ctx.config.oci_providers.address(repository) {
-        Some(address) => status::document(ctx, &Package::Mirrored(address)).await,
+        Some(address) => status::applied(ctx, &Package::Mirrored(address)).await,
         None => Ok(StatusDocument::default()),
     }
 }

@@ -13,8 +13,8 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
-use crate::services::index_writer;
 use crate::services::oci::pushed_contents;
+use crate::services::{index_writer, rules};
 
 /// Writes or removes an index, so that it matches its fact.
 pub(crate) async fn refresh<P: Host>(
@@ -23,6 +23,9 @@ pub(crate) async fn refresh<P: Host>(
 ) -> Result<(), Failure> {
     let write = || -> Boxed<'_> {
         Box::pin(async {
+            if pushed_contents::is_of_provider(ctx, index) {
+                rules::read_facts(ctx).await?;
+            }
             let document = pushed_contents::index(ctx, index).await?;
             Ok(write(ctx, index, document.as_ref()).await?)
         })

@@ -11,12 +11,15 @@ use crate::services::repair::step::{RepairStep, Scope, StepFlow};
 use crate::services::repair::{
     abandoned_documentation, abandoned_uploads, catalog_walk, fact_walk, index_walk, package_walk,
 };
+use crate::services::rules;
 
 /// Continues until everything has been examined, or the budget is used up.
 pub(crate) async fn walk<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
 ) -> Result<(), Failure> {
+    step.spend(1);
+    rules::read_facts(ctx).await?;
     loop {
         let going = match step.position.section {
             Section::Revocations => {

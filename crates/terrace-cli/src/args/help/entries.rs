@@ -299,13 +299,13 @@ pub(super) const ENTRIES: [Entry; 57] = [
         "terrace mirror block registry.opentofu.org/hashicorp/null@3.2.0 --reason 'it leaks variables'",
         "blocked, or already blocked",
     ).uses("standing", Method::Put).restricted_to(RequiredAccess::Admins)
-    .rejected("it is a provider of this registry, or too many versions are blocked: block the provider instead"),
+    .rejected("it belongs to this registry, or too many versions are blocked: block the provider instead"),
     Entry::new(
         "mirror unblock",
         "terrace mirror unblock registry.opentofu.org/hashicorp/null@3.2.0",
         "not blocked any more, or it was not",
     ).uses("standing", Method::Put).restricted_to(RequiredAccess::Admins)
-    .rejected("it is a provider of this registry"),
+    .rejected("it belongs to this registry"),
     Entry::new("mirror blocks", "terrace mirror blocks", "listed").uses("facts", Method::Get),
     Entry::new(
         "mirror remove",

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::StatusBody;
+use terrace_core::model::package::Package;
 use terrace_core::model::status::StatusDocument;
 
-use super::mirrored;
-use crate::args::{BlockArguments, PackageSpec, RegistryArguments, UnblockArguments};
+use super::{list, mirrored, part};
+use crate::args::{BlockArguments, BlockSubject, PackageSpec, RegistryArguments, UnblockArguments};
 use crate::clock;
 use crate::commands::admin::reindex;
 use crate::commands::connection::connect;
@@ -28,12 +30,15 @@ pub(super) fn block(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let BlockArguments { address, reason } = arguments;
+    let BlockArguments { subject, reason } = arguments;
     let client = connect(registry, output)?;
-    let spec = mirrored(address, &client)?;
+    let spec = match subject {
+        BlockSubject::Part(part) => return part::block(&client, part, reason, output),
+        BlockSubject::Package(spec) => mirrored(spec, &client)?,
+    };
     let statuses = send(&client, &spec, "blocked", &reason.to_string())?;
     if !spec.is_version() {
-        rewrite_versions(&client, &spec, output)?;
+        rewrite_versions(&client, &spec.package.address(), output)?;
     }
     let text = format!("{spec} is blocked (everywhere within a minute): {reason}");
     report(&spec, text, &statuses, output);
@@ -47,20 +52,22 @@ pub(super) fn unblock(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
-    let spec = mirrored(&arguments.address, &client)?;
+    let spec = match &arguments.subject {
+        BlockSubject::Part(part) => return part::unblock(&client, part, output),
+        BlockSubject::Package(spec) => mirrored(spec, &client)?,
+    };
     let before = client.statuses(&spec.package)?;
     let block = match &spec.version {
         Some(version) => before.blocked_versions.get(&version.to_string()),
         None => before.blocked.as_ref(),
     };
     if let (Some(block), false) = (block, spec.is_version()) {
-        let age = clock::now().since(block.at);
-        wait(SETTLING_SECONDS.saturating_sub(age), output);
+        settle(block.at, output);
     }
     // Even without a block, an earlier attempt may have been interrupted.
     let statuses = send(&client, &spec, "unblocked", NO_REASON)?;
     if !spec.is_version() {
-        rewrite_versions(&client, &spec, output)?;
+        rewrite_versions(&client, &spec.package.address(), output)?;
     }
     let mut text = match block {
         Some(_) => format!("{spec} is no longer blocked (everywhere within a minute)"),
@@ -82,11 +89,18 @@ pub(super) fn unblock(
         }
         _ => {}
     }
+    if let (Package::Mirrored(address), None) = (&spec.package, &statuses.blocked) {
+        let parts = list::blocked_parts(&client, output)?;
+        text.push_str(&part::still_blocked(&parts, |it| it.includes(address)));
+    }
     report(&spec, text, &statuses, output);
     Ok(())
 }
 
-fn wait(seconds: u64, output: &Output) {
+/// Waits until a block has reached every location.
+pub(super) fn settle(blocked_at: UnixTime, output: &Output) {
+    let age = clock::now().since(blocked_at);
+    let seconds = SETTLING_SECONDS.saturating_sub(age);
     if seconds > 0 {
         output.progress(&format!(
             "the block is recent: waiting {seconds} s, until it has reached every location"
@@ -109,14 +123,13 @@ fn send(
 }
 
 /// Writes the indices of all stored versions, in steps. If this is interrupted, the periodic repair continues.
-fn rewrite_versions(
+pub(super) fn rewrite_versions(
     client: &Client<'_>,
-    spec: &PackageSpec,
+    address: &str,
     output: &Output,
 ) -> Result<(), Failure> {
-    let address = spec.package.address();
     let extent = reindex::Extent {
-        package: Some(&address),
+        package: Some(address),
         is_full: false,
     };
     output.progress(&format!("updating the stored versions of {address}"));

@@ -1,15 +1,19 @@
 //! `terrace mirror list` and `terrace mirror blocks`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::json;
+use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
+use terrace_core::auth::oidc::{MirrorBlock, RuleDocument, RuleKind};
 use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{ReleaseStatus, StatusDocument};
+use terrace_core::model::rule_id::RuleId;
+use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
 use terrace_core::model::version::Version;
-use terrace_core::storage::key::FactKey;
+use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
 use crate::args::{MirrorListArguments, MirrorPart, RegistryArguments};
@@ -17,6 +21,9 @@ use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
 use crate::registry::client::Client;
+
+/// The keys of the releases of providers.
+const RELEASES_OF_PROVIDERS: &str = "releases/providers/";
 
 /// The hosted providers, whose keys are between those of mirrored ones.
 const HOSTED: &str = "hosted/";
@@ -37,7 +44,16 @@ struct Line {
     size: u64,
 }
 
-/// A block.
+/// A block of all providers of a namespace or host.
+#[derive(Debug)]
+pub(super) struct BlockedPart {
+    pub(super) id: RuleId,
+    pub(super) block: MirrorBlock,
+    pub(super) created: UnixTime,
+    by: String,
+}
+
+/// A block: of a version, of a provider, or of the providers of a namespace or host.
 #[derive(Debug, Serialize)]
 struct BlockLine {
     address: String,
@@ -57,10 +73,11 @@ pub(super) fn list(
     let part = arguments.part.as_ref().map(MirrorPart::as_key);
     let part = part.unwrap_or_default();
     let statuses = statuses(&client, &part, output)?;
+    let parts = blocked_parts(&client, output)?;
     let mut lines = Vec::new();
     each_mirrored(
         &client,
-        "releases/providers/",
+        RELEASES_OF_PROVIDERS,
         &part,
         output,
         |key, document| {
@@ -68,10 +85,12 @@ pub(super) fn list(
                 let release = Release::from_document(document.as_bytes());
                 let release =
                     release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+                let of_part = parts.iter().find(|it| it.block.providers.includes(address));
                 lines.push(Line::of(
                     address,
                     &release,
                     statuses.get(&address.to_string()),
+                    of_part,
                 ));
             }
             Ok(())
@@ -114,7 +133,8 @@ pub(super) fn list(
 /// Lists the blocks of providers and versions.
 pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let client = connect(registry, output)?;
-    let mut lines = Vec::new();
+    let parts = blocked_parts(&client, output)?;
+    let mut lines: Vec<BlockLine> = parts.iter().map(BlockLine::of_part).collect();
     for (address, statuses) in statuses(&client, "", output)? {
         let whole = statuses.blocked.iter().map(|block| (None, block));
         let versions = statuses.blocked_versions.iter();
@@ -150,14 +170,26 @@ pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<()
 }
 
 impl Line {
-    fn of(address: &MirroredAddress, release: &Release, statuses: Option<&StatusDocument>) -> Self {
+    fn of(
+        address: &MirroredAddress,
+        release: &Release,
+        statuses: Option<&StatusDocument>,
+        part: Option<&BlockedPart>,
+    ) -> Self {
         let version = release.version();
         let status = statuses.and_then(|it| it.shown(version));
+        let own = status.map(|it| (it.state, it.reason.to_string()));
+        let is_blocked = own
+            .as_ref()
+            .is_some_and(|(state, _)| *state == ReleaseState::Blocked);
+        let of_part = part.filter(|_| !is_blocked);
+        let of_part = of_part.map(|it| (ReleaseState::Blocked, it.block.reason.to_string()));
+        let (state, reason) = of_part.or(own).unzip();
         let mut line = Self {
             address: address.to_string(),
             version: version.clone(),
-            state: status.map_or_else(|| "active".to_owned(), |it| it.state.to_string()),
-            reason: status.map(|it| it.reason.to_string()),
+            state: state.map_or_else(|| "active".to_owned(), |it| it.to_string()),
+            reason,
             platforms: Vec::new(),
             offered: Vec::new(),
             size: 0,
@@ -192,6 +224,62 @@ impl BlockLine {
             by: block.by.clone(),
         }
     }
+
+    fn of_part(part: &BlockedPart) -> Self {
+        Self {
+            address: part.block.providers.to_string(),
+            version: None,
+            reason: part.block.reason.to_string(),
+            at: part.created.to_string(),
+            by: part.by.clone(),
+        }
+    }
+}
+
+/// Returns the blocks of namespaces and hosts, the oldest first.
+pub(super) fn blocked_parts(
+    client: &Client<'_>,
+    output: &Output,
+) -> Result<Vec<BlockedPart>, Failure> {
+    let mut parts = Vec::new();
+    each_mirrored(client, RULES, "", output, |key, document| {
+        let FactKey::Rule(id) = key else {
+            return Ok(());
+        };
+        let rule: RuleDocument = serde_json::from_str(document)
+            .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+        if rule.kind != RuleKind::Block || !rule.is_active() {
+            return Ok(());
+        }
+        let parsed = rule.parse();
+        let parsed = parsed.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+        parts.extend(parsed.block().map(|block| BlockedPart {
+            id: *id,
+            block: block.clone(),
+            created: rule.created,
+            by: rule.by.clone(),
+        }));
+        Ok(())
+    })?;
+    parts.sort_by_key(|part| part.created);
+    Ok(parts)
+}
+
+/// Returns the providers of a namespace or host of which a version is stored.
+pub(super) fn stored_providers(
+    client: &Client<'_>,
+    part: &MirroredPart,
+    output: &Output,
+) -> Result<BTreeSet<MirroredAddress>, Failure> {
+    let mut providers = BTreeSet::new();
+    let prefix = format!("{part}/");
+    each_mirrored(client, RELEASES_OF_PROVIDERS, &prefix, output, |key, _| {
+        if let FactKey::Release(Package::Mirrored(address), _) = key {
+            providers.insert(address.clone());
+        }
+        Ok(())
+    })?;
+    Ok(providers)
 }
 
 /// Returns the statuses of the mirrored providers in a part of the mirror, by address.

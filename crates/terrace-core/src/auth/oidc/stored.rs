@@ -1,8 +1,8 @@
 //! Rules that are stored in the registry, beside those of the configuration: one document for each, which
 //! administrators add and remove.
 //!
-//! One index holds all of them. Only the token exchange and sign-in read it, and each isolate caches it for
-//! [`limits::RULES_SECONDS`](crate::limits::RULES_SECONDS).
+//! One index holds all of them. Only the token exchange, sign-in and requests about mirrored providers that no index answers
+//! read it, and each isolate caches it for [`limits::RULES_SECONDS`](crate::limits::RULES_SECONDS).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::rule::{Rule, RuleName, read_one};
-use super::{LoginRules, RuleError, TrustedPublisher, TrustedPublishers};
+use super::{
+    LoginRules, MirrorBlock, MirrorBlocks, RuleError, TrustedPublisher, TrustedPublishers,
+};
 use crate::auth::access::Scope;
 use crate::http::guard::{Guard, GuardError};
 use crate::limits;
@@ -32,6 +34,9 @@ pub enum RuleKind {
     Trust,
     /// A rule for sign-in, as in `TERRACE_LOGIN_RULES`.
     Role,
+    /// A block of all mirrored providers of a host or of one of its namespaces. A pattern in `TERRACE_PULL_BLOCK` does the
+    /// same.
+    Block,
 }
 
 /// A rule as it is stored. A removed one stays: its ID is in the audit log, and no copy of the registry brings it
@@ -60,7 +65,7 @@ pub struct RuleRemoval {
     pub by: String,
 }
 
-/// A valid rule of either kind.
+/// A valid rule of any kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRule {
     text: String,
@@ -71,6 +76,7 @@ pub struct StoredRule {
 enum Parsed {
     Trust(TrustedPublisher),
     Role(Rule),
+    Block(MirrorBlock),
 }
 
 /// All active rules, as stored in the index.
@@ -89,6 +95,8 @@ pub struct StoredRules {
     pub trusted_publishers: TrustedPublishers,
     /// The rules for sign-in.
     pub login: LoginRules,
+    /// The blocks of parts of the mirror.
+    pub blocks: MirrorBlocks,
 }
 
 /// The error for a text that is not a rule which the registry may store.
@@ -151,6 +159,10 @@ impl StoredRule {
                 let rule = read_one(value, &super::login::take);
                 Parsed::Role(rule.map_err(StoredRuleError::Fault)?)
             }
+            RuleKind::Block => {
+                let rule = read_one(value, &|members: &mut Map<_, _>| MirrorBlock::take(members));
+                Parsed::Block(rule.map_err(StoredRuleError::Fault)?)
+            }
         };
         Ok(Self { text, parsed })
     }
@@ -160,11 +172,21 @@ impl StoredRule {
         &self.text
     }
 
-    /// Returns the scopes that it grants.
-    pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
+    /// Returns the scopes that a caller needs to add, see or remove it: those that it grants, and for a block that of the
+    /// administrators of the whole registry.
+    pub fn required_scopes(&self) -> impl Iterator<Item = &Scope> {
         match &self.parsed {
             Parsed::Trust(rule) => rule.scopes().iter(),
             Parsed::Role(rule) => rule.scopes().iter(),
+            Parsed::Block(_) => [Scope::Admin].as_slice().iter(),
+        }
+    }
+
+    /// Returns the block, if it is one.
+    pub fn block(&self) -> Option<&MirrorBlock> {
+        match &self.parsed {
+            Parsed::Block(block) => Some(block),
+            Parsed::Trust(_) | Parsed::Role(_) => None,
         }
     }
 
@@ -181,6 +203,7 @@ impl StoredRule {
                 rules.push(RuleName::Place(1), rule.clone());
                 rules.warnings(&|_| "the rule".to_owned())
             }
+            Parsed::Block(_) => Vec::new(),
         }
     }
 }
@@ -239,7 +262,7 @@ impl RuleIndex {
     }
 
     /// Parses all rules, the oldest first: it comes before others if together they grant too many scopes. Returns a message
-    /// for each that is not valid, for the log: it grants nothing, and the others do.
+    /// for each that is not valid, for the log: it has no effect, and the others have.
     pub fn parse(&self) -> (StoredRules, Vec<String>) {
         let (mut rules, mut faults) = (StoredRules::default(), Vec::new());
         let mut all: Vec<_> = self.rules.iter().collect();
@@ -248,6 +271,7 @@ impl RuleIndex {
             (age(one), one).cmp(&(age(other), other))
         });
         for (id, (kind, text)) in all {
+            let created = age(id);
             let Ok(id) = id.parse::<RuleId>() else {
                 continue;
             };
@@ -255,7 +279,8 @@ impl RuleIndex {
             match StoredRule::parse(*kind, text).map(|rule| rule.parsed) {
                 Ok(Parsed::Trust(rule)) => rules.trusted_publishers.push(name, rule),
                 Ok(Parsed::Role(rule)) => rules.login.push(name, rule),
-                Err(fault) => faults.push(format!("rule {id} grants nothing: {fault}")),
+                Ok(Parsed::Block(block)) => rules.blocks.push(id, created, block),
+                Err(fault) => faults.push(format!("rule {id} has no effect: {fault}")),
             }
         }
         (rules, faults)
@@ -267,6 +292,7 @@ impl fmt::Display for RuleKind {
         f.write_str(match self {
             Self::Trust => "trust",
             Self::Role => "role",
+            Self::Block => "block",
         })
     }
 }
@@ -278,6 +304,8 @@ mod tests {
 
     const TRUST: &str = r#"{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#;
     const ROLE: &str = r#"{"scopes":["read"],"claims":{"groups":"pl\u00e4tform"}}"#;
+
+    const BLOCK: &str = r#"{"providers":"a.example/evil","reason":"see SEC-12"}"#;
 
     fn id(number: u64) -> RuleId {
         format!("{number:016x}").parse().unwrap()
@@ -350,6 +378,61 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_a_part_of_the_mirror_with_a_reason() {
+        for (text, message) in [
+            (r#"{"providers":"a.example"}"#, "the rule has no reason"),
+            (r#"{"reason":"x"}"#, "the rule has no providers"),
+            (
+                r#"{"providers":"a.example/b/c","reason":"x"}"#,
+                "must be hostname or hostname/namespace",
+            ),
+            (r#"{"providers":"acme","reason":"x"}"#, "as its providers"),
+            (r#"{"providers":"a.example","reason":""}"#, "one line"),
+            (
+                r#"{"providers":"a.example","reason":"x","scopes":["read"]}"#,
+                "unknown member \"scopes\"",
+            ),
+        ] {
+            let error = StoredRule::parse(RuleKind::Block, text).unwrap_err();
+            assert!(error.to_string().contains(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn only_administrators_of_the_registry_may_manage_a_block() {
+        let block = StoredRule::parse(RuleKind::Block, BLOCK).unwrap();
+        let required: Vec<&Scope> = block.required_scopes().collect();
+        assert_eq!(required, [&Scope::Admin]);
+        assert_eq!(block.warnings(), [""; 0]);
+    }
+
+    #[test]
+    fn the_oldest_block_of_a_provider_gives_the_reason() {
+        let aged = |text: &str, created| RuleDocument {
+            created: UnixTime(created),
+            ..document(RuleKind::Block, text)
+        };
+        let newer = BLOCK.replace("see SEC-12", "later");
+        let host = BLOCK.replace("/evil", "").replace("see SEC-12", "the host");
+        let index = RuleIndex::of([
+            (id(1), aged(&newer, 30)),
+            (id(2), aged(BLOCK, 20)),
+            (id(3), aged(&host, 40)),
+            (id(4), document(RuleKind::Role, ROLE)),
+        ]);
+        let (rules, faults) = index.parse();
+        assert!(faults.is_empty(), "{faults:?}");
+        let status = |address: &str| rules.blocks.status_of(&address.parse().unwrap());
+        let block = status("a.example/evil/thing").unwrap();
+        assert_eq!(block.reason.to_string(), "see SEC-12");
+        assert_eq!(block.at, UnixTime(20));
+        assert_eq!(block.by, "rule 0000000000000002");
+        let of_host = status("a.example/other/thing").unwrap();
+        assert_eq!(of_host.reason.to_string(), "the host");
+        assert_eq!(status("b.example/evil/thing"), None);
+    }
+
+    #[test]
     fn a_rule_warns_like_one_of_the_configuration() {
         let open = r#"{"scopes":["publish:acme"],"issuer":"https://token.actions.githubusercontent.com","claims":{"repository":"acme/widget","quantum":"1"}}"#;
         let warnings = StoredRule::parse(RuleKind::Trust, open).unwrap().warnings();
@@ -385,7 +468,7 @@ mod tests {
         assert_eq!(rules.trusted_publishers.issuers().len(), 1);
         assert_eq!(faults.len(), 1);
         assert!(
-            faults[0].starts_with("rule 0000000000000001 grants nothing: the rule has no scopes"),
+            faults[0].starts_with("rule 0000000000000001 has no effect: the rule has no scopes"),
             "{faults:?}"
         );
         assert_eq!(index.rules.len(), 3);
@@ -482,6 +565,9 @@ mod tests {
         let index = json::to_string(&RuleIndex::of([(id(1), role.clone())]));
         let text = r#"{"rules":{"0000000000000001":["role","{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}"]},"created":{"0000000000000001":1}}"#;
         assert_pinned(&index, text);
+        let block = RuleIndex::of([(id(1), document(RuleKind::Block, BLOCK))]);
+        let text = r#"{"rules":{"0000000000000001":["block","{\"providers\":\"a.example/evil\",\"reason\":\"see SEC-12\"}"]},"created":{"0000000000000001":1}}"#;
+        assert_pinned(&json::to_string(&block), text);
         let removed = RuleDocument {
             removed: Some(RuleRemoval {
                 at: UnixTime(2),

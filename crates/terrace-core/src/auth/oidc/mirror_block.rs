@@ -1,0 +1,72 @@
+//! Blocks of all providers of another registry, or of one of its namespaces.
+
+use serde_json::{Map, Value};
+use terrace_base::time::UnixTime;
+use terrace_jose::Quoted;
+
+use super::RuleError;
+use super::rule::take;
+use crate::model::address::MirroredAddress;
+use crate::model::mirrored_part::MirroredPart;
+use crate::model::rule_id::RuleId;
+use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
+
+/// A rule that blocks a part of the mirror, whether its providers are stored or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MirrorBlock {
+    /// The blocked providers.
+    pub providers: MirroredPart,
+    /// The reason, which users read.
+    pub reason: Reason,
+}
+
+/// The active blocks of parts of the mirror, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MirrorBlocks(Vec<(RuleId, UnixTime, MirrorBlock)>);
+
+impl MirrorBlock {
+    /// Parses the members of a rule: `{"providers":"registry.example.com/acme","reason":"see SEC-12"}`.
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
+        let providers = take(members, "providers")?;
+        let reason = take(members, "reason")?;
+        Ok(Self {
+            providers: parsed(
+                "providers",
+                &providers,
+                "hostname or hostname/namespace of another registry",
+            )?,
+            reason: parsed("reason", &reason, "one line of text, and not too long")?,
+        })
+    }
+}
+
+impl MirrorBlocks {
+    pub(super) fn push(&mut self, id: RuleId, created: UnixTime, block: MirrorBlock) {
+        self.0.push((id, created, block));
+    }
+
+    /// Returns the block of a provider as a status that applies to all its versions: that of the oldest rule.
+    pub fn status_of(&self, address: &MirroredAddress) -> Option<ReleaseStatus> {
+        let mut blocks = self.0.iter();
+        let (id, created, block) = blocks.find(|(.., it)| it.providers.includes(address))?;
+        Some(ReleaseStatus {
+            state: ReleaseState::Blocked,
+            reason: block.reason.clone(),
+            at: *created,
+            by: format!("rule {id}"),
+        })
+    }
+}
+
+fn parsed<T: std::str::FromStr>(
+    name: &'static str,
+    value: &Value,
+    wanted: &'static str,
+) -> Result<T, RuleError> {
+    let parsed = value.as_str().and_then(|text| text.parse().ok());
+    parsed.ok_or_else(|| RuleError::Shape {
+        name,
+        found: Quoted::value(Some(value)),
+        wanted,
+    })
+}
