@@ -59,9 +59,17 @@ pub(crate) use webhook::{FormatName, WebhookCommand};
 
 use crate::output::Verbosity;
 
+/// The version with the commit, in a released program, and the target: `0.1.0 (3f2c1ab9d0e1, x86_64-unknown-linux-musl)`.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("TERRACE_BUILD"),
+    ")"
+);
+
 /// Publish providers and modules to a Terrace registry, and operate the registry.
 #[derive(Debug, Parser)]
-#[command(name = "terrace", version, max_term_width = 100)]
+#[command(name = "terrace", version = VERSION, max_term_width = 100)]
 pub(crate) struct Arguments {
     /// Print the result, or the error, as one JSON document on standard output
     #[arg(long, global = true)]
