@@ -18,6 +18,7 @@ import { ask, run } from "./lib/run.mjs";
 import { say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
 import { runTestFiles, testFiles, testsUnderWay } from "./lib/test-files.mjs";
+import { checkWorkflows } from "./lib/workflow-linters.mjs";
 import { startNativeServer } from "./native-server.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
@@ -72,6 +73,7 @@ if (await tally.attempt(setup)) {
   await continueUnderNewNode();
   deadline.resume();
   await testScripts();
+  await checkWorkflows(tally);
   await checkRust();
   await checkInstructions();
   const worker = await tally.attempt(buildWorker);

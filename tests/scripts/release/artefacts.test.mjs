@@ -1,0 +1,156 @@
+// The files of a release: archives, checksums, the formula, the image, and the arguments with which they are published.
+import assert from "node:assert/strict";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { unzipSync } from "fflate";
+
+import { sha256 } from "../../../scripts/lib/archives.mjs";
+import { root } from "../../../scripts/lib/paths.mjs";
+import { run } from "../../../scripts/lib/run.mjs";
+import { artefacts, checksumsOf, notesOf, requireArchives, requireEqualDigests } from "../../../scripts/release/assemble.mjs";
+import { packed } from "../../../scripts/release/command.mjs";
+import { formulaOf, parseChecksums } from "../../../scripts/release/formula.mjs";
+import { namesOf, stage } from "../../../scripts/release/image.mjs";
+import { releaseArguments } from "../../../scripts/release/publish-github.mjs";
+import { integrityOf, publishArguments } from "../../../scripts/release/publish-npm.mjs";
+import { archiveOf, programFor, stemOf, targetNamed, TARGETS } from "../../../scripts/release/targets.mjs";
+import { scratch } from "../../clients/support/scratch.mjs";
+import { test } from "../../clients/support/testing.mjs";
+
+const VERSION = "1.2.3";
+const REPOSITORY = "https://github.com/acme/terrace";
+
+/** Returns the files of an archive. */
+function contents(target) {
+  const directory = stemOf(VERSION, target);
+  const names = [programFor(target), "LICENSE", "README.md", "CHANGELOG.md", "THIRD-PARTY-LICENSES.md"];
+  return Object.fromEntries(names.map((name) => [`${directory}/${name}`, `${name} of ${target.target}`]));
+}
+
+/** Creates a directory with the archives of all targets. */
+async function distribution(t) {
+  const directory = scratch(t);
+  for (const target of TARGETS) await writeFile(join(directory, archiveOf(VERSION, target)), packed(contents(target), target));
+  return directory;
+}
+
+test("an archive holds an executable program and its licences in one directory, with the same bytes each time", async (t) => {
+  const directory = await distribution(t);
+  const target = targetNamed("aarch64-unknown-linux-musl");
+  const file = join(directory, "terrace-1.2.3-aarch64-unknown-linux-musl.tar.gz");
+  await run("tar", ["-xzf", file, "-C", directory]);
+  const extracted = join(directory, "terrace-1.2.3-aarch64-unknown-linux-musl");
+  assert.equal((await stat(join(extracted, "terrace"))).mode & 0o777, 0o755);
+  assert.equal((await stat(join(extracted, "LICENSE"))).mode & 0o777, 0o644);
+  assert.equal(await readFile(join(extracted, "terrace"), "utf8"), "terrace of aarch64-unknown-linux-musl");
+  assert.equal(sha256(packed(contents(target), target)), sha256(await readFile(file)));
+  const windows = unzipSync(await readFile(join(directory, "terrace-1.2.3-x86_64-pc-windows-msvc.zip")));
+  assert.ok("terrace-1.2.3-x86_64-pc-windows-msvc/terrace.exe" in windows);
+  assert.throws(() => targetNamed("riscv64gc-unknown-linux-gnu"), /not released for riscv64gc/);
+});
+
+test("cargo binstall finds the archives by the metadata of the package", async () => {
+  const { stdout } = await run("cargo", ["metadata", "--no-deps", "--format-version", "1"]);
+  const { version, repository, metadata } = JSON.parse(stdout).packages.find(({ name }) => name === "terrace-cli");
+  const { overrides, ...common } = metadata.binstall;
+  for (const target of TARGETS) {
+    const { "pkg-url": url, "pkg-fmt": format, "bin-dir": program } = { ...common, ...overrides[target.target] };
+    const suffix = { tgz: ".tar.gz", zip: ".zip" }[format];
+    const filled = (text) =>
+      text.replace(/\{ ([a-z-]+) \}/g, (_, name) => {
+        const values = { repo: repository, version, target: target.target, bin: "terrace", "archive-suffix": suffix };
+        return { ...values, "binary-ext": programFor(target).slice("terrace".length) }[name];
+      });
+    assert.equal(filled(url), `${repository}/releases/download/v${version}/${archiveOf(version, target)}`);
+    assert.equal(filled(program), `${stemOf(version, target)}/${programFor(target)}`);
+  }
+});
+
+test("SHA256SUMS lists every file of the release, in the format of sha256sum", async (t) => {
+  const directory = await distribution(t);
+  for (const name of ["first.digests", "NOTES.md", "SHA256SUMS", "worker-1.2.3.tgz"]) await writeFile(join(directory, name), name);
+  const names = await artefacts(directory);
+  assert.deepEqual(names, [...TARGETS.map((target) => archiveOf(VERSION, target)), "worker-1.2.3.tgz"].sort());
+  const text = await checksumsOf(directory, names);
+  await writeFile(join(directory, "SHA256SUMS"), text);
+  await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: directory });
+  assert.deepEqual([...parseChecksums(text).keys()], names);
+});
+
+test("a release without the archive of a target, or with a Worker that is not reproducible, is refused", async (t) => {
+  const directory = await distribution(t);
+  await requireArchives(directory, VERSION);
+  await assert.rejects(requireArchives(directory, "1.2.4"), /missing: terrace-1\.2\.4-x86_64-unknown-linux-musl\.tar\.gz, .*\.zip$/);
+  await assert.rejects(requireEqualDigests(directory), /the digests of 0 builds/);
+  await writeFile(join(directory, "first.digests"), "a  build/index.js\n");
+  await assert.rejects(requireEqualDigests(directory), /the digests of 1 builds/);
+  await writeFile(join(directory, "second.digests"), "b  build/index.js\n");
+  await assert.rejects(requireEqualDigests(directory), /differ:\nfirst\.digests:\na .*\nsecond\.digests:\nb /);
+  await writeFile(join(directory, "second.digests"), "a  build/index.js\n");
+  assert.equal(await requireEqualDigests(directory), "a  build/index.js\n");
+});
+
+test("the formula names each archive for Homebrew's systems, with its checksum", () => {
+  const checksums = new Map(TARGETS.map((target, i) => [archiveOf(VERSION, target), String(i).repeat(64)]));
+  const formula = formulaOf(VERSION, checksums, REPOSITORY);
+  const url = (target) => `url "${REPOSITORY}/releases/download/v1.2.3/terrace-1.2.3-${target}.tar.gz"`;
+  for (const [system, processor, target, digit] of [
+    ["macos", "arm", "aarch64-apple-darwin", 3],
+    ["macos", "intel", "x86_64-apple-darwin", 2],
+    ["linux", "arm", "aarch64-unknown-linux-musl", 1],
+    ["linux", "intel", "x86_64-unknown-linux-musl", 0],
+  ]) {
+    const block = formula.match(new RegExp(`on_${system} do\\n[^]*?on_${processor} do\\n([^]*?) {4}end`))[1];
+    assert.equal(block.trim().replace(/\s+/g, " "), `${url(target)} sha256 "${String(digit).repeat(64)}"`);
+  }
+  assert.throws(() => formulaOf("1.2.4", checksums, REPOSITORY), /does not name terrace-1\.2\.4/);
+});
+
+test("the image holds the program of each platform and its licences", async (t) => {
+  const archives = await distribution(t);
+  const context = join(archives, "context");
+  await mkdir(context);
+  await stage(archives, context, VERSION);
+  assert.equal(await readFile(join(context, "amd64", "terrace"), "utf8"), "terrace of x86_64-unknown-linux-musl");
+  assert.equal(await readFile(join(context, "arm64", "terrace"), "utf8"), "terrace of aarch64-unknown-linux-musl");
+  const copied = (await readFile(join(context, "Dockerfile"), "utf8")).match(/\$\{TARGETARCH\}\/\S+/g);
+  for (const file of copied) await stat(join(context, file.replace("${TARGETARCH}", "arm64")));
+});
+
+test("only a version that is no prerelease becomes the latest", () => {
+  assert.deepEqual(namesOf("ghcr.io/acme/terrace", "1.2.3"), ["1.2.3", "1.2", "latest"].map((tag) => `ghcr.io/acme/terrace:${tag}`));
+  assert.deepEqual(namesOf("ghcr.io/acme/terrace", "1.2.3-rc.1"), ["ghcr.io/acme/terrace:1.2.3-rc.1"]);
+  assert.equal(releaseArguments("v1.2.3", "dist", []).includes("--prerelease"), false);
+  assert.equal(releaseArguments("v1.2.3-rc.1", "dist", []).includes("--prerelease"), true);
+  const tag = (version) => publishArguments("x.tgz", version, {})[publishArguments("x.tgz", version, {}).indexOf("--tag") + 1];
+  assert.deepEqual([tag("1.2.3"), tag("1.2.3-rc.1")], ["latest", "next"]);
+});
+
+test("a package is published with its provenance and without its scripts, and a release with all files", () => {
+  const args = publishArguments("dist/x.tgz", VERSION, { dryRun: false });
+  assert.deepEqual(args.slice(0, 3), ["publish", "dist/x.tgz", "--ignore-scripts"]);
+  assert.ok(args.includes("--provenance") && !args.includes("--dry-run"));
+  assert.ok(!publishArguments("dist/x.tgz", VERSION, { dryRun: true }).includes("--provenance"));
+  assert.deepEqual(releaseArguments("v1.2.3", "dist", ["a.tgz"]), [
+    ...["release", "create", "v1.2.3", join("dist", "a.tgz"), join("dist", "SHA256SUMS")],
+    ...["--verify-tag", "--title", "v1.2.3", "--notes-file", join("dist", "NOTES.md")],
+  ]);
+  assert.equal(integrityOf(Buffer.from("")), "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==");
+});
+
+test("the notes of a release hold its changes, the digests of the Worker, and how to verify a file", () => {
+  const notes = notesOf(VERSION, "- A thing.", "a  build/index.js\n", REPOSITORY);
+  assert.match(notes, /^- A thing\.\n/);
+  assert.match(notes, /gh attestation verify terrace-1\.2\.3-x86_64-unknown-linux-musl\.tar\.gz --repo acme\/terrace\n/);
+  assert.match(notes, /\na {2}build\/index\.js\n/);
+});
+
+test("the workflow builds the targets that the scripts name, on the machines that they name", async () => {
+  const workflow = await readFile(join(root, ".github", "workflows", "release.yml"), "utf8");
+  assert.match(workflow, /include: \$\{\{ fromJSON\(needs\.check\.outputs\.targets\) \}\}/);
+  const scripts = [...workflow.matchAll(/node (scripts\/[a-z/-]+\.mjs)/g)].map(([, script]) => script);
+  assert.ok(scripts.length >= 7, scripts.join(", "));
+  // scripts/pack.mjs belongs to the packages of the Worker.
+  for (const script of scripts.filter((name) => name !== "scripts/pack.mjs")) await stat(join(root, script));
+});

@@ -1,0 +1,90 @@
+// The version in every file, and the order of versions.
+import assert from "node:assert/strict";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import { root } from "../../../scripts/lib/paths.mjs";
+import { checkRelease } from "../../../scripts/release/check.mjs";
+import { compareVersions, currentVersion, parseVersion, statedVersions, writeVersions } from "../../../scripts/release/versions.mjs";
+import { scratch } from "../../clients/support/scratch.mjs";
+import { test } from "../../clients/support/testing.mjs";
+
+/** Copies the files of this checkout that state a version. */
+async function copyOfThis(t) {
+  const directory = scratch(t);
+  const files = new Set((await statedVersions(root)).map(({ file }) => file));
+  for (const file of [...files, "CHANGELOG.md", "docs/ci.md"]) {
+    await mkdir(dirname(join(directory, file)), { recursive: true });
+    await cp(join(root, file), join(directory, file));
+  }
+  return directory;
+}
+
+test("versions are ordered as semantic versioning orders them", () => {
+  const ordered = ["0.9.9", "0.10.0-1", "0.10.0-9", "0.10.0-10", "0.10.0-a", "0.10.0-a.1", "0.10.0-b", "0.10.0", "1.0.0"];
+  for (let i = 1; i < ordered.length; i += 1) {
+    assert.ok(compareVersions(ordered[i - 1], ordered[i]) < 0, `${ordered[i - 1]} < ${ordered[i]}`);
+    assert.ok(compareVersions(ordered[i], ordered[i - 1]) > 0);
+    assert.equal(compareVersions(ordered[i], ordered[i]), 0);
+  }
+});
+
+test("a text that is no version is rejected", () => {
+  for (const text of [undefined, "", "1.2", "v1.2.3", "1.2.3+b", "01.2.3", "1.2.3\n", "1.2.3-", "latest"]) {
+    assert.throws(() => parseVersion(text), /is not a version/, JSON.stringify(text));
+  }
+});
+
+test("every file of this checkout states the same version", async () => {
+  assert.equal(await checkRelease(root), await currentVersion(root));
+});
+
+test("a new version is written into every file, and the files stay what they are otherwise", async (t) => {
+  const directory = await copyOfThis(t);
+  const old = await currentVersion(directory);
+  const before = await statedVersions(directory);
+  const changed = await writeVersions(directory, "98.7.6");
+  const after = await statedVersions(directory);
+  assert.equal(after.length, before.length);
+  assert.ok(after.length >= 30, "the crates of two lock files are among them");
+  assert.deepEqual(new Set(after.map(({ version }) => version)), new Set(["98.7.6"]));
+  assert.ok(changed.includes("Cargo.lock") && changed.includes("docs/ci.md"), changed.join(", "));
+  await writeVersions(directory, old);
+  for (const file of changed) assert.equal(await readFile(join(directory, file), "utf8"), await readFile(join(root, file), "utf8"), file);
+});
+
+test("the packages of the Worker and of its deployment are among the files, if they are there", async (t) => {
+  const directory = await copyOfThis(t);
+  const write = async (file, document) => {
+    await mkdir(dirname(join(directory, file)), { recursive: true });
+    await writeFile(join(directory, file), `${JSON.stringify(document, null, 2)}\n`);
+  };
+  const old = await currentVersion(directory);
+  await write("packages/worker/package.json", { name: "some-worker", version: old });
+  await write("deploy/package.json", { dependencies: { "some-worker": old } });
+  const installed = { version: old, resolved: `https://registry.npmjs.org/some-worker/-/some-worker-${old}.tgz`, integrity: "sha512-old" };
+  await write("deploy/package-lock.json", { packages: { "": { dependencies: { "some-worker": old } }, "node_modules/some-worker": installed } });
+  await writeVersions(directory, "98.7.6");
+  const read = async (file) => JSON.parse(await readFile(join(directory, file), "utf8"));
+  assert.equal((await read("packages/worker/package.json")).version, "98.7.6");
+  assert.equal((await read("deploy/package.json")).dependencies["some-worker"], "98.7.6");
+  assert.deepEqual(await read("deploy/package-lock.json"), {
+    packages: {
+      "": { dependencies: { "some-worker": "98.7.6" } },
+      "node_modules/some-worker": { version: "98.7.6", resolved: "https://registry.npmjs.org/some-worker/-/some-worker-98.7.6.tgz" },
+    },
+  });
+});
+
+test("a release is refused with all contradictions between its files", async (t) => {
+  const directory = await copyOfThis(t);
+  const manifest = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
+  await writeFile(join(directory, "package.json"), JSON.stringify({ ...manifest, version: "98.7.6" }));
+  await assert.rejects(checkRelease(directory, { tag: "v98.7.6", repository: "https://github.com/acme/terrace" }), ({ message }) => {
+    assert.match(message, /package\.json states 98\.7\.6, and Cargo\.toml/);
+    assert.match(message, /the tag is v98\.7\.6/);
+    assert.match(message, /CHANGELOG\.md has no section/);
+    assert.match(message, /names the repository .*, and this is https:\/\/github\.com\/acme\/terrace/);
+    return true;
+  });
+});
