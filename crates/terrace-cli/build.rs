@@ -12,7 +12,9 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     // A development build states none: it would be compiled again after each commit.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let given = std::env::var(COMMIT).ok().filter(|commit| !commit.is_empty());
+    let given = std::env::var(COMMIT)
+        .ok()
+        .filter(|commit| !commit.is_empty());
     let commit = given.or_else(|| is_release.then(checked_out).flatten());
     println!(
         "cargo::rustc-env=TERRACE_BUILD={}",
@@ -31,7 +33,13 @@ fn checked_out() -> Option<String> {
         let path = git(&["rev-parse", "--git-path", file])?;
         println!("cargo::rerun-if-changed={path}");
     }
-    git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+    git(&[
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+        "--exclude=*",
+    ])
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -60,12 +60,7 @@ pub(crate) use webhook::{FormatName, WebhookCommand};
 use crate::output::Verbosity;
 
 /// The version with the commit, in a released program, and the target: `0.1.0 (3f2c1ab9d0e1, x86_64-unknown-linux-musl)`.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (",
-    env!("TERRACE_BUILD"),
-    ")"
-);
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TERRACE_BUILD"), ")");
 
 /// Publish providers and modules to a Terrace registry, and operate the registry.
 #[derive(Debug, Parser)]

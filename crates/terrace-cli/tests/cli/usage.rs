@@ -35,6 +35,20 @@ fn help_lists_the_exit_codes_and_does_not_show_the_token() {
 }
 
 #[test]
+fn the_version_names_the_machine_that_the_command_is_built_for() {
+    let expected = concat!("terrace ", env!("CARGO_PKG_VERSION"), " (");
+    for flag in ["--version", "-V"] {
+        let ended = ended(&mut terrace(&[flag])).expect(0);
+        let line = ended.stdout.trim_end();
+        assert!(line.starts_with(expected), "{line}");
+        let build = line.trim_start_matches(expected);
+        let target = build.rsplit(", ").next().unwrap();
+        assert!(target.starts_with(std::env::consts::ARCH), "{line}");
+        assert!(target.ends_with(')') && target.contains('-'), "{line}");
+    }
+}
+
+#[test]
 fn a_missing_registry_or_token_is_a_usage_error() {
     let dist = Dist::new();
     let arguments = ["publish", "provider", &dist.path(), "--namespace", "acme"];

@@ -1,4 +1,4 @@
-//! The workflows of CI systems that publish: the reusable ones, and those in `docs/ci.md`.
+//! The workflows of this repository, and those of other CI systems in `docs/ci.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,6 +13,14 @@ use super::support::{TOKEN, directory};
 
 /// Programs that run code of other parties: build scripts, and scripts of packages.
 const BUILDERS: [&str; 5] = ["cargo ", "npm ", "go ", "pip ", "make "];
+
+const WORKFLOWS: [&str; 5] = [
+    "ci.yml",
+    "compatibility.yml",
+    "publish-modules.yml",
+    "publish-provider.yml",
+    "release.yml",
+];
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -70,12 +78,8 @@ fn jobs(documents: &[Value]) -> Vec<(String, Map<String, Value>)> {
 }
 
 fn all() -> Vec<Value> {
-    let names = ["ci.yml", "publish-provider.yml", "publish-modules.yml"];
-    names
-        .map(workflow)
-        .into_iter()
-        .chain(documented())
-        .collect()
+    let ours = WORKFLOWS.map(workflow).into_iter();
+    ours.chain(documented()).collect()
 }
 
 #[test]
@@ -107,20 +111,33 @@ fn no_job_that_can_prove_its_identity_builds_code_of_others() {
             }
         }
     }
-    assert_eq!(
-        checked,
-        ["GitLab: publish", "publish"].map(str::to_owned).into()
-    );
+    let expected = ["GitLab: publish", "attest", "image", "npm", "publish"];
+    assert_eq!(checked, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn the_workflows_of_this_repository_are_all_tested() {
+    let entries = fs::read_dir(top().join(".github/workflows")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: BTreeSet<String> = names.collect();
+    assert_eq!(names, WORKFLOWS.map(str::to_owned).into());
 }
 
 #[test]
 fn the_actions_of_this_repository_are_pinned_by_commits() {
-    for name in ["ci.yml", "publish-provider.yml", "publish-modules.yml"] {
+    for name in WORKFLOWS {
         for (_, job) in jobs(&[workflow(name)]) {
-            for step in job["steps"].as_array().unwrap() {
-                let Some(action) = step["uses"].as_str() else {
+            let steps = job.get("steps").and_then(Value::as_array);
+            let uses = job.get("uses").and_then(Value::as_str);
+            let of_steps = steps
+                .into_iter()
+                .flatten()
+                .filter_map(|it| it["uses"].as_str());
+            for action in of_steps.chain(uses) {
+                // Of the commit that runs.
+                if action.starts_with("$/") {
                     continue;
-                };
+                }
                 let (_, commit) = action.split_once('@').unwrap();
                 let is_commit =
                     commit.len() == 40 && commit.bytes().all(|it| it.is_ascii_hexdigit());
@@ -161,36 +178,63 @@ fn documented_callers_give_the_inputs_that_the_reusable_workflows_have() {
     assert_eq!(called, both.map(str::to_owned).into());
 }
 
-#[test]
-fn the_reusable_workflows_build_the_command_in_the_same_way() {
-    let job = |name: &str| workflow(name)["jobs"]["command"].clone();
-    assert!(job("publish-provider.yml")["steps"].is_array());
-    assert_eq!(job("publish-modules.yml"), job("publish-provider.yml"));
+/// Returns the inputs that the reusable workflow passes to the action.
+fn passed_to_the_action(name: &str) -> Map<String, Value> {
+    let workflow = workflow(name);
+    let steps = workflow["jobs"]["publish"]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["id"] == "publish").unwrap();
+    assert_eq!(step["uses"], "$/terrace-action");
+    step["with"].as_object().unwrap().clone()
 }
 
-/// Runs the step that publishes, in a directory with a tagged repository. Returns the outputs of the step.
+#[test]
+fn the_reusable_workflows_pass_every_input_to_the_action() {
+    let action = fs::read_to_string(top().join("terrace-action/action.yml")).unwrap();
+    let action = parsed(&action);
+    for name in ["publish-modules.yml", "publish-provider.yml"] {
+        let passed = passed_to_the_action(name);
+        for input in passed.keys() {
+            assert!(action["inputs"].get(input).is_some(), "{name}: {input}");
+        }
+        let callee = workflow(name);
+        let inputs = callee["on"]["workflow_call"]["inputs"].as_object().unwrap();
+        let whole = callee["jobs"]["publish"].to_string();
+        for input in inputs.keys() {
+            assert!(
+                whole.contains(&format!("inputs.{input} ")),
+                "{name}: {input}"
+            );
+        }
+    }
+}
+
+/// Runs the script of the action that publishes, in a directory with a tagged repository. Returns the outputs of the step.
 #[cfg(unix)]
 fn publish_step(registry: &Registry, inputs: &[(&str, &str)]) -> String {
-    let workflow = workflow("publish-modules.yml");
-    let steps = workflow["jobs"]["publish"]["steps"].as_array().unwrap();
+    let action = fs::read_to_string(top().join("terrace-action/action.yml")).unwrap();
+    let action = parsed(&action);
+    let steps = action["runs"]["steps"].as_array().unwrap();
     let step = steps.iter().find(|step| step["id"] == "publish").unwrap();
     let place = directory(&[("modules/terraform/vpc/main.tf", "")]);
     let outputs = place.path().join("outputs");
     fs::write(&outputs, "").unwrap();
-    fs::create_dir(place.path().join("terrace")).unwrap();
-    let command = place.path().join("terrace/terrace");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_terrace"), command).unwrap();
+    let programs = place.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_terrace"), programs.join("terrace")).unwrap();
     let script = "cd modules && git init --quiet && git add . && \
                   git -c user.name=T -c user.email=t@example.com -c commit.gpgsign=false commit --quiet -m x && \
                   git -c tag.gpgsign=false tag release-vpc_1.0.0 && cd ..";
     let run = step["run"].as_str().unwrap();
+    let mut path = vec![programs];
+    path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
     let mut bash = Command::new("bash");
     bash.args(["-e", "-o", "pipefail", "-c", &format!("{script}\n{run}")]);
     bash.current_dir(place.path());
     for name in step["env"].as_object().unwrap().keys() {
         bash.env(name, "");
     }
-    bash.env("RUNNER_TEMP", place.path())
+    bash.env("PATH", std::env::join_paths(path).unwrap())
+        .env("GITHUB_ACTION_PATH", top().join("terrace-action"))
         .env("GITHUB_OUTPUT", &outputs)
         .env("HOME", place.path())
         .env("TERRACE_URL", registry.url())
@@ -212,15 +256,18 @@ fn the_step_that_publishes_modules_passes_its_inputs_to_the_command() {
     let registry = Registry::start();
     let mut inputs = vec![
         ("ADDRESS", "acme/{name}/aws"),
+        ("PLACE", "modules"),
         ("DIRECTORIES", "terraform/{name}"),
         ("TAG", "release-{name}_{version}"),
-        ("DRY_RUN", "--dry-run"),
+        ("DRY_RUN", "true"),
     ];
-    assert_eq!(publish_step(&registry, &inputs), "status=dry_run\n");
+    let outputs = publish_step(&registry, &inputs);
+    assert_eq!(outputs, "status=dry_run\nversion=\n");
     assert!(registry.requests().is_empty());
     inputs.pop();
-    inputs.push(("LATEST", "--latest"));
-    assert_eq!(publish_step(&registry, &inputs), "status=ok\n");
+    inputs.push(("LATEST", "true"));
+    let outputs = publish_step(&registry, &inputs);
+    assert_eq!(outputs, "status=ok\nversion=\n");
     let requests = registry.requests();
     assert!(
         requests
