@@ -45,10 +45,22 @@ export async function freePort() {
 }
 
 /** Returns whether no program listens on `port`. */
-export async function isFree(port) {
+async function isFree(port) {
   const server = await listen(port).catch(() => null);
   if (server) await new Promise((done) => server.close(done));
   return server !== null;
+}
+
+/** Returns the port in `PORT`, or the default one. */
+export function portOf({ PORT }) {
+  const port = Number(PORT || 8787);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${PORT} is not a port`);
+  return port;
+}
+
+/** Rejects if another program listens on `port`; `command` starts the registry. */
+export async function requireFree(port, command) {
+  if (!(await isFree(port))) throw new Error(`Port ${port} is in use. Choose another one: PORT=${port + 1} ${command}`);
 }
 
 function listen(port) {
@@ -71,6 +83,7 @@ function listen(port) {
  * - `secrets`: from `newSecrets`;
  * - `vars`: more variables for the Worker, by name (`null` removes one);
  * - `bindings`: more bindings, in the form of wrangler's configuration;
+ * - `worker`: the `main` and the `compatibilityDate` of another Worker than the one in build/;
  * - `trusts`: a file with CAs that the Worker trusts in its own requests, besides the public ones;
  * - `say`: receives a line when the start takes long.
  *
@@ -103,6 +116,7 @@ async function startOnce(
     secrets = newSecrets(),
     vars = {},
     bindings = {},
+    worker,
     trusts,
     say,
   },
@@ -113,7 +127,7 @@ async function startOnce(
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
-  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings);
+  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings, worker ?? (await builtWorker()));
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
   await rm(logFile, { force: true });
@@ -167,12 +181,12 @@ const SECRETS = [
 ];
 
 /** Writes wrangler's configuration with the local settings, and the secrets into a file that wrangler does not print. */
-async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, wanted, bindings) {
+async function writeConfig(stateDir, { bucket, accessKeyId, secretAccessKey }, wanted, bindings, worker) {
   const set = Object.entries(wanted).filter(([, value]) => value !== null);
   const config = {
     name: "terrace",
-    main: join(root, "build", "index.js"),
-    compatibility_date: await compatibilityDate(),
+    main: worker.main,
+    compatibility_date: worker.compatibilityDate,
     kv_namespaces: [{ binding: "INDICES", id: "indices" }],
     r2_buckets: [{ binding: "FACTS", bucket_name: bucket, local_dev: { experimental_s3_credentials: { accessKeyId, secretAccessKey } } }],
     ...bindings,
@@ -193,10 +207,11 @@ function quoted(name, setting) {
   return `${quote}${value.replaceAll("$", "\\$")}${quote}`;
 }
 
-async function compatibilityDate() {
+/** Returns the Worker of the checkout. */
+async function builtWorker() {
   const found = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
   if (!found) throw new Error("wrangler.toml has no compatibility_date");
-  return found[1];
+  return { main: join(root, "build", "index.js"), compatibilityDate: found[1] };
 }
 
 /** Keeps wrangler from prompting and from sending data, and its own files in our directory. */

@@ -1,19 +1,20 @@
 // `npm start`: from a fresh clone to a running registry with an example provider and module.
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { buildAll, cli, cliDir } from "./build.mjs";
 import { Cleanup } from "./lib/cleanup.mjs";
 import { shellExports, terraformConfig } from "./lib/client-files.mjs";
-import { endWithParent } from "./lib/lifetime.mjs";
+import { endTogether, endWithParent } from "./lib/lifetime.mjs";
+import { secretsIn } from "./lib/local-secrets.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
 import { run } from "./lib/run.mjs";
 import { refuseSecond } from "./lib/running.mjs";
 import { describeSettings, isPrivate, readSettings } from "./lib/settings.mjs";
 import { explain, main, say, step } from "./lib/step.mjs";
-import { isFree, newSecrets, startServer } from "./server.mjs";
+import { portOf, requireFree, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
 const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples] [-- --settings FILE] [-- --var NAME=VALUE]
@@ -27,9 +28,6 @@ const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples] [-- -
   TERRACE_…      a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
 
-/** The clean-up, once it has begun. */
-let ending;
-
 endWithParent();
 await main(async () => {
   const options = readOptions();
@@ -39,16 +37,14 @@ await main(async () => {
     await start(options, cleanup);
   } catch (error) {
     explain(error);
-    await end(cleanup);
+    await cleanup.run();
     throw error;
   }
 });
 
 async function start(options, cleanup) {
   await refuseSecond(stateDir);
-  if (!(await isFree(options.port))) {
-    throw new Error(`Port ${options.port} is in use. Choose another one: PORT=${options.port + 1} npm start`);
-  }
+  await requireFree(options.port, "npm start");
   await setup();
   await continueUnderNewNode();
   await mkdir(stateDir, { recursive: true });
@@ -59,7 +55,7 @@ async function start(options, cleanup) {
   await buildAll();
   const examples = options.examples ? await buildExamples() : null;
   const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
-  const own = await secrets();
+  const own = await secretsIn(stateDir);
   const server = await startServer(cleanup, {
     ...options,
     stateDir,
@@ -67,7 +63,7 @@ async function start(options, cleanup) {
     vars,
     say: (line) => say(`  ${line}`),
   });
-  endWith(server, cleanup);
+  endTogether(server, cleanup);
   if (examples) await publish(examples, server);
   await writeClientFiles(server, isPrivate(vars));
   sayWhatNext(server, { ...options, isPrivate: isPrivate(vars) });
@@ -84,31 +80,10 @@ function readOptions() {
       help: { type: "boolean", short: "h" },
     },
   });
-  const port = Number(process.env.PORT || 8787);
-  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${process.env.PORT} is not a port`);
+  const port = portOf(process.env);
   const { https = false, "no-presign": noPresign = false, "no-examples": noExamples = false, help } = values;
   const { settings: files = [], var: vars = [] } = values;
   return { port, https, presign: !noPresign, examples: !noExamples, help, given: { files, vars } };
-}
-
-/** Returns the secrets of this checkout's registry, which are created once. */
-async function secrets() {
-  const file = join(stateDir, "secrets.json");
-  const text = await readFile(file, "utf8").catch(() => null);
-  if (text !== null) return readSecrets(file, text);
-  const made = newSecrets();
-  await writeFile(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
-  return made;
-}
-
-function readSecrets(file, text) {
-  try {
-    const { adminToken, s3 } = JSON.parse(text);
-    if (adminToken && s3?.accessKeyId && s3?.secretAccessKey) return { adminToken, s3 };
-  } catch {
-    // Reported below.
-  }
-  throw new Error(`${file} is not a valid secrets file of an earlier start. Remove it: new secrets are created, and published packages stay.`);
 }
 
 async function buildExamples() {
@@ -161,24 +136,4 @@ Publish your own:
 
 The source address of that module is ${new URL(url).host}/acme/vpc/aws.
 ${notes.filter(Boolean).map((note) => `\n${note}\n`).join("")}`);
-}
-
-/** Ends the server with this process, and this process with the server. */
-function endWith(server, cleanup) {
-  const stop = async () => {
-    await end(cleanup);
-    say("\nStopped.");
-    process.exit(0);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop);
-  server.ended.then(() => {
-    if (ending) return;
-    say(`The server ended by itself. Its log: ${server.logFile}`);
-    process.exit(1);
-  });
-}
-
-function end(cleanup) {
-  ending ??= cleanup.run();
-  return ending;
 }

@@ -16,7 +16,8 @@ export async function fingerprintOfDirectory(directory) {
   return fingerprintOfText(...texts);
 }
 
-async function visibleFiles(directory, below = "") {
+/** Returns the paths of all files below a directory, except hidden ones. */
+export async function visibleFiles(directory, below = "") {
   const paths = [];
   for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
     if (entry.name.startsWith(".")) continue;

@@ -5,7 +5,6 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { build } from "esbuild";
 import { zipSync } from "fflate";
 
 const NAME = "terraform-provider-hello";
@@ -14,25 +13,9 @@ const MANIFEST = { version: 1, metadata: { protocol_versions: ["6.0"] } };
 
 // Times in a zip are local, without a zone: this instant is the earliest that they can represent, in every
 // zone.
-const ZIP_EPOCH = new Date(1980, 0, 1);
+export const ZIP_EPOCH = new Date(1980, 0, 1);
 const MADE_ON_UNIX = 3;
 const EXECUTABLE = 0o100755 << 16;
-
-/** Returns the provider and all its imports as one script, to be put below the header of `programFor`. */
-export async function bundleProvider(entry) {
-  const { outputFiles } = await build({
-    entryPoints: [entry],
-    bundle: true,
-    format: "cjs",
-    platform: "node",
-    target: "node20",
-    minify: true,
-    loader: { ".proto": "text" },
-    write: false,
-    logLevel: "warning",
-  });
-  return outputFiles[0].text;
-}
 
 /** Returns whether `directory` has that version, complete: its files are moved into place together. */
 export function isLaidOut(directory, version) {

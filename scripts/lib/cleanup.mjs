@@ -31,7 +31,7 @@ export class TimedOut extends Error {
 export class Cleanup {
   #limit;
   #actions = [];
-  #isOver = false;
+  #ending;
 
   constructor(limit = LIMIT_MS) {
     this.#limit = limit;
@@ -42,13 +42,23 @@ export class Cleanup {
    * After `run`, an action is run immediately: abandoned work may continue and start a server.
    */
   add(title, action) {
-    if (this.#isOver) within(this.#limit, title, action).catch((error) => console.error(failure(title, error).message));
+    if (this.isOver) within(this.#limit, title, action).catch((error) => console.error(failure(title, error).message));
     else this.#actions.push({ title, action });
   }
 
-  /** Runs all actions, once. Rejects at the end with the names of those that failed. */
-  async run() {
-    this.#isOver = true;
+  /** Whether `run` was called. */
+  get isOver() {
+    return this.#ending !== undefined;
+  }
+
+  /** Runs all actions, once, however often it is called. Rejects at the end with the names of those that failed. */
+  run() {
+    return (this.#ending ??= this.#runAll());
+  }
+
+  async #runAll() {
+    // Actions that are added from now on run immediately.
+    await null;
     const failures = [];
     while (this.#actions.length > 0) {
       const { title, action } = this.#actions.pop();

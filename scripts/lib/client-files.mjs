@@ -36,11 +36,11 @@ function serviceValue(value, url) {
 
 const credentialsBlock = (name, token) => `\ncredentials ${JSON.stringify(name)} {\n  token = ${JSON.stringify(token)}\n}\n`;
 
-/** Returns a file for `. file` in a POSIX shell: it exports `variables` and puts `directory` first on PATH. */
+/** Returns a file for `. file` in a POSIX shell: it exports `variables`, and puts `directory`, if given, first on PATH. */
 export function shellExports(variables, directory) {
   const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-  const path = quoted(directory + delimiter);
-  return `# Written by \`npm start\`. Use it with: . .terrace/env\n${exports.join("")}export PATH=${path}"$PATH"\n`;
+  const path = directory ? `export PATH=${quoted(directory + delimiter)}"$PATH"\n` : "";
+  return `# Written by \`npm start\`. Use it with: . .terrace/env\n${exports.join("")}${path}`;
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,5 @@
-// Ends a script when the process that requested it has ended.
+// Ends a script when the process that requested it, or the server that it runs, has ended.
+import { say } from "./step.mjs";
 
 /**
  * Ends this process together with the npm that runs it (npm passes a signal to a shell, and that shell ends
@@ -14,4 +15,19 @@ export function endWithParent() {
     const parent = process.ppid;
     setInterval(() => process.ppid === parent || end(), 500).unref();
   }
+}
+
+/** Ends the server with this process, and this process with the server. */
+export function endTogether(server, cleanup) {
+  const stop = async () => {
+    await cleanup.run();
+    say("\nStopped.");
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop);
+  server.ended.then(() => {
+    if (cleanup.isOver) return;
+    say(`The server ended by itself. Its log: ${server.logFile}`);
+    process.exit(1);
+  });
 }

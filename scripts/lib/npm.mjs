@@ -32,6 +32,13 @@ export function npmInstall(name, directory, log) {
   return run(command, [...args, "install", "--prefix", directory, ...quick, name], { cwd: directory, env, log });
 }
 
+/** Packs the package in `directory` into `destination`, and returns the name of the tarball. */
+export async function npmPack(directory, destination) {
+  const [command, ...args] = npmCommand();
+  const { stdout } = await run(command, [...args, "pack", "--ignore-scripts", "--json", "--pack-destination", destination], { cwd: directory });
+  return JSON.parse(stdout)[0].filename;
+}
+
 /** npm writes its own lock file last, so that file shows a complete installation. */
 function npmPackagesAreCurrent() {
   const installed = modified(npmFile(".package-lock.json"));

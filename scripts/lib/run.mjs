@@ -5,7 +5,6 @@ import { accessSync, constants, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 
 import { exe, isWindows, root } from "./paths.mjs";
 
@@ -103,7 +102,7 @@ function isProgram(file) {
 
 /** Starts a Node program that runs until `stop` or the end of this process, even if that is killed; see `serveProgram`. */
 export async function serve(node, args, options) {
-  const preload = ["--import", pathToFileURL(join(root, "scripts", "lib", "end-with-parent.mjs")).href];
+  const preload = ["--import", new URL("end-with-parent.mjs", import.meta.url).href];
   return serveProgram(node, [...preload, ...args], { ...options, stdio: ["ignore", "pipe", "pipe", "ipc"] });
 }
 

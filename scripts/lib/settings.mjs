@@ -3,9 +3,8 @@ import { access, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 
-import { nodeForWrangler } from "./npm.mjs";
-import { npmFile, root } from "./paths.mjs";
-import { run } from "./run.mjs";
+import { root } from "./paths.mjs";
+import { readConfig } from "./wrangler-config.mjs";
 
 /** Variables of the `terrace` command, which `.terrace/env` exports and users set. */
 const COMMAND_VARIABLES = ["TERRACE_TOKEN", "TERRACE_URL", "TERRACE_INSECURE", "TERRACE_ID_TOKEN"];
@@ -62,15 +61,7 @@ function ofEnvironment(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isSetting(name)));
 }
 
-/** Parses `[vars]` as wrangler does. wrangler runs in a process of its own, because it handles signals. */
-async function varsOf(file) {
-  const script = `
-    const { experimental_readRawConfig } = require(${JSON.stringify(npmFile("wrangler"))});
-    const { rawConfig } = experimental_readRawConfig({ config: process.argv[1] });
-    console.log("\\n" + JSON.stringify(rawConfig.vars ?? {}));`;
-  const { stdout } = await run(nodeForWrangler(), ["-e", script, file]);
-  return JSON.parse(stdout.trimEnd().split("\n").at(-1));
-}
+const varsOf = async (file) => (await readConfig(file)).vars ?? {};
 
 /** Returns whether some packages can only be read with a token. */
 export const isPrivate = ({ TERRACE_ACCESS, TERRACE_ACCESS_EXCEPT }) => TERRACE_ACCESS === "private" || Boolean(TERRACE_ACCESS_EXCEPT);

@@ -2,6 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { adminOf, publishRelease } from "../../../scripts/lib/publisher.mjs";
 import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
@@ -51,20 +52,13 @@ export class Registry {
     return response.json();
   }
 
-  async admin(method, path, body, token = this.secrets.adminToken) {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await this.request(path, { method, headers, body });
-    return { status: response.status, answer: await response.json() };
+  admin(method, path, body, token = this.secrets.adminToken) {
+    return adminOf(this.url, token)(method, path, body);
   }
 
-  /** Describes the release, sends the missing archives, and describes it again. Returns the last answer. */
+  /** Publishes a release, and returns the last answer. */
   async publish(publication, token) {
-    const release = await publication;
-    const describe = () => this.admin("PUT", release.path, JSON.stringify(release.body), token);
-    const first = await describe();
-    if (first.status !== 202) return first;
-    for (const { sha256, upload } of first.answer.missing) await send(upload, release.archives.get(sha256));
-    return describe();
+    return publishRelease((method, path, body) => this.admin(method, path, body, token), await publication);
   }
 
   /** Publishes releases, which must be accepted. */
@@ -103,10 +97,4 @@ export class Registry {
     const response = await fetch(url, { method, body });
     if (!response.ok) throw new Error(`${method} ${objectKey} answers ${response.status}: ${await response.text()}`);
   }
-}
-
-/** Sends an archive in the form that the registry requested. */
-async function send({ method, url, headers }, body) {
-  const response = await fetch(url, { method, headers, body });
-  if (!response.ok) throw new Error(`${method} ${url} answers ${response.status}: ${await response.text()}`);
 }

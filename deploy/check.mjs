@@ -1,0 +1,100 @@
+// `npm run check`, also before each `npm run deploy`: compares wrangler.jsonc with the needs of the installed terrace-registry,
+// so that an upgrade neither fails in the middle nor runs without a part of the registry.
+//
+//   node check.mjs [--config FILE] [--env NAME]
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { parseArgs } from "node:util";
+
+const require = createRequire(import.meta.url);
+
+/** The names of a binding in its list, by the key of the list. */
+const NAME_OF = { ratelimits: "name" };
+
+/** Environments do not inherit these. All other keys are inherited. */
+const OWN = ["analytics_engine_datasets", "kv_namespaces", "r2_buckets", "ratelimits", "vars"];
+
+/** With this setting the registry repairs nothing by itself, and needs no cron trigger. */
+const hasNoRepair = ({ vars }) => String(vars?.TERRACE_REPAIR_OPERATIONS) === "0";
+
+const { values: options } = parseArgs({ options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } } });
+const file = options.config ?? ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((name) => existsSync(name)) ?? "wrangler.jsonc";
+
+try {
+  const needs = JSON.parse(readFileSync(installed("terrace-registry/requirements.json"), "utf8"));
+  const config = read(file);
+  const problems = environments(config, options.env ?? process.env.CLOUDFLARE_ENV).flatMap(({ where, settings }) =>
+    missing(settings, needs).map((problem) => `${file}${where}: ${problem}`),
+  );
+  if (problems.length > 0) {
+    const heading = `Terrace ${needs.version} needs more than ${file} has. Nothing was deployed.`;
+    fail([heading, ...problems].join("\n\n"));
+  } else {
+    console.log(`${file} has everything that Terrace ${needs.version} needs. Versions before ${needs.format.oldest_writer} will not be able to change this registry.`);
+  }
+} catch (error) {
+  fail(error.message);
+}
+
+function fail(message) {
+  console.error(message);
+  process.exitCode = 1;
+}
+
+function installed(path) {
+  try {
+    return require.resolve(path);
+  } catch {
+    throw new Error(`${path} is not installed: run \`npm ci\` first.`);
+  }
+}
+
+/** Reads the configuration as wrangler does: as TOML, or as JSON with comments. */
+function read(path) {
+  if (!existsSync(path)) throw new Error(`${path} does not exist. Name your configuration with --config FILE.`);
+  const { experimental_readRawConfig: readRawConfig } = require(installed("wrangler"));
+  return readRawConfig({ config: path }).rawConfig;
+}
+
+/** Returns the settings to compare: of one environment, or of the file and all its environments. */
+function environments({ env = {}, ...top }, name) {
+  const inherited = Object.fromEntries(Object.entries(top).filter(([key]) => !OWN.includes(key)));
+  const of = (key) => ({ where: `, in env.${key}`, settings: { ...inherited, ...env[key] } });
+  if (!name) return [{ where: "", settings: top }, ...Object.keys(env).map(of)];
+  if (!env[name]) throw new Error(`${file} has no environment ${name}.`);
+  return [of(name)];
+}
+
+/** Returns what the settings lack, with the lines to add. */
+function missing(settings, { compatibility_date, compatibility_flags, bindings, crons }) {
+  return [
+    ...Object.entries(bindings).flatMap(([list, wanted]) => wanted.flatMap((binding) => missingBinding(settings, list, binding))),
+    ...missingDate(settings, compatibility_date),
+    ...missingFlags(settings, compatibility_flags),
+    ...(hasNoRepair(settings) ? [] : missingCrons(settings, crons)),
+  ];
+}
+
+function missingBinding(settings, list, binding) {
+  const key = NAME_OF[list] ?? "binding";
+  const name = binding[key];
+  if ((settings[list] ?? []).some((found) => found[key] === name)) return [];
+  return [`the binding ${name} is missing. Add this to "${list}", which is a list:\n\n  "${list}": [${JSON.stringify(binding)}]`];
+}
+
+function missingDate({ compatibility_date: found }, wanted) {
+  if (found >= wanted) return [];
+  return [`the compatibility date is ${found ?? "missing"}, and has to be ${wanted} or later:\n\n  "compatibility_date": "${wanted}"`];
+}
+
+function missingFlags({ compatibility_flags: found = [] }, wanted) {
+  const flags = wanted.filter((flag) => !found.includes(flag));
+  if (flags.length === 0) return [];
+  return [`compatibility flags are missing: ${flags.join(", ")}. With them:\n\n  "compatibility_flags": ${JSON.stringify([...found, ...flags])}`];
+}
+
+function missingCrons({ triggers }, wanted) {
+  const found = triggers?.crons ?? [];
+  if (found.length > 0 || wanted.length === 0) return [];
+  return [`the cron trigger is missing, without which interrupted publishes are not repaired:\n\n  "triggers": { "crons": ${JSON.stringify(wanted)} }`];
+}

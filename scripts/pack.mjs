@@ -1,0 +1,180 @@
+// `npm run pack`: the npm packages and the folder that people deploy, in dist/. Two runs write the same bytes.
+//
+//   node scripts/pack.mjs [--out DIR] [--worker DIR] [--licences FILE]
+//
+// --worker   a built Worker, which is not built again
+// --licences the licences of the crates in the Worker
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+
+import { buildWorker } from "./build.mjs";
+import { licencesOf } from "./lib/licences.mjs";
+import { lockedClosure } from "./lib/lock-file.mjs";
+import { ensureNpmPackages, npmPack } from "./lib/npm.mjs";
+import { isMain, root } from "./lib/paths.mjs";
+import { requirements } from "./lib/requirements.mjs";
+import { main, say } from "./lib/step.mjs";
+import { tar } from "./lib/tar.mjs";
+import { setup } from "./setup.mjs";
+
+/** The files of a built Worker. */
+const WORKER = ["index.js", "wasm.js", "index_bg.wasm"];
+
+const REGISTRY = "terrace-registry";
+
+/** The time that npm gives to all files of a package, in seconds. */
+const TIME = 499_162_500;
+
+/**
+ * Writes the packages into `out`, which is replaced; returns the names of the files, by kind.
+ *
+ * - `worker`: the directory of the built Worker;
+ * - `licences`: a file with the licences of the crates in it.
+ */
+export async function pack({ out, worker = join(root, "build"), licences }) {
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  const needs = await requirements();
+  const registry = await packed(out, "worker", (directory) => fillRegistry(directory, { needs, worker, licences }));
+  const attempt = await packed(out, "try", () => {});
+  await layOutDeploy(join(out, "deploy"), await released(registry));
+  const folder = await vendored(out, registry, needs.version);
+  const files = [registry, attempt, folder];
+  await writeFile(join(out, "SHA256SUMS"), (await Promise.all(files.map(sumOf))).sort().join(""));
+  return { registry, attempt, folder };
+}
+
+/** Packs a folder of packages/, to which `fill` adds files; returns the path of the tarball. */
+async function packed(out, folder, fill) {
+  const directory = join(out, "packages", folder);
+  const source = join(root, "packages", folder);
+  const { files } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  await mkdir(directory, { recursive: true });
+  for (const name of ["package.json", "README.md", ...files]) await copyIfThere(join(source, name), join(directory, name));
+  await cp(join(root, "LICENSE"), join(directory, "LICENSE"));
+  await fill(directory);
+  return join(out, await npmPack(directory, out));
+}
+
+/** Other files are added, or left out, by `fill`. */
+const copyIfThere = (from, to) => cp(from, to).catch((error) => error.code === "ENOENT" || Promise.reject(error));
+
+async function fillRegistry(directory, { needs, worker, licences }) {
+  for (const name of WORKER) await cp(join(worker, name), join(directory, name));
+  await writeFile(join(directory, "requirements.json"), `${JSON.stringify(needs, null, 2)}\n`);
+  if (licences) await cp(licences, join(directory, "THIRD-PARTY.txt"));
+  await fillStart(join(directory, "start"));
+}
+
+/** Bundles the starter, and adds the example that it publishes. */
+async function fillStart(directory) {
+  // Imported on demand, because npm packages may not be installed earlier.
+  const { build } = await import("esbuild");
+  const { bundleProvider } = await import("../examples/packaging/bundle.mjs");
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, "packages", "worker", "start.mjs")],
+    outfile: join(directory, "start.mjs"),
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node22",
+    // Certificates are only created for checkouts.
+    external: ["@peculiar/x509"],
+    plugins: [ownPaths],
+    metafile: true,
+    logLevel: "warning",
+  });
+  const provider = await bundleProvider();
+  await writeFile(join(directory, "provider.cjs"), provider.text);
+  await writeFile(join(directory, "THIRD-PARTY.txt"), await licencesOf([...Object.keys(metafile.inputs), ...provider.inputs]));
+  await cp(join(root, "packages", "worker", "bin.mjs"), join(directory, "bin.mjs"));
+  await cp(join(root, "scripts", "lib", "end-with-parent.mjs"), join(directory, "end-with-parent.mjs"));
+  await cp(join(root, "examples", "module"), join(directory, "module"), { recursive: true });
+  await cp(join(root, "examples", "consumer", "main.tf"), join(directory, "main.tf"));
+}
+
+/** Replaces the paths of the checkout by those of the package. */
+const ownPaths = {
+  name: "own-paths",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/paths\.mjs$/ }, () => ({ path: join(root, "packages", "worker", "paths.mjs") }));
+  },
+};
+
+/** The package as the npm registry has it. */
+async function released(tarball) {
+  const { name, version, engines, license, bin } = await manifest("worker");
+  const integrity = `sha512-${createHash("sha512").update(await readFile(tarball)).digest("base64")}`;
+  return { specifier: version, entry: { version, integrity, license, bin, engines }, name };
+}
+
+const manifest = async (folder) => JSON.parse(await readFile(join(root, "packages", folder, "package.json"), "utf8"));
+
+/** Writes the folder to deploy, with a lock file; the package of the registry is `specifier` in it. */
+async function layOutDeploy(directory, { specifier, entry }) {
+  await mkdir(directory, { recursive: true });
+  for (const name of await trackedFiles()) await cp(join(root, "deploy", name), join(directory, name));
+  await cp(join(root, "LICENSE"), join(directory, "LICENSE"));
+  const own = JSON.parse(await readFile(join(root, "deploy", "package.json"), "utf8"));
+  own.dependencies[REGISTRY] = specifier;
+  await writeFile(join(directory, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
+  await writeFile(join(directory, "package-lock.json"), `${JSON.stringify(await lockOf(own, entry), null, 2)}\n`);
+}
+
+/** The files of deploy/, without those that installing and running it leaves there. */
+async function trackedFiles() {
+  const ignored = ["node_modules", ".terrace", ".wrangler", ".dev.vars"];
+  const names = await readdir(join(root, "deploy"), { recursive: true, withFileTypes: true });
+  const paths = names.filter((entry) => entry.isFile()).map((entry) => relative(join(root, "deploy"), join(entry.parentPath, entry.name)).split(sep).join("/"));
+  return paths.filter((path) => !ignored.includes(path.split("/")[0])).sort();
+}
+
+/** Returns a lock file with the versions that this checkout is tested with. */
+async function lockOf({ name, version, license, dependencies, devDependencies, engines }, entry) {
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  const packages = {
+    "": { name, version, license, dependencies, devDependencies, engines },
+    ...lockedClosure(lock, Object.keys(devDependencies)),
+    [`node_modules/${REGISTRY}`]: entry,
+  };
+  const sorted = Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { name, version, lockfileVersion: lock.lockfileVersion, requires: true, packages: Object.fromEntries(sorted) };
+}
+
+/** Writes the archive for people without a git host: the folder, with the package of the registry in it. */
+async function vendored(out, tarball, version) {
+  const name = tarball.slice(out.length + 1);
+  const directory = join(out, "folder");
+  const { entry } = await released(tarball);
+  await layOutDeploy(directory, { specifier: `file:${name}`, entry: { ...entry, resolved: `file:${name}` } });
+  await cp(tarball, join(directory, name));
+  const stem = `terrace-worker-${version}`;
+  const names = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((found) => found.isFile());
+  const paths = names.map((found) => relative(directory, join(found.parentPath, found.name)).split(sep).join("/")).sort();
+  const files = {};
+  for (const path of paths) files[`${stem}/${path}`] = await readFile(join(directory, path));
+  const file = join(out, `${stem}.tar.gz`);
+  await writeFile(file, gzipSync(tar(files, { time: TIME }), { level: 9 }));
+  await rm(directory, { recursive: true });
+  return file;
+}
+
+const sumOf = async (file) => `${createHash("sha256").update(await readFile(file)).digest("hex")}  ${file.split(sep).at(-1)}\n`;
+
+if (isMain(import.meta.url)) {
+  await main(async () => {
+    const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") }, worker: { type: "string" }, licences: { type: "string" } } });
+    if (values.worker) await ensureNpmPackages();
+    else {
+      await setup();
+      await buildWorker();
+    }
+    const out = resolve(values.out);
+    await pack({ out, worker: values.worker && resolve(values.worker), licences: values.licences });
+    say(await readFile(join(out, "SHA256SUMS"), "utf8"));
+  });
+}
