@@ -2,8 +2,9 @@
 // so that an upgrade neither fails in the middle nor runs without a part of the registry.
 //
 //   node check.mjs [--config FILE] [--env NAME]
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const require = createRequire(import.meta.url);
@@ -17,28 +18,16 @@ const OWN = ["analytics_engine_datasets", "kv_namespaces", "r2_buckets", "rateli
 /** With this setting the registry repairs nothing by itself, and needs no cron trigger. */
 const hasNoRepair = ({ vars }) => String(vars?.TERRACE_REPAIR_OPERATIONS) === "0";
 
-const { values: options } = parseArgs({ options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } } });
-const file = options.config ?? ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((name) => existsSync(name)) ?? "wrangler.jsonc";
-
-try {
+function main() {
+  const { values: options } = parseArgs({ options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } } });
+  const file = options.config ?? ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((name) => existsSync(name)) ?? "wrangler.jsonc";
   const needs = JSON.parse(readFileSync(installed("terrace-registry/requirements.json"), "utf8"));
-  const config = read(file);
-  const problems = environments(config, options.env ?? process.env.CLOUDFLARE_ENV).flatMap(({ where, settings }) =>
-    missing(settings, needs).map((problem) => `${file}${where}: ${problem}`),
-  );
+  const problems = problemsIn(read(file), needs, options.env ?? process.env.CLOUDFLARE_ENV);
   if (problems.length > 0) {
     const heading = `Terrace ${needs.version} needs more than ${file} has. Nothing was deployed.`;
-    fail([heading, ...problems].join("\n\n"));
-  } else {
-    console.log(`${file} has everything that Terrace ${needs.version} needs. Versions before ${needs.format.oldest_writer} will not be able to change this registry.`);
+    throw new Error([heading, ...problems].join("\n\n"));
   }
-} catch (error) {
-  fail(error.message);
-}
-
-function fail(message) {
-  console.error(message);
-  process.exitCode = 1;
+  console.log(`${file} has everything that Terrace ${needs.version} needs. Versions before ${needs.format.oldest_writer} will not be able to change this registry.`);
 }
 
 function installed(path) {
@@ -56,13 +45,12 @@ function read(path) {
   return readRawConfig({ config: path }).rawConfig;
 }
 
-/** Returns the settings to compare: of one environment, or of the file and all its environments. */
-function environments({ env = {}, ...top }, name) {
+/** Returns what the configuration lacks: in the environment `name`, or outside of environments and in all of them. */
+export function problemsIn({ env = {}, ...top }, needs, name) {
+  if (name && !env[name]) throw new Error(`The configuration has no environment ${name}.`);
   const inherited = Object.fromEntries(Object.entries(top).filter(([key]) => !OWN.includes(key)));
-  const of = (key) => ({ where: `, in env.${key}`, settings: { ...inherited, ...env[key] } });
-  if (!name) return [{ where: "", settings: top }, ...Object.keys(env).map(of)];
-  if (!env[name]) throw new Error(`${file} has no environment ${name}.`);
-  return [of(name)];
+  const ofEnvironment = (key) => missing({ ...inherited, ...env[key] }, needs).map((problem) => `In env.${key}: ${problem}`);
+  return name ? ofEnvironment(name) : [...missing(top, needs), ...Object.keys(env).flatMap(ofEnvironment)];
 }
 
 /** Returns what the settings lack, with the lines to add. */
@@ -79,22 +67,31 @@ function missingBinding(settings, list, binding) {
   const key = NAME_OF[list] ?? "binding";
   const name = binding[key];
   if ((settings[list] ?? []).some((found) => found[key] === name)) return [];
-  return [`the binding ${name} is missing. Add this to "${list}", which is a list:\n\n  "${list}": [${JSON.stringify(binding)}]`];
+  return [`The binding ${name} is missing. Add this to "${list}", which is a list:\n\n  "${list}": [${JSON.stringify(binding)}]`];
 }
 
 function missingDate({ compatibility_date: found }, wanted) {
   if (found >= wanted) return [];
-  return [`the compatibility date is ${found ?? "missing"}, and has to be ${wanted} or later:\n\n  "compatibility_date": "${wanted}"`];
+  return [`The compatibility date is ${found ?? "missing"}, and has to be ${wanted} or later:\n\n  "compatibility_date": "${wanted}"`];
 }
 
 function missingFlags({ compatibility_flags: found = [] }, wanted) {
   const flags = wanted.filter((flag) => !found.includes(flag));
   if (flags.length === 0) return [];
-  return [`compatibility flags are missing: ${flags.join(", ")}. With them:\n\n  "compatibility_flags": ${JSON.stringify([...found, ...flags])}`];
+  return [`Compatibility flags are missing: ${flags.join(", ")}. With them:\n\n  "compatibility_flags": ${JSON.stringify([...found, ...flags])}`];
 }
 
 function missingCrons({ triggers }, wanted) {
   const found = triggers?.crons ?? [];
   if (found.length > 0 || wanted.length === 0) return [];
-  return [`the cron trigger is missing, without which interrupted publishes are not repaired:\n\n  "triggers": { "crons": ${JSON.stringify(wanted)} }`];
+  return [`The cron trigger is missing, without which interrupted publishes are not repaired:\n\n  "triggers": { "crons": ${JSON.stringify(wanted)} }`];
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  try {
+    main();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
 }
