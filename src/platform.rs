@@ -139,7 +139,7 @@ fn config(env: &Env) -> Result<&'static Config, ConfigurationError> {
                 .collect();
             match Config::from_vars(&vars) {
                 Ok(config) => {
-                    for warning in config.warnings() {
+                    for warning in config.faults().into_iter().chain(config.warnings()) {
                         console_warn!("configuration: {warning}");
                     }
                     // Each isolate has one, which lives as long as the isolate.

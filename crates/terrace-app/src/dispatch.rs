@@ -142,7 +142,7 @@ fn dispatch_admin<'c, P: Host>(
             _ => nowhere(),
         },
         AdminRoute::SigningKeys(namespace) => match method {
-            Method::Get => Box::pin(keys::list(ctx, namespace)),
+            Method::Get => Box::pin(keys::list(ctx, call, namespace)),
             Method::Put => Box::pin(keys::add(ctx, call, namespace)),
             _ => nowhere(),
         },
@@ -172,7 +172,7 @@ fn dispatch_admin<'c, P: Host>(
         AdminRoute::Token(id) => Box::pin(tokens::revoke(ctx, call, id)),
         AdminRoute::TokenRotation(id) => Box::pin(tokens::rotate(ctx, call, id)),
         AdminRoute::Webhooks => match method {
-            Method::Get => Box::pin(webhooks::list(ctx)),
+            Method::Get => Box::pin(webhooks::list(ctx, call)),
             Method::Post => Box::pin(webhooks::add(ctx, call)),
             _ => nowhere(),
         },

@@ -172,6 +172,18 @@ impl Config {
 }
 
 impl Config {
+    /// Returns the errors of settings that a registry accepts because an earlier version did, one line each. They have no
+    /// effect, or more than is meant, so that a check before a deployment rejects them.
+    #[inline(never)]
+    pub fn faults(&self) -> Vec<String> {
+        let name = |variable: &'static str| move |rule: RuleName| format!("{variable} rule {rule}");
+        let mut faults = self.trusted_publishers.faults(&name(TRUSTED_PUBLISHERS));
+        if let Some(login) = &self.login {
+            faults.extend(login.rules.faults(&name(LOGIN_RULES)));
+        }
+        faults
+    }
+
     /// Returns warnings about settings that are valid but should be changed, one line each.
     #[inline(never)]
     pub fn warnings(&self) -> Vec<String> {

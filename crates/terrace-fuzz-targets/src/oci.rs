@@ -48,7 +48,7 @@ pub fn oci(data: &[u8]) {
         let values: Vec<_> = Query(query).values(name).collect();
         assert_eq!(values.is_empty(), Query(query).value(name).is_none());
     }
-    if let Some(page) = TagPage::parse(query) {
+    if let Ok(Some(page)) = TagPage::parse(query) {
         let _ = page.of(r#"{"name":"acme","tags":["1.0.0","1.1.0","2.0.0"]}"#);
     }
     if let Ok(digest) = Digest::parse(path) {

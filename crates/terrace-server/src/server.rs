@@ -70,7 +70,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let threads = settings.threads.map_or_else(available_parallelism, Ok);
-        for warning in config.warnings() {
+        for warning in config.faults().into_iter().chain(config.warnings()) {
             log::line(&format!("configuration: {warning}"));
         }
         // A process has one configuration, which lives as long as the process.

@@ -603,6 +603,53 @@ fn a_second_webhook_for_the_same_receiver_needs_a_name_of_its_own() {
 }
 
 #[test]
+fn an_idempotency_key_with_another_body_is_refused_and_adds_no_webhook() {
+    let hooked = Hooked::new();
+    let add = |body: &Value| {
+        let sent = Sent::new("POST", PATH).bearing(TOKEN);
+        let sent = sent.header("idempotency-key", "8e03978e-40d5-43dd-bc93-6894a57f9324");
+        hooked.registry.send(&sent.body(body.to_string()))
+    };
+    let first = add(&json!({ "url": URL })).expect(201).json();
+    assert_eq!(
+        add(&json!({ "url": URL, "format": "json" }))
+            .expect(201)
+            .json(),
+        first
+    );
+    for other in [
+        json!({ "url": format!("{URL}/other") }),
+        json!({ "url": URL, "events": ["rule"] }),
+        json!({ "url": URL, "format": "slack" }),
+        json!({ "url": URL, "name": "alerts" }),
+        json!({ "url": URL, "namespaces": ["acme"] }),
+    ] {
+        let errors = add(&other).expect(422).errors();
+        assert!(
+            errors.contains("8e03978e-40d5-43dd-bc93-6894a57f9324"),
+            "{errors}"
+        );
+    }
+    let list = hooked.registry.admin("GET", PATH, None).json();
+    assert_eq!(list["webhooks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_webhook_for_namespaces_that_is_sent_nothing_is_refused_with_its_events() {
+    let hooked = Hooked::new();
+    let add = |events: &Value| {
+        let body = json!({ "url": URL, "namespaces": ["acme"], "events": events }).to_string();
+        hooked.registry.admin("POST", PATH, Some(body.as_bytes()))
+    };
+    let errors = add(&json!(["token", "rule"])).expect(422).errors();
+    assert!(
+        errors.contains("a webhook for acme is sent no events of the kinds token and rule"),
+        "{errors}"
+    );
+    add(&json!(["token", "erase"])).expect(201);
+}
+
+#[test]
 fn a_creation_that_breaks_at_any_write_and_is_repeated_leaves_one_webhook() {
     at_each_write(3, |at, when| {
         let hooked = Hooked::new();

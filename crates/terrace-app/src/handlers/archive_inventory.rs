@@ -12,6 +12,7 @@ use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::{AFTER, check_count};
+use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Archives as _, BytesPage, Clock as _, Host};
 use crate::json;
@@ -19,6 +20,7 @@ use crate::services::{garbage, stored_archives};
 
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, &["after", "behind", "urls"])?;
     let query = call.query();
     let with_urls = match query.value("urls").as_deref() {
         None | Some("false") => false,

@@ -7,6 +7,7 @@ use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host, ListedFact};
 use crate::json;
@@ -15,11 +16,11 @@ use crate::services::audit::AT;
 
 /// Lists entries as they are stored, ascending, after the one with the number `after`.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let query = call.query();
-    let number = |name| query.value(name).and_then(|text| text.parse::<u64>().ok());
-    let after = call.after().and_then(|text| text.parse::<u64>().ok());
+    listing::only(&call, &["after", "behind", "since"])?;
+    let after = listing::number_of("after", call.after().as_deref())?;
     let after = after.map(|number| format!("{number:012}"));
-    let since = number("since").unwrap_or_default();
+    let since = call.query().value("since");
+    let since = listing::number_of("since", since.as_deref())?.unwrap_or_default();
     let facts = ctx.host.facts();
     // The newest number is read before the entries: an entry written in between would otherwise seem to be
     // missing.

@@ -127,6 +127,7 @@ pub(crate) async fn remove<P: Host>(
 
 /// Lists the archives that documented versions refer to, from the metadata of their documents.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, listing::CURSOR)?;
     let after = call.after();
     let after = match after.as_deref().filter(|after| !after.is_empty()) {
         None => None,

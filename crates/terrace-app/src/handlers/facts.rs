@@ -9,6 +9,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, NOT_EXPORTED};
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::body::{AFTER, check_count};
+use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
 use crate::json;
@@ -32,6 +33,7 @@ enum ReadFact {
 
 /// Lists documents as they are stored. None of them contains a secret.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, &["after", "behind", "prefix"])?;
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
     let after = call.after();

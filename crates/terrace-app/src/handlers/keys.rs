@@ -13,6 +13,7 @@ use terrace_core::storage::release::SigningKeyDocument;
 use terrace_openpgp::{KeyId, parse_signing_keys};
 
 use crate::context::Context;
+use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
@@ -20,8 +21,10 @@ use crate::services::{index_refresh, keys};
 
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
+    call: Call,
     namespace: Namespace,
 ) -> Handled<P::Stream> {
+    listing::only(&call, &[])?;
     let (document, _) = keys::document(ctx, &namespace).await?;
     Ok(answer(200, &document).into())
 }

@@ -20,6 +20,46 @@ pub(crate) fn parameter(call: &Call, name: &str) -> Result<Option<String>, Probl
     value.map_err(|error| Problem::BadRequest(format!("the parameter {name} {error}")))
 }
 
+/// Checks that a request has no other parameters. A misspelt one, or one of another route, must not be ignored: the answer would
+/// be that to another question.
+pub(crate) fn only(call: &Call, names: &[&str]) -> Result<(), Problem> {
+    let Some((name, value)) = call.query().unknown(names) else {
+        return Ok(());
+    };
+    let shown = |text: &str| line(text).at_most(QUOTED_CHARS).to_string();
+    let takes = match names {
+        [] => "no parameters".to_owned(),
+        // The older name of a cursor is not advertised.
+        names => names
+            .iter()
+            .filter(|name| **name != "behind")
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    Err(Problem::BadRequest(format!(
+        "the parameter {} is {}: this path has no such parameter; it takes {takes}",
+        shown(&name),
+        shown(&value),
+    )))
+}
+
+/// The parameters of a list with a cursor.
+pub(crate) const CURSOR: &[&str] = &["after", "behind"];
+
+/// Returns the number in a parameter of a list of the admin API.
+pub(crate) fn number_of(name: &str, text: Option<&str>) -> Result<Option<u64>, Problem> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| {
+        let text = line(text).at_most(QUOTED_CHARS);
+        Problem::BadRequest(format!(
+            "the parameter {name} is {text}: it must be a number, 0 or more"
+        ))
+    })
+}
+
 /// Returns a parsed parameter.
 pub(crate) fn parsed<T>(call: &Call, name: &str) -> Result<Option<T>, Problem>
 where

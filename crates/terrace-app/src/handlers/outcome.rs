@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use terrace_core::auth::access::Caller;
 use terrace_core::http::form::Query;
 use terrace_core::http::idempotency_key::IdempotencyKey;
+use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::oci::{Digest, Tag};
@@ -33,7 +34,14 @@ impl Call {
     /// that a retry finds the resource, or else random ones.
     pub(crate) fn id_of_created(&self, random: [u8; 16]) -> [u8; 16] {
         let key = self.key.as_ref();
-        key.map_or(random, |key| key.id(&self.caller.name(), &self.body))
+        key.map_or(random, |key| key.id(&self.caller.name()))
+    }
+
+    /// Returns the problem of a request whose idempotency key created `made` for a request with another body.
+    pub(crate) fn reused_key(&self, made: &str) -> Problem {
+        let key = self.key.as_ref();
+        let message = key.map(|key| key.reused(made)).unwrap_or_default();
+        Problem::Invalid(vec![message])
     }
 
     /// Returns the query's parameters.

@@ -1,12 +1,13 @@
 //! Adds, lists and removes the rules that are stored in the registry.
 
 use terrace_core::api::admin::{RemovedRule, RuleAnswer, RuleBody, RuleList};
-use terrace_core::auth::oidc::{MirrorBlock, StoredRule};
+use terrace_core::auth::oidc::{MirrorBlock, StoredRule, StoredRuleError};
 use terrace_core::http::problem::Problem;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::rule_id::RuleId;
 
 use crate::context::Context;
+use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::Host;
 use crate::json;
@@ -20,7 +21,9 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         .map_err(|error| Problem::BadRequest(format!("the body: {error}")))?;
     let RuleBody { kind, rule } = json::parse(&call.body)?;
     let rule = StoredRule::from_value(kind, rule);
-    let rule = rule.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
+    let invalid = |error: StoredRuleError| Problem::Invalid(vec![error.to_string()]);
+    let rule = rule.map_err(invalid)?;
+    rule.check().map_err(invalid)?;
     match rule.block() {
         Some(block) => check_block(ctx, &call, block)?,
         None => auth::ensure_may_grant(&call.caller, rule.required_scopes())?,
@@ -30,7 +33,7 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         id,
         document,
         is_new,
-    } = rule_changes::add(ctx, &call.caller, new, kind, &rule).await?;
+    } = rule_changes::add(ctx, &call, new, kind, &rule).await?;
     let path = format!("/admin/v1/rules/{id}");
     let status = if is_new { 201 } else { 200 };
     let reply = json::reply(status, &RuleAnswer::new(id, &document))?;
@@ -66,6 +69,7 @@ fn check_block<P: Host>(
 
 /// `GET /admin/v1/rules`
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, &[])?;
     let mut all = rules::all(ctx).await?;
     all.retain(|(_, document)| rule_changes::may_manage(&call.caller, document));
     let rules = all.iter();

@@ -19,6 +19,7 @@ use terrace_core::storage::key::{FactKey, TOKENS};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::json;
@@ -53,7 +54,7 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let id = TokenId::new(call.id_of_created(ctx.host.random()));
     let made = match tokens::make(ctx, id, &document).await? {
         Some(text) => answer(ctx, id, &document, text),
-        None if call.key.is_some() => created_before(ctx, id, &document).await?,
+        None if call.key.is_some() => created_before(ctx, &call, id, &document).await?,
         None => return Err(taken(id)),
     };
     reply(id, &made)
@@ -62,17 +63,25 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
 /// Returns the token that an earlier attempt of the same request created.
 async fn created_before<P: Host>(
     ctx: &Context<'_, P>,
+    call: &Call,
     id: TokenId,
     wanted: &TokenDocument,
 ) -> Result<TokenAnswer, Failure> {
     let known = tokens::document(ctx, id).await?;
     let lifetime = |it: &TokenDocument| it.expires.map(|end| end.since(it.created));
-    let is_retry = |known: &TokenDocument| {
-        let age = wanted.created.since(known.created);
+    let is_equal = |known: &TokenDocument| {
         known.name == wanted.name
             && known.scopes == wanted.scopes
             && known.by == wanted.by
-            && lifetime(known) == lifetime(wanted)
+            // A rotation or a revocation changes the end of a token.
+            && (lifetime(known) == lifetime(wanted) || known.successor.is_some() || known.revoked.is_some())
+    };
+    if known.as_ref().is_some_and(|known| !is_equal(known)) {
+        return Err(call.reused_key(&format!("token {id}")).into());
+    }
+    let is_retry = |known: &TokenDocument| {
+        let age = wanted.created.since(known.created);
+        lifetime(known) == lifetime(wanted)
             && known.revoked.is_none()
             && age <= limits::IDEMPOTENT_TOKEN_SECONDS
     };
@@ -109,6 +118,7 @@ fn check_lifetime<P: Host>(ctx: &Context<'_, P>, lifetime: Option<u64>) -> Resul
 
 /// Lists the tokens created in this registry that the caller may manage, by id.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, listing::CURSOR)?;
     let mut after = call.after().map(Cow::into_owned);
     for _ in 0..limits::TOKEN_PAGES {
         let (page, is_complete) = page(ctx, &call.caller, after.as_deref()).await?;

@@ -14,6 +14,7 @@ use terrace_core::storage::webhook::{EventKind, Webhook, WebhookFormat, WebhookS
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::json;
@@ -45,7 +46,10 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
     let webhook = webhooks::change(ctx, |list| {
         // An earlier attempt of the same request added it.
         if let Some(known) = list.webhooks.iter().find(|it| it.id == webhook.id) {
-            return Ok(known.clone());
+            return match known.is_of_same_request(&webhook) {
+                true => Ok(known.clone()),
+                false => Err(call.reused_key(&format!("webhook {}", known.id)).into()),
+            };
         }
         if let Some(known) = list.webhooks.iter().find(|it| it.is_like(&webhook)) {
             return Err(Problem::Conflict(vec![already_sent_to(known)]).into());
@@ -86,7 +90,8 @@ fn already_sent_to(known: &Webhook) -> String {
 }
 
 /// Lists all webhooks with their progress.
-pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
+pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, &[])?;
     let list = webhooks::all(ctx).await?;
     let read = list.webhooks.iter().map(async |webhook| {
         let state = webhooks::state(ctx, webhook).await?;
@@ -189,6 +194,9 @@ impl Receiver {
                 Err(error) => errors.push(format!("{error}")),
             }
         }
+        if !namespaces.is_empty() && !events.iter().any(|event| event.has_namespace()) {
+            errors.push(never_sent(&events, &namespaces));
+        }
         let format = body.format.as_deref().unwrap_or("json").parse();
         let format = format.map_err(|error| errors.push(format!("{error}"))).ok();
         match (url, name, format) {
@@ -202,6 +210,19 @@ impl Receiver {
             _ => Err(errors),
         }
     }
+}
+
+/// Returns why a webhook for namespaces is refused if none of its events is ever about one.
+fn never_sent(events: &[EventKind], namespaces: &[OwnerPattern]) -> String {
+    let names = events.iter().map(ToString::to_string);
+    let names: Vec<String> = names.collect();
+    let namespaces: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
+    format!(
+        "a webhook for {} is sent no events of the kinds {}, which have no namespace: leave out the namespaces, or add \
+         publish, status, key or erase",
+        namespaces.join(", "),
+        names.join(" and ")
+    )
 }
 
 async fn find<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Result<Webhook, Failure> {

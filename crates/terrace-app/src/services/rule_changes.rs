@@ -8,6 +8,7 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handlers::outcome::Call;
 use crate::host::{Clock as _, Condition, Host};
 use crate::json;
 use crate::services::{documents, index_refresh, index_writer, rules};
@@ -23,13 +24,17 @@ pub(crate) struct Added {
 /// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
-    caller: &Caller,
+    call: &Call,
     id: RuleId,
     kind: RuleKind,
     rule: &StoredRule,
 ) -> Result<Added, Failure> {
+    let caller = &call.caller;
     let mut active = rules::all(ctx).await?;
     let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
+    if active.iter().any(|known| known.0 == id && !is_equal(known)) {
+        return Err(call.reused_key(&format!("rule {id}")).into());
+    }
     if let Some(place) = active.iter().position(is_equal) {
         let (known, document) = active.swap_remove(place);
         publish(ctx).await?;
@@ -59,8 +64,13 @@ pub(crate) async fn add<P: Host>(
     }
     // Another attempt of the same request has added it since the active rules were listed, or earlier.
     let known: Option<RuleDocument> = documents::read(ctx, &FactKey::Rule(id)).await?;
-    let known = known.filter(|it| it.is_active() && it.kind == kind && it.rule == rule.text());
-    let document = known.ok_or_else(|| {
+    if known
+        .as_ref()
+        .is_some_and(|it| it.kind != kind || it.rule != rule.text())
+    {
+        return Err(call.reused_key(&format!("rule {id}")).into());
+    }
+    let document = known.filter(RuleDocument::is_active).ok_or_else(|| {
         let message = format!(
             "an earlier attempt of this request added rule {id}, which was removed since: add it again with another \
              Idempotency-Key"

@@ -113,7 +113,13 @@ fn granted(arguments: &RoleAddArguments) -> Result<Value, Failure> {
         claims.add("email", email)?;
     }
     if let Some(domain) = &arguments.domain {
+        let given = domain;
         let domain = domain.strip_prefix('@').unwrap_or(domain);
+        if domain.contains('@') {
+            return Err(Failure::Usage(format!(
+                "--domain is {given:?}: a domain contains no @; for one person write --email {domain}"
+            )));
+        }
         claims.add("email", &format!("*@{domain}"))?;
     }
     members(&arguments.rule, claims).map(Value::Object)
@@ -155,6 +161,8 @@ fn add(
 ) -> Result<(), Failure> {
     let parsed = StoredRule::parse(kind, &rule.to_string());
     let parsed = parsed.map_err(|error| Failure::refused(error.to_string()))?;
+    let checked = parsed.check();
+    checked.map_err(|error| Failure::Usage(error.to_string()))?;
     if is_dry {
         for warning in parsed.warnings() {
             output.warning(&warning);

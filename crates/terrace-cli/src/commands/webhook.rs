@@ -35,8 +35,19 @@ pub(crate) fn run(
                 name: own_name.as_ref().map(ToString::to_string),
             };
             let added = connect(registry, output)?.add_webhook(&body)?;
-            output.progress(&format!("webhook {} to {} is added", added.id, added.host));
-            output.progress("the secret with which its deliveries are signed:");
+            let unsent = events.iter().filter(|event| !event.has_namespace());
+            let unsent: Vec<String> = unsent.map(ToString::to_string).collect();
+            if !namespaces.is_empty() && !unsent.is_empty() {
+                output.warning(&format!(
+                    "the webhook is sent no events of the kinds {}, which have no namespace: add a second one without --namespace \
+                     for them",
+                    unsent.join(" and ")
+                ));
+            }
+            if !output.is_json() {
+                output.progress(&format!("webhook {} to {} is added", added.id, added.host));
+                output.progress("the secret with which its deliveries are signed:");
+            }
             print_secret(&added, output)
         }
         WebhookCommand::List => list(registry, output),

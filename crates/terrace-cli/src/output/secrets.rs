@@ -27,6 +27,9 @@ const HIDDEN: &str = "[hidden]";
 /// The option that takes a token.
 const TOKEN_OPTION: &str = "--token";
 
+/// The options that take digests, which look random and are printed as they are.
+const DIGEST_OPTIONS: [&str; 3] = ["--archive", "--manifest", "--blob"];
+
 /// The variables that contain secrets, apart from those that begin with [`CLIENT_TOKENS`].
 const VARIABLES: [&str; 3] = [
     "TERRACE_TOKEN",
@@ -64,14 +67,17 @@ impl Secrets {
         let mut known: Vec<&str> = set.filter_map(|(_, value)| value.to_str()).collect();
         let mut guessed: Vec<&str> = Vec::new();
         let mut follows_option = false;
+        let mut takes_digest = false;
         for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
             let (option, value) = split(argument);
+            takes_digest |= option.is_some_and(|option| DIGEST_OPTIONS.contains(&option));
             if follows_option || option == Some(TOKEN_OPTION) {
                 known.push(value);
-            } else if looks_secret(value) {
+            } else if looks_secret(value) && !(takes_digest && is_digest(value)) {
                 guessed.push(value);
             }
             follows_option = argument == TOKEN_OPTION;
+            takes_digest = DIGEST_OPTIONS.contains(&argument);
         }
         Self {
             known: searched_for(known),
@@ -130,6 +136,11 @@ impl Secrets {
         let hidden: Vec<OsString> = arguments.iter().map(hide).collect();
         (hidden != arguments).then_some(hidden)
     }
+}
+
+/// Returns whether a text is the digits of a SHA-256 or SHA-512, as in the key of an archive.
+fn is_digest(text: &str) -> bool {
+    matches!(text.len(), 64 | 128) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Splits an argument that may contain both an option and its value.
@@ -281,6 +292,27 @@ mod tests {
             "Cache/sha256/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ] {
             assert_eq!(Secrets::find(&os(&[plain]), []).hide(plain), plain);
+        }
+    }
+
+    #[test]
+    fn the_digest_of_an_option_for_digests_is_shown_and_elsewhere_its_form_is_that_of_a_secret() {
+        let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let key = format!("archives/{digest}.docs");
+        let option = format!("--archive={digest}");
+        for arguments in [
+            &["erase", "--archive", digest, "x"][..],
+            &["erase", &option, "x"],
+        ] {
+            assert_eq!(Secrets::find(&os(arguments), []).hide(&key), key);
+        }
+        let variables = [("TERRACE_TOKEN".into(), digest.into())];
+        for secrets in [
+            Secrets::find(&os(&["erase", digest]), []),
+            Secrets::find(&os(&["erase", "--archive", "x", digest]), []),
+            Secrets::find(&os(&["erase", "--archive", digest]), variables),
+        ] {
+            assert_eq!(secrets.hide(&key), "archives/[token hidden].docs");
         }
     }
 

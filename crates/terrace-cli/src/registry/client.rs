@@ -379,9 +379,12 @@ impl<'a> Client<'a> {
     /// Returns the failure that an unsuccessful response means.
     fn failure(&self, answer: Response) -> Failure {
         match answer.status {
-            401 | 403 => {
+            status @ (401 | 403) => {
                 let joined = answer.reasons(self.url()).join("; ");
-                Failure::NotAllowed(self.tokens.rejected(&joined))
+                Failure::NotAllowed(match status {
+                    401 => self.tokens.rejected(&joined),
+                    _ => self.tokens.not_allowed(&joined),
+                })
             }
             _ => answer.into_failure(self.url()),
         }

@@ -122,23 +122,48 @@ impl TokenSource {
                 );
             }
         };
-        let advice = match (place, reason.contains("scope")) {
-            (TokenPlace::Client(_), true) => {
-                "The registry decides about the scopes of a sign-in: set TERRACE_TOKEN to its admin token, or to a \
-                 token with this scope"
-                    .to_owned()
-            }
-            (TokenPlace::Client(_), false) => format!(
+        let advice = match place {
+            TokenPlace::Client(_) => format!(
                 "Sign in again with `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
             ),
-            (place, true) => {
-                format!("{place} must be its admin token, or a token with this scope")
-            }
-            (place, false) => format!(
+            place => format!(
                 "{place} must be its admin token, or an API token that it issued (terrace token create)"
             ),
         };
         format!("the registry rejects the token in {place}: {reason}. {advice}")
+    }
+
+    /// Returns the message that the registry accepts the token and does not allow the request, for this reason. `terrace whoami`
+    /// shows the scopes of the token.
+    pub(crate) fn not_allowed(&self, reason: &str) -> String {
+        let is_about_scopes = reason.contains("scope");
+        let (place, advice) = match self {
+            Self::Token(token, _) => (
+                format!("the token in {}", token.place()),
+                match token.place() {
+                    TokenPlace::Client(_) => {
+                        "The registry decides about the scopes of a sign-in: set TERRACE_TOKEN to its admin token, or to a \
+                         token with this scope"
+                    }
+                    _ => {
+                        "Use its admin token, or a token with this scope (terrace token create --scope)"
+                    }
+                },
+            ),
+            Self::Job(_) => (
+                "the token of this CI job".to_owned(),
+                "Its scopes are those of the rules in the registry's TERRACE_TRUSTED_PUBLISHERS, and of those that terrace trust \
+                 list shows",
+            ),
+            Self::Anonymous => (
+                "a request without a token".to_owned(),
+                "Set TERRACE_TOKEN, or sign in with `terraform login` or `tofu login`",
+            ),
+        };
+        match is_about_scopes {
+            true => format!("{place} is valid, and does not allow this: {reason}. {advice}"),
+            false => format!("the registry does not allow this with {place}: {reason}"),
+        }
     }
 
     /// Discards a token that is no longer valid. Returns whether another one can be requested.

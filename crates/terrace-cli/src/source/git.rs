@@ -45,6 +45,22 @@ pub(crate) fn is_url(text: &str) -> bool {
     text.contains("://") || (!Path::new(text).exists() && is_scp())
 }
 
+/// Checks that a repository is cloned by an encrypted protocol that runs no program of the URL's choice.
+///
+/// # Errors
+/// The protocol is not allowed.
+pub(crate) fn check_url(url: &str) -> Result<(), String> {
+    let scheme = url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
+    let is_allowed = PROTOCOLS.contains(&scheme.to_ascii_lowercase().as_str());
+    match is_allowed && !url.contains("::") {
+        true => Ok(()),
+        false => Err(format!(
+            "{url}: a repository is cloned over {} only: clone it by other means, and name its directory",
+            PROTOCOLS.join(", ")
+        )),
+    }
+}
+
 impl Repository {
     /// Returns the repository whose top, or whose bare repository, is this directory.
     pub(crate) fn at(directory: &Path) -> Option<Self> {
@@ -68,13 +84,7 @@ impl Repository {
     /// # Errors
     /// The protocol is not allowed, or git cannot clone the repository.
     pub(crate) fn clone(url: &str, output: &Output) -> Result<Self, String> {
-        let scheme = url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
-        if !PROTOCOLS.contains(&scheme.to_ascii_lowercase().as_str()) || url.contains("::") {
-            return Err(format!(
-                "{url}: a repository is cloned over {} only: clone it by other means, and name its directory",
-                PROTOCOLS.join(", ")
-            ));
-        }
+        check_url(url)?;
         output.progress(&format!("cloning {url}"));
         let place = tempfile::tempdir()
             .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;

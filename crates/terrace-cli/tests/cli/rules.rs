@@ -177,6 +177,56 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
             "required",
         ),
         (&["trust", "remove", "short"], 2, "16 hexadecimal digits"),
+        (
+            &[
+                "trust",
+                "add",
+                "--scope",
+                "publish:acme",
+                "--github",
+                "git@github.com:acme/x",
+            ],
+            2,
+            "write a repository without the rest of its URL: acme/x",
+        ),
+        (
+            &[
+                "trust",
+                "add",
+                "--scope",
+                "publish:acme",
+                "--github",
+                "acme/x",
+                "--ref",
+                "refs/tag/*",
+            ],
+            2,
+            "did you mean refs/tags/*?",
+        ),
+        (
+            &[
+                "role",
+                "add",
+                "--scope",
+                "read",
+                "--domain",
+                "ann@acme.example",
+            ],
+            2,
+            "write --email ann@acme.example",
+        ),
+        (
+            &[
+                "role",
+                "add",
+                "--scope",
+                "publish:acme",
+                "--claim",
+                "email=*e*",
+            ],
+            2,
+            "may grant only reading",
+        ),
     ] {
         let ended = run(&registry, arguments).expect(code);
         assert!(

@@ -195,6 +195,11 @@ fn a_wrong_token_is_reported_with_advice() {
     registry.fail("GET", "/keys", Fault::Answer(errors(403, &[lacking])));
     let message = run(&registry, &["key", "list", "acme"]).expect(5).errors();
     assert!(message.contains("or a token with this scope"), "{message}");
+    assert!(
+        message.contains("is valid, and does not allow this: this requires the scope admin"),
+        "{message}"
+    );
+    assert!(!message.contains("rejects"), "{message}");
 }
 
 #[test]

@@ -41,6 +41,30 @@ fn the_secret_of_a_new_webhook_is_alone_on_standard_output() {
 }
 
 #[test]
+fn a_new_webhook_in_json_prints_nothing_but_json_and_warnings() {
+    let registry = Registry::start();
+    let added = webhook(json!({ "secret": SECRET }));
+    let url = "https://hooks.example.com";
+    let add = ["webhook", "add", url, "--namespace", "acme", "--json"];
+    answer(&registry, "POST", "/admin/v1/webhooks", 201, &added);
+    let ended = run(&registry, &add).expect(0);
+    assert_eq!(ended.json()["webhook"]["secret"], SECRET);
+    assert_eq!(ended.stderr, "");
+    answer(&registry, "POST", "/admin/v1/webhooks", 201, &added);
+    let ended = run(
+        &registry,
+        &[&add[..], &["--events", "publish,token"]].concat(),
+    )
+    .expect(0);
+    assert!(
+        ended
+            .stderr
+            .starts_with("warning: the webhook is sent no events of the kinds token,"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn the_attempts_of_one_creation_have_one_idempotency_key_and_other_creations_others() {
     let registry = Registry::start();
     let added = webhook(json!({ "secret": SECRET }));

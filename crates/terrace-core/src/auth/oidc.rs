@@ -12,6 +12,7 @@
 
 mod ci_system;
 mod error;
+mod impossible;
 pub mod limits;
 mod login;
 mod mirror_block;

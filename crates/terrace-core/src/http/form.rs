@@ -38,6 +38,15 @@ impl<'a> Query<'a> {
         self.values(name).next()
     }
 
+    /// Returns the first parameter with none of these names, and its value.
+    pub fn unknown(self, names: &[&str]) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+        let text = |text: &'a str| decoded(text, Plus::Plus).unwrap_or(Cow::Borrowed(text));
+        let pairs =
+            Pair::all(self.0).map(|pair| (text(pair.name), text(pair.value.unwrap_or_default())));
+        let mut unknown = pairs.filter(|(name, _)| !names.contains(&&**name));
+        unknown.next()
+    }
+
     /// Returns all values of a name.
     pub fn values(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
         let named = Pair::all(self.0).filter(move |pair| pair.is_named(name, Plus::Plus));
@@ -138,6 +147,19 @@ mod tests {
         for broken in ["a=%", "a=%4", "a=%zz", "a=%ff"] {
             assert_eq!(Query(broken).value("a"), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn a_parameter_of_another_name_is_found_with_its_value() {
+        let unknown = |query: &'static str| {
+            let found = Query(query).unknown(&["after", "urls"]);
+            found.map(|(name, value)| format!("{name}={value}"))
+        };
+        assert_eq!(unknown(""), None);
+        assert_eq!(unknown("after=a&%61fter=b&urls"), None);
+        assert_eq!(unknown("after=a&limit=%2D1").as_deref(), Some("limit=-1"));
+        assert_eq!(unknown("kind").as_deref(), Some("kind="));
+        assert_eq!(unknown("%zz=%ff").as_deref(), Some("%zz=%ff"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! that a request whose answer was lost can be repeated
 //! (<https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header>).
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -39,17 +40,30 @@ impl FromStr for IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the bytes of the ID that a request creates: the same for each attempt, and others for another caller or
-    /// another body.
-    pub fn id(&self, caller: &str, body: &[u8]) -> [u8; 16] {
-        let (key, body) = (&self.0, Sha256::of(body));
-        // The key contains no line break, so no two triples have the same text.
-        let digest = Sha256::of(format!("{key}\n{body}\n{caller}").as_bytes());
+    /// Returns the bytes of the ID that a request creates: the same for each attempt, and others for another caller. They do
+    /// not depend on the body, so that a request with another body finds what the first one created.
+    pub fn id(&self, caller: &str) -> [u8; 16] {
+        // The key contains no line break, so no two pairs have the same text.
+        let digest = Sha256::of(format!("{self}\n{caller}").as_bytes());
         let mut id = [0; 16];
         for (byte, of_digest) in id.iter_mut().zip(digest.as_bytes()) {
             *byte = *of_digest;
         }
         id
+    }
+
+    /// Returns the message to a client that sends the key with another body than before, when it created `made`.
+    pub fn reused(&self, made: &str) -> String {
+        format!(
+            "the Idempotency-Key {self} was sent before with another body, and created {made}: send a new key with each new \
+             request, and the same one only to repeat a request"
+        )
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -86,13 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_that_of_one_caller_and_one_body() {
-        let id = key("0123456789abcdef").id("root", b"{}");
-        assert_eq!(key("\"0123456789abcdef\"").id("root", b"{}"), id);
+    fn an_id_is_that_of_one_caller_and_one_key() {
+        let id = key("0123456789abcdef").id("root");
+        assert_eq!(key("\"0123456789abcdef\"").id("root"), id);
         for other in [
-            key("0123456789abcdee").id("root", b"{}"),
-            key("0123456789abcdef").id("token 0123456789abcdef (ci)", b"{}"),
-            key("0123456789abcdef").id("root", b"{ }"),
+            key("0123456789abcdee").id("root"),
+            key("0123456789abcdef").id("token 0123456789abcdef (ci)"),
         ] {
             assert_ne!(other, id);
         }

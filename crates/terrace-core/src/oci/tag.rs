@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::http::form::Query;
+use crate::http::problem::Problem;
 use crate::model::oci::tag;
 use crate::model::version::Version;
 use terrace_base::json;
+use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 /// The list of a repository's tags.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,11 +44,17 @@ pub(crate) fn list(name: &str, mut tags: Vec<String>) -> String {
 
 impl TagPage {
     /// Parses a query; `None` if it does not request a page.
-    pub fn parse(query: &str) -> Option<Self> {
+    ///
+    /// # Errors
+    /// If `n` is not a number.
+    pub fn parse(query: &str) -> Result<Option<Self>, Problem> {
         let query = Query(query);
-        let n = query.value("n").and_then(|n| n.parse().ok());
+        let n = query.value("n").filter(|n| !n.is_empty());
+        let n = n
+            .map(|n| n.parse().map_err(|_| no_number(&n)))
+            .transpose()?;
         let last = query.value("last").map(Cow::into_owned);
-        (n.is_some() || last.is_some()).then_some(Self { n, last })
+        Ok((n.is_some() || last.is_some()).then_some(Self { n, last }))
     }
 
     /// Returns this page of a list, and the tag after which the next page begins, if there is one.
@@ -64,6 +72,13 @@ impl TagPage {
         let next = list.tags.last().cloned().filter(|_| is_truncated);
         Ok((json::to_string(&list), next))
     }
+}
+
+fn no_number(text: &str) -> Problem {
+    let text = line(text).at_most(QUOTED_CHARS);
+    Problem::BadRequest(format!(
+        "the parameter n is {text}: it must be a number of tags, 0 or more"
+    ))
 }
 
 #[cfg(test)]
@@ -84,7 +99,7 @@ mod tests {
             ("last=9&n=5", "[]", None),
             ("n=0", "[]", None),
         ] {
-            let (text, found) = TagPage::parse(query).unwrap().of(&list).unwrap();
+            let (text, found) = TagPage::parse(query).unwrap().unwrap().of(&list).unwrap();
             assert_eq!(
                 text,
                 format!(r#"{{"name":"a/b","tags":{tags}}}"#),
@@ -92,8 +107,21 @@ mod tests {
             );
             assert_eq!(found.as_deref(), next, "{query}");
         }
-        for nothing in ["", "n=", "n=-1", "n=x", "m=1"] {
-            assert_eq!(TagPage::parse(nothing), None, "{nothing}");
+        for nothing in ["", "n=", "m=1"] {
+            assert_eq!(TagPage::parse(nothing), Ok(None), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_tags_that_is_none_is_refused_with_its_value() {
+        for value in ["-1", "x", "1.5", "99999999999999999999"] {
+            let problem = TagPage::parse(&format!("n={value}&last=a")).unwrap_err();
+            assert_eq!(problem.status(), 400);
+            let message = problem.messages().join("");
+            assert!(
+                message.starts_with(&format!("the parameter n is {value}: ")),
+                "{message}"
+            );
         }
     }
 }

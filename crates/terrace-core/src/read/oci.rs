@@ -30,16 +30,12 @@ pub(super) fn is_oci(path: &str) -> bool {
 
 /// Plans a request for a repository that is generated from published releases.
 #[inline(never)]
-pub(super) fn plan_generated<S>(
-    package: Package,
-    path: GeneratedPath,
-    page: Option<TagPage>,
-) -> ReadPlan<S> {
+pub(super) fn plan_generated<S>(package: Package, path: GeneratedPath, query: &str) -> ReadPlan<S> {
     let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
     match path {
         GeneratedPath::Tags => {
             let name = GeneratedRepository::of(&package);
-            tag_list(IndexKey::Tags(package), page, name)
+            tag_list(IndexKey::Tags(package), query, name)
         }
         GeneratedPath::Manifest(GeneratedReference::Tag(version)) => {
             let seconds = if changes {
@@ -68,11 +64,7 @@ pub(super) fn plan_generated<S>(
 /// Plans a request for a repository that clients push to, if it is a read of an index. Everything in such a
 /// repository can be deleted, so the edge caches none of it for long.
 #[inline(never)]
-pub(super) fn plan_pushed<S>(
-    request: PushedRequest,
-    method: Method,
-    page: Option<TagPage>,
-) -> ReadPlan<S> {
+pub(super) fn plan_pushed<S>(request: PushedRequest, method: Method, query: &str) -> ReadPlan<S> {
     if !matches!(method, Method::Get | Method::Head) {
         return ReadPlan::Handle(HandledRoute::Pushed(request));
     }
@@ -80,7 +72,7 @@ pub(super) fn plan_pushed<S>(
     match path {
         PushedPath::Tags => {
             let name = repository.to_string();
-            tag_list(IndexKey::Pushed(PushedIndex::Tags(repository)), page, name)
+            tag_list(IndexKey::Pushed(PushedIndex::Tags(repository)), query, name)
         }
         PushedPath::Manifest(Reference::Tag(tag)) => {
             let key = IndexKey::Pushed(PushedIndex::Tag(repository, tag));
@@ -100,7 +92,11 @@ pub(super) fn plan_pushed<S>(
     }
 }
 
-fn tag_list<S>(key: IndexKey, page: Option<TagPage>, name: String) -> ReadPlan<S> {
+fn tag_list<S>(key: IndexKey, query: &str, name: String) -> ReadPlan<S> {
+    let page = match TagPage::parse(query) {
+        Ok(page) => page,
+        Err(problem) => return ReadPlan::Answer(problem.oci_reply()),
+    };
     ReadPlan::Read(IndexRequest {
         key,
         others: Vec::new(),

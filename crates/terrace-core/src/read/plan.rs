@@ -18,7 +18,6 @@ use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::oci::GeneratedRequest;
-use crate::oci::TagPage;
 use crate::storage::key::IndexKey;
 
 /// The plan for a request.
@@ -55,11 +54,9 @@ pub(super) fn plan<S>(
         Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => ReadPlan::Answer(no_catalog()),
         Route::Oci(OciRoute::Generated(GeneratedRequest { repository, path })) => {
-            plan_generated(repository.package(own), path, TagPage::parse(head.query))
+            plan_generated(repository.package(own), path, head.query)
         }
-        Route::Oci(OciRoute::Pushed(request)) => {
-            plan_pushed(request, method, TagPage::parse(head.query))
-        }
+        Route::Oci(OciRoute::Pushed(request)) => plan_pushed(request, method, head.query),
         Route::Health => ReadPlan::Handle(HandledRoute::Health),
         Route::Oci(OciRoute::Base) => ReadPlan::Handle(HandledRoute::OciBase),
         Route::Oci(OciRoute::Token) => ReadPlan::Handle(HandledRoute::OciToken),

@@ -164,6 +164,14 @@ impl Webhook {
             && sorted(self) == sorted(other)
     }
 
+    /// Returns whether the same request creates both.
+    pub fn is_of_same_request(&self, other: &Self) -> bool {
+        self.is_like(other)
+            && self.events == other.events
+            && self.format == other.format
+            && self.by == other.by
+    }
+
     /// Returns the owners whose events are delivered; empty for all.
     pub fn owners(&self) -> Vec<OwnerPattern> {
         let patterns = self.namespaces.iter().filter_map(|it| it.parse().ok());
@@ -206,8 +214,23 @@ impl EventKind {
         ("rule", Self::Rule),
     ];
 
+    /// Returns whether events of this kind are about packages or keys of a namespace. A webhook for namespaces is sent no others.
+    pub fn has_namespace(self) -> bool {
+        match self {
+            Self::Publish | Self::Status | Self::Key | Self::Erase => true,
+            Self::Token | Self::Rule => false,
+        }
+    }
+
     /// The kinds that a webhook is sent unless it names others.
     pub const DEFAULT: [Self; 3] = [Self::Publish, Self::Status, Self::Key];
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, kind)| kind == self);
+        f.write_str(name.map_or("", |(name, _)| name))
+    }
 }
 
 /// The error for a text that is not the kind of an event.

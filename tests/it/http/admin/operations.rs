@@ -134,6 +134,24 @@ fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
         ("facts?prefix=keys/&after=releases/x", "\"releases/x\""),
         ("archives?after=keys/acme", "\"keys/acme\""),
         ("archives?urls=yes", "\"yes\""),
+        (
+            "archives?limit=-1",
+            "the parameter limit is -1: this path has no such parameter; it takes after, urls",
+        ),
+        (
+            "audit?after=-1",
+            "the parameter after is -1: it must be a number",
+        ),
+        ("audit?since=yesterday", "the parameter since is yesterday"),
+        ("audit?n=-1", "it takes after, since"),
+        (
+            "rules?kind=x",
+            "the parameter kind is x: this path has no such parameter; it takes no parameters",
+        ),
+        ("tokens?limit=-1", "it takes after"),
+        ("webhooks?limit=1", "no such parameter"),
+        ("documentation?kind=x", "it takes after"),
+        ("namespaces/acme/keys?limit=-1", "no such parameter"),
     ] {
         let answer = registry.admin("GET", &format!("/admin/v1/{query}"), None);
         assert!(answer.expect(400).errors().contains(told), "{query}");

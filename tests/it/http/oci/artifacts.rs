@@ -209,6 +209,14 @@ fn tags_are_listed_in_pages_on_request_6_3() {
     assert_eq!(rest.header("link"), None);
     let behind = registry.get(&format!("{list}?last=1.10.0")).expect(200);
     assert_eq!(behind.json()["tags"], json!(["1.2.0"]));
+    for n in ["-1", "x"] {
+        let refused = registry.get(&format!("{list}?n={n}")).expect(400).json();
+        let message = refused["errors"][0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with(&format!("the parameter n is {n}: ")),
+            "{refused}"
+        );
+    }
     let none = registry.get(&format!("{list}?n=0")).expect(200);
     assert_eq!(none.json()["tags"], json!([]));
 }

@@ -159,6 +159,37 @@ fn a_repeated_addition_with_one_idempotency_key_is_the_same_addition() {
 }
 
 #[test]
+fn an_idempotency_key_with_another_rule_is_refused_and_adds_none() {
+    let (memory, registry) = empty();
+    let sent = |rule: &Value| {
+        let body = json!({ "kind": "trust", "rule": rule }).to_string();
+        let sent = Sent::new("POST", RULES).bearing(registry.token());
+        registry.send(
+            &sent
+                .header("idempotency-key", "0123456789abcdef")
+                .body(body),
+        )
+    };
+    let first = sent(&for_github()).expect(201).json();
+    let path = format!("{RULES}/{}", first["id"].as_str().unwrap());
+    for _ in 0..2 {
+        let errors = sent(&for_gitlab("publish:infra")).expect(422).errors();
+        assert!(
+            errors.contains("0123456789abcdef was sent before with another body"),
+            "{errors}"
+        );
+        // The key keeps its meaning after the removal.
+        registry.admin("DELETE", &path, None).expect(200);
+    }
+    let rules = memory
+        .keys()
+        .into_iter()
+        .filter(|key| key.starts_with("rules/"));
+    assert_eq!(rules.count(), 1);
+    sent(&for_github()).expect(409);
+}
+
+#[test]
 fn an_invalid_rule_is_refused_with_the_reason_and_a_risky_one_with_a_warning() {
     let (memory, registry) = empty();
     for (change, value, reason) in [
@@ -176,6 +207,16 @@ fn an_invalid_rule_is_refused_with_the_reason_and_a_risky_one_with_a_warning() {
             "at most 512",
         ),
         ("extra", json!(1), "unknown member"),
+        (
+            "claims",
+            json!({ "repository": "https://github.com/acme/x" }),
+            "which matches no job: write a repository without the rest of its URL: acme/x",
+        ),
+        (
+            "claims",
+            json!({ "repository": "acme/x", "ref": "refs/tag/*" }),
+            "did you mean refs/tags/*?",
+        ),
     ] {
         let mut rule = for_github();
         rule[change] = value;
@@ -191,6 +232,27 @@ fn an_invalid_rule_is_refused_with_the_reason_and_a_risky_one_with_a_warning() {
     let made = add_rule(&registry, "trust", &open).expect(201).json();
     let warnings = made["warnings"].to_string();
     assert!(warnings.contains("pull_request_target") && warnings.contains("quantum_zone"));
+}
+
+/// An earlier version stored it. It stays, is listed with its warning, and can be removed.
+#[test]
+fn a_stored_rule_that_matches_nothing_is_listed_with_a_warning() {
+    let (memory, registry) = empty();
+    let path = added(&registry, &for_github());
+    let mut rule = for_github();
+    rule["claims"] = json!({ "repository": "acme/x.git" });
+    let text = rule.to_string();
+    let stored = json!({ "kind": "trust", "rule": text, "created": 1, "by": "root" });
+    memory.put_object(
+        &path.replace("/admin/v1/", ""),
+        stored.to_string().as_bytes(),
+    );
+    memory.lose_metadata();
+    let listed = registry.admin("GET", RULES, None).expect(200).json();
+    let warnings = listed["rules"][0]["warnings"].to_string();
+    assert!(warnings.contains("matches no job"), "{listed}");
+    assert_eq!(listed["rules"][0].get("fault"), None, "{listed}");
+    registry.admin("DELETE", &path, None).expect(200);
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub(crate) fn erase(
         preview(&plan, output);
         return Ok(());
     }
+    plan.check()?;
     let answers = carry_out(&client, &plan, &reason.to_string(), output)?;
     report(&plan, &answers, output);
     Ok(())
@@ -70,7 +71,9 @@ fn preview(plan: &Plan, output: &Output) {
         }
     }));
     lines.extend(plan.notes());
-    if !plan.is_all_done() {
+    if plan.is_empty() {
+        lines.push("nothing would be erased".to_owned());
+    } else if !plan.is_all_done() {
         lines.push(format!(
             "{CONSEQUENCES}. Run the command with --yes to erase this"
         ));

@@ -76,7 +76,10 @@ fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
     match parse(&vars, &assumed, None) {
-        Ok(config) => found.warnings.extend(config.warnings()),
+        Ok(config) => {
+            found.errors.extend(config.faults());
+            found.warnings.extend(config.warnings());
+        }
         Err(error) => found.errors.push(error),
     }
     let is_needed =

@@ -310,6 +310,18 @@ fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
             "{message}"
         );
         assert_eq!(requests(&registry), 0);
+        answers_contents(&registry, &[], (&links, &manifests, &[]), &json!([]));
+        let preview: Vec<&str> = [&erase[..], more].concat();
+        let preview: Vec<&str> = preview.into_iter().filter(|it| *it != "--yes").collect();
+        let report = run(&registry, &preview).expect(0).json();
+        assert_eq!(report["status"], "dry_run");
+        assert_eq!(report["contents"], json!({}));
+        assert!(
+            report["kept"]
+                .to_string()
+                .contains("the repository team/other"),
+            "{report}"
+        );
     }
 }
 
@@ -485,7 +497,15 @@ fn pushed_content_in_use_elsewhere_stays() {
     ];
     assert_eq!(report["kept"][layer("1")], json!(users));
     answer();
-    let refused = run(&registry, &of_blob).expect(3).errors();
+    let preview = run(&registry, &of_blob).expect(0).json();
+    assert_eq!(
+        (&preview["status"], &preview["contents"]),
+        (&json!("dry_run"), &json!({}))
+    );
+    answer();
+    let refused = run(&registry, &[&of_blob[..], &["--yes"]].concat())
+        .expect(3)
+        .errors();
     assert!(
         refused.contains("--everywhere") && refused.contains("team/app@"),
         "{refused}"

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, RuleName, parse_rules, union};
-use super::{GrantError, GrantedScopes, RuleError, RulesError, warnings};
+use super::{GrantError, GrantedScopes, RuleError, RulesError, impossible, warnings};
+use terrace_jose::Quoted;
 
 /// The rules of a deployment: a JSON list such as
 ///
@@ -52,6 +53,15 @@ impl LoginRules {
         warnings.collect()
     }
 
+    /// Returns the errors of rules that are accepted in the configuration only, one line each. `subject` names a rule.
+    pub fn faults(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
+        let faulty = self.rules.iter().filter_map(|(name, rule)| {
+            let fault = check(rule).err()?;
+            Some(format!("{} {fault}", subject(*name)))
+        });
+        faulty.collect()
+    }
+
     pub(super) fn push(&mut self, name: RuleName, rule: Rule) {
         self.rules.push((name, rule));
     }
@@ -64,6 +74,20 @@ pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> 
     match rule.grants_more_than_reading() && rule.is_for_everybody() {
         true => Err(RuleError::Everybody),
         false => Ok(rule),
+    }
+}
+
+/// Checks that people can match a new rule, and only those who are meant.
+pub(super) fn check(rule: &Rule) -> Result<(), RuleError> {
+    if let Some(impossible) = impossible::of_people(rule) {
+        return Err(impossible);
+    }
+    match rule
+        .open_domain()
+        .filter(|_| rule.grants_more_than_reading())
+    {
+        Some(pattern) => Err(RuleError::OpenDomain(Quoted::text(&pattern.to_string()))),
+        None => Ok(()),
     }
 }
 

@@ -77,6 +77,17 @@ impl ClaimPattern {
         !self.0.contains(char::is_alphanumeric)
     }
 
+    /// Returns whether all addresses that the pattern matches are of one domain and its subdomains.
+    pub(super) fn fixes_domain(&self) -> bool {
+        let Some((_, domain)) = self.0.rsplit_once('@') else {
+            return false;
+        };
+        match domain.rsplit_once('*') {
+            None => true,
+            Some((_, fixed)) => fixed.starts_with('.') && fixed.matches('.').count() > 1,
+        }
+    }
+
     /// Returns whether the pattern fixes the first part of a path, or the whole of a value without slashes:
     /// `acme*/widget` would also admit strangers who take a name with that start.
     pub(super) fn pins_first_part(&self) -> bool {

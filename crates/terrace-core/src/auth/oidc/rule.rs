@@ -198,6 +198,17 @@ impl Rule {
         claims.all(|(name, pattern)| is_standard(name) || pattern.is_anything())
     }
 
+    /// Returns the pattern for addresses of any domain that alone decides which people match the rule, if it has one.
+    pub(super) fn open_domain(&self) -> Option<&ClaimPattern> {
+        let mut identifying = self
+            .claims()
+            .filter(|(name, pattern)| !is_standard(name) && !pattern.is_anything());
+        match (identifying.next(), identifying.next()) {
+            (Some((EMAIL, pattern)), None) if !pattern.fixes_domain() => Some(pattern),
+            _ => None,
+        }
+    }
+
     /// Returns whether the rule grants everything.
     pub(super) fn grants_all(&self) -> bool {
         self.scopes.contains(&Scope::Admin)

@@ -116,6 +116,18 @@ pub enum RuleError {
         /// The reason why it is not a pattern.
         cause: PatternError,
     },
+    /// No token has a value that the pattern matches.
+    #[error("requires {claim} to be {found}, which matches no {whom}: {form}")]
+    Impossible {
+        /// The name of the claim.
+        claim: Quoted,
+        /// The pattern.
+        found: Quoted,
+        /// The subject of the tokens.
+        whom: &'static str,
+        /// The form of the values, or the pattern that was probably meant.
+        form: String,
+    },
     /// The rule would trust every job of its issuer.
     #[error(
         "does not identify the jobs that it trusts: add a claim that identifies them, without a * before its first /: {0}"
@@ -126,4 +138,10 @@ pub enum RuleError {
         "grants write access to every account of the provider: a rule whose only pattern is * may grant only read"
     )]
     Everybody,
+    /// The rule would let strangers make changes: its only pattern for people matches addresses of any domain.
+    #[error(
+        "requires email to be {0}, which matches addresses of any domain, and such a pattern may grant only reading: write the \
+         domain after an @, such as *@acme.example, or also require another claim, such as groups"
+    )]
+    OpenDomain(Quoted),
 }

@@ -111,6 +111,9 @@ pub enum StoredRuleError {
     /// The rule is invalid.
     #[error("the rule {0}")]
     Fault(RuleError),
+    /// The rule can match nothing, or more than is meant. One that is stored stays.
+    #[error("the rule {0}")]
+    Pointless(RuleError),
     /// The issuer has a private address. Administrators of a namespace add rules, too, so such a request might reach what
     /// they cannot.
     #[error(
@@ -167,6 +170,20 @@ impl StoredRule {
         Ok(Self { text, parsed })
     }
 
+    /// Checks what a rule must satisfy when it is added, and a stored one need not: that it can match, and only those who are
+    /// meant.
+    ///
+    /// # Errors
+    /// The claim that matches nothing, or too much.
+    pub fn check(&self) -> Result<(), StoredRuleError> {
+        let checked = match &self.parsed {
+            Parsed::Trust(rule) => rule.check(),
+            Parsed::Role(rule) => super::login::check(rule),
+            Parsed::Block(_) => Ok(()),
+        };
+        checked.map_err(StoredRuleError::Pointless)
+    }
+
     /// Returns its JSON, without white space and with its members in order, so that equal rules have equal texts.
     pub fn text(&self) -> &str {
         &self.text
@@ -192,19 +209,22 @@ impl StoredRule {
 
     /// Returns warnings about a rule that is valid but should be changed.
     pub fn warnings(&self) -> Vec<String> {
-        match &self.parsed {
+        let name = |_| "the rule".to_owned();
+        let (mut faults, warnings) = match &self.parsed {
             Parsed::Trust(rule) => {
                 let mut rules = TrustedPublishers::default();
                 rules.push(RuleName::Place(1), rule.clone());
-                rules.warnings(&|_| "the rule".to_owned())
+                (rules.faults(&name), rules.warnings(&name))
             }
             Parsed::Role(rule) => {
                 let mut rules = LoginRules::default();
                 rules.push(RuleName::Place(1), rule.clone());
-                rules.warnings(&|_| "the rule".to_owned())
+                (rules.faults(&name), rules.warnings(&name))
             }
-            Parsed::Block(_) => Vec::new(),
-        }
+            Parsed::Block(_) => (Vec::new(), Vec::new()),
+        };
+        faults.extend(warnings);
+        faults
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
+use super::impossible;
 use super::rule::{ClaimMismatch, Lists, Rule, RuleName, parse_rules, take, union};
 use super::{
     ClaimPattern, Grant, GrantError, GrantedScopes, RuleError, RulesError, limits, warnings,
@@ -106,6 +107,15 @@ impl TrustedPublishers {
         open.chain(unknown).chain(blind).collect()
     }
 
+    /// Returns the errors of rules that are accepted in the configuration only, one line each. `subject` names a rule.
+    pub fn faults(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
+        let faulty = self.rules.iter().filter_map(|(name, rule)| {
+            let fault = rule.check().err()?;
+            Some(format!("{} {fault}", subject(*name)))
+        });
+        faulty.collect()
+    }
+
     /// Returns the names of the rules that a pull request from a fork can match: by the event
     /// `pull_request_target`, which anyone can trigger, and which runs a workflow of the base repository for
     /// its base branch.
@@ -197,6 +207,12 @@ impl TrustedPublisher {
 
     pub(super) fn scopes(&self) -> &[Scope] {
         self.rule.scopes()
+    }
+
+    /// Checks that a job can match a new rule.
+    pub(super) fn check(&self) -> Result<(), RuleError> {
+        let impossible = impossible::of_jobs(CiSystem::of(&self.issuer), &self.rule);
+        impossible.map_or(Ok(()), Err)
     }
 
     fn audience<'a>(&'a self, default: &'a str) -> &'a str {

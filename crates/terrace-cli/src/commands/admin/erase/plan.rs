@@ -89,7 +89,7 @@ impl Plan {
             Subject::Archives(digests) => keys_of(client, digests, &mut plan.done, output)?,
             Subject::Manifests(_) | Subject::Blobs(_) => {
                 plan.read_contents(client, subject, &users, everywhere, output)?;
-                return plan.of_something();
+                return Ok(plan.with_named());
             }
         };
         let pushed = PushedContent::read_links(client, output)?;
@@ -121,7 +121,7 @@ impl Plan {
             plan.erased.insert(key);
         }
         plan.keep_documentation(&users, targets);
-        plan.of_something()
+        Ok(plan)
     }
 
     /// Notes which archives of the versions were erased before.
@@ -155,20 +155,32 @@ impl Plan {
         }
     }
 
-    /// Rejects a plan that erases nothing, or none of a manifest that was named.
-    fn of_something(self) -> Result<Self, Failure> {
+    /// Returns the plan without the rest of a manifest that was named and stays.
+    fn with_named(mut self) -> Self {
         let keeps_named = self
             .named
             .iter()
             .any(|digest| self.kept.contains_key(digest));
-        let is_empty =
-            self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty();
-        if is_empty || keeps_named {
-            let mut lines = self.kept_lines();
-            lines.push("nothing is erased".to_owned());
-            return Err(Failure::Refused(lines));
+        if keeps_named {
+            self.erased.clear();
+            self.contents.clear();
         }
-        Ok(self)
+        self
+    }
+
+    /// Returns whether everything that was named stays.
+    pub(super) fn is_empty(&self) -> bool {
+        self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty()
+    }
+
+    /// Rejects a plan that erases nothing.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        let mut lines = self.kept_lines();
+        lines.push("nothing is erased".to_owned());
+        Err(Failure::Refused(lines))
     }
 
     /// Returns whether a version, an archive or a digest was erased before.

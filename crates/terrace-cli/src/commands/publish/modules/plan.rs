@@ -16,7 +16,7 @@ use crate::source::collection::tree::{CommitTree, DiskTree, Tree};
 use crate::source::collection::{
     CHECKOUTS, FoundModule, TaggedModule, TaggedModules, directories, modules, patterns, tagged,
 };
-use crate::source::git::{Objects, Repository, Tag, is_url};
+use crate::source::git::{Objects, Repository, Tag, check_url, is_url};
 use crate::source::pattern::{Captures, Field, Pattern};
 
 /// The parts of the address of a module.
@@ -58,6 +58,7 @@ pub(super) fn plan(arguments: &CollectionArguments, output: &Output) -> Result<P
         }
         (Some(version), false) => found.directory(version, arguments)?,
         (None, true) => {
+            check_url(&arguments.place).map_err(Failure::Usage)?;
             let repository = Repository::clone(&arguments.place, output).map_err(Failure::Local)?;
             found.repository(repository, arguments)?;
         }
