@@ -29,11 +29,12 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         None => auth::ensure_may_grant(&call.caller, rule.required_scopes())?,
     }
     let new = RuleId::new(call.id_of_created(ctx.host.random()));
+    let reused = || call.reused_key(&format!("rule {new}"));
     let Added {
         id,
         document,
         is_new,
-    } = rule_changes::add(ctx, &call, new, kind, &rule).await?;
+    } = rule_changes::add(ctx, &call.caller, new, (kind, &rule), &reused).await?;
     let path = format!("/admin/v1/rules/{id}");
     let status = if is_new { 201 } else { 200 };
     let reply = json::reply(status, &RuleAnswer::new(id, &document))?;

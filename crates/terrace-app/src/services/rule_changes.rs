@@ -8,7 +8,6 @@ use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::outcome::Call;
 use crate::host::{Clock as _, Condition, Host};
 use crate::json;
 use crate::services::{documents, index_refresh, index_writer, rules};
@@ -21,19 +20,19 @@ pub(crate) struct Added {
     pub(crate) is_new: bool,
 }
 
-/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
+/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated. `reused_key` is the
+/// problem of a request whose ID is that of another rule.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
-    call: &Call,
+    caller: &Caller,
     id: RuleId,
-    kind: RuleKind,
-    rule: &StoredRule,
+    (kind, rule): (RuleKind, &StoredRule),
+    reused_key: &dyn Fn() -> Problem,
 ) -> Result<Added, Failure> {
-    let caller = &call.caller;
     let mut active = rules::all(ctx).await?;
     let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
     if active.iter().any(|known| known.0 == id && !is_equal(known)) {
-        return Err(call.reused_key(&format!("rule {id}")).into());
+        return Err(reused_key().into());
     }
     if let Some(place) = active.iter().position(is_equal) {
         let (known, document) = active.swap_remove(place);
@@ -68,7 +67,7 @@ pub(crate) async fn add<P: Host>(
         .as_ref()
         .is_some_and(|it| it.kind != kind || it.rule != rule.text())
     {
-        return Err(call.reused_key(&format!("rule {id}")).into());
+        return Err(reused_key().into());
     }
     let document = known.filter(RuleDocument::is_active).ok_or_else(|| {
         let message = format!(

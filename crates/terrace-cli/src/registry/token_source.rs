@@ -133,10 +133,9 @@ impl TokenSource {
         format!("the registry rejects the token in {place}: {reason}. {advice}")
     }
 
-    /// Returns the message that the registry accepts the token and does not allow the request, for this reason. `terrace whoami`
-    /// shows the scopes of the token.
+    /// Returns the message that the registry accepts the token and does not allow the request, for this reason, which names the
+    /// scope that the token lacks.
     pub(crate) fn not_allowed(&self, reason: &str) -> String {
-        let is_about_scopes = reason.contains("scope");
         let (place, advice) = match self {
             Self::Token(token, _) => (
                 format!("the token in {}", token.place()),
@@ -146,7 +145,7 @@ impl TokenSource {
                          token with this scope"
                     }
                     _ => {
-                        "Use its admin token, or a token with this scope (terrace token create --scope)"
+                        "Use the registry's admin token, or a token with this scope (terrace token create)"
                     }
                 },
             ),
@@ -155,12 +154,11 @@ impl TokenSource {
                 "Its scopes are those of the rules in the registry's TERRACE_TRUSTED_PUBLISHERS, and of those that terrace trust \
                  list shows",
             ),
-            Self::Anonymous => (
-                "a request without a token".to_owned(),
-                "Set TERRACE_TOKEN, or sign in with `terraform login` or `tofu login`",
-            ),
+            Self::Anonymous => {
+                return format!("the registry does not allow this without a token: {reason}");
+            }
         };
-        match is_about_scopes {
+        match reason.contains("scope") {
             true => format!("{place} is valid, and does not allow this: {reason}. {advice}"),
             false => format!("the registry does not allow this with {place}: {reason}"),
         }

@@ -133,6 +133,14 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
              claims = { project_path = \"acme/x\" }\nTERRACE_ACCESS = \"private\"",
             &["TERRACE_TRUSTED_PUBLISHERS", "TERRACE_ACCESS"],
         ),
+        (
+            "[[vars.TERRACE_TRUSTED_PUBLISHERS]]\nscopes = [\"publish:acme\"]\nissuer = \"https://gitlab.com\"\n\
+             claims = { project_path = \"acme/x.git\", ref = \"main\" }",
+            &[
+                "TERRACE_TRUSTED_PUBLISHERS rule 1 requires",
+                "rest of its URL: acme/x",
+            ],
+        ),
         ("A = ", &["line 18"]),
     ] {
         let ended = check(vars).expect(3);

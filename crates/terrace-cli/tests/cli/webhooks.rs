@@ -45,7 +45,7 @@ fn a_new_webhook_in_json_prints_nothing_but_json_and_warnings() {
     let registry = Registry::start();
     let added = webhook(json!({ "secret": SECRET }));
     let url = "https://hooks.example.com";
-    let add = ["webhook", "add", url, "--namespace", "acme", "--json"];
+    let add = ["webhook", "add", url, "--namespace", "acme"];
     answer(&registry, "POST", "/admin/v1/webhooks", 201, &added);
     let ended = run(&registry, &add).expect(0);
     assert_eq!(ended.json()["webhook"]["secret"], SECRET);

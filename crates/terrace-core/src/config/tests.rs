@@ -38,6 +38,34 @@ fn an_unknown_claim_that_resembles_no_known_one_is_a_warning() {
 }
 
 #[test]
+fn a_rule_that_matches_nothing_is_accepted_as_a_fault() {
+    let rule = r#"[{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"https://gitlab.com/acme/widget","ref":"main"}}]"#;
+    let roles = r#"[{"scopes":["publish:acme"],"claims":{"email":"*e*"}}]"#;
+    let config = read(&[
+        TOKEN,
+        (TRUSTED_PUBLISHERS, rule),
+        (LOGIN_ISSUER, "https://accounts.example.com"),
+        (LOGIN_CLIENT_ID, "terrace"),
+        (LOGIN_RULES, roles),
+    ]);
+    let config = config.unwrap();
+    let faults = config.faults();
+    let [trust, role] = faults.as_slice() else {
+        panic!("{faults:?}");
+    };
+    assert!(
+        trust.starts_with("TERRACE_TRUSTED_PUBLISHERS rule 1 requires")
+            && trust.ends_with("URL: acme/widget"),
+        "{trust}"
+    );
+    assert!(
+        role.starts_with("TERRACE_LOGIN_RULES rule 1 requires email"),
+        "{role}"
+    );
+    assert_eq!(config.warnings(), [""; 0]);
+}
+
+#[test]
 fn a_rule_that_is_open_to_forks_is_a_warning() {
     assert_eq!(
         read(&[TOKEN, (TRUSTED_PUBLISHERS, RULE)])

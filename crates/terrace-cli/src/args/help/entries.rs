@@ -171,7 +171,7 @@ pub(super) const ENTRIES: [Entry; 57] = [
         "terrace admin erase acme/vpc/aws@1.2.0 --reason 'a leaked key' --yes",
         "erased, now or before; without --yes, everything is only listed",
     ).uses("erasures", Method::Post)
-    .rejected("the version, archive, manifest or blob does not exist, or everything, or a manifest that was named, is in use elsewhere, or a document is not understood; nothing is erased"),
+    .rejected("the version, archive, manifest or blob does not exist, or a document is not understood, or with --yes everything, or a manifest that was named, is in use elsewhere; nothing is erased"),
     Entry::new(
         "admin export",
         "terrace admin export backup",

@@ -15,8 +15,8 @@ use super::{ClaimPattern, RuleError};
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 const REFS_OF_GITHUB: &[&str] = &["heads", "tags", "pull"];
 
-/// The namespaces of refs for which GitLab runs pipelines
-/// (<https://docs.gitlab.com/development/git_object_deduplication/>, `lib/gitlab/git.rb`, `Ci::Pipeline`).
+/// The namespaces of refs for which GitLab runs pipelines: branches, tags, merge requests
+/// (<https://docs.gitlab.com/ci/variables/predefined_variables/>, `CI_MERGE_REQUEST_REF_PATH`), and those that it keeps itself.
 const REFS_OF_GITLAB: &[&str] = &["heads", "tags", "merge-requests", "pipelines", "workloads"];
 
 /// Returns the first pattern of a rule for jobs that matches no token of its CI system.
@@ -73,7 +73,7 @@ fn form_for_job(system: CiSystem, name: &str, pattern: &ClaimPattern) -> Option<
     }
 }
 
-/// A name of GitHub's is of two parts, of letters, digits and `-._`, and never ends in `.git`.
+/// A repository of GitHub has two parts, of letters, digits and `-._`, and never ends in `.git`.
 fn repository(text: &str) -> Option<String> {
     let is_possible = |text: &str| is_path(text, 2) && text.split('/').count() == 2;
     match is_possible(text) {
@@ -90,7 +90,7 @@ fn owner(text: &str) -> Option<String> {
     }
 }
 
-/// A subject consists of names and values, and a job's ends with its ref, if that is a part of it.
+/// A subject consists of names and values.
 fn subject(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split(':').collect();
     parts
