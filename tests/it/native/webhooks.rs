@@ -540,7 +540,7 @@ fn hook_of(sent: &WebhookRequest) -> &str {
 fn a_rule_that_is_added_or_removed_is_an_event_for_the_whole_registry() {
     let hooked = Hooked::new();
     hooked.add(json!({ "events": ["rule"] }));
-    hooked.add(json!({ "events": ["rule"], "namespaces": ["acme"] }));
+    hooked.add(json!({ "events": ["rule", "erase"], "namespaces": ["acme"] }));
     let rule = json!({
         "scopes": ["publish:acme"],
         "issuer": "https://gitlab.com",
