@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StatusBody};
+use terrace_core::api::admin::{KeyAddition, KeyChangeAnswer, SigningKeysDocument, StatusBody};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
@@ -42,7 +42,12 @@ pub(crate) async fn add<P: Host>(
         .iter()
         .map(SigningKeyDocument::from)
         .collect();
-    let changed = keys::change(ctx, &namespace, &|document| add_to(document, &added)).await?;
+    let addition = KeyAddition {
+        at: ctx.host.clock().now(),
+        by: call.caller.name(),
+    };
+    let add = |document: &mut SigningKeysDocument| add_to(document, &added, &addition);
+    let changed = keys::change(ctx, &namespace, &add).await?;
     Ok(answer(200, &changed).into())
 }
 
@@ -58,6 +63,7 @@ pub(crate) async fn remove<P: Host>(
             let message = format!("namespace {namespace} has no signing key {key_id}");
             return Err(Problem::NotFound(message));
         }
+        document.added.remove(&key_id);
         Ok(true)
     })
     .await?;
@@ -117,10 +123,12 @@ pub(crate) async fn change_status<P: Host>(
     Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }
 
-/// Adds keys. A key with the same fingerprint is replaced, since its owner may have extended its validity.
+/// Adds keys. A key with the same fingerprint is replaced, since its owner may have extended its validity; its addition stays
+/// the first one.
 fn add_to(
     document: &mut SigningKeysDocument,
     added: &[SigningKeyDocument],
+    addition: &KeyAddition,
 ) -> Result<bool, Problem> {
     let before = document.keys.clone();
     for key in added {
@@ -130,7 +138,10 @@ fn add_to(
             .find(|known| known.fingerprint == key.fingerprint);
         match known {
             Some(known) => known.clone_from(key),
-            None => document.keys.push(key.clone()),
+            None => {
+                document.keys.push(key.clone());
+                document.added.insert(key.key_id, addition.clone());
+            }
         }
     }
     if document.keys.len() > limits::KEYS {

@@ -43,13 +43,16 @@ pub(crate) enum TokenCommand {
         /// accepted, too
         #[arg(required_unless_present = "of", value_parser = token_id)]
         ids: Vec<TokenId>,
-        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists. The command names the
-        /// tokens and rules that the person may leave behind
+        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists. The command names
+        /// everything that the person may leave behind: tokens, rules, webhooks and signing keys
         #[arg(long, value_name = "PERSON", conflicts_with = "ids")]
         of: Option<String>,
         /// With --of, also remove the stored rules that the person added, and those that grant the person something by name
         #[arg(long, conflicts_with = "ids")]
         with_rules: bool,
+        /// With --of, only show what would be revoked and removed, and what the person would leave behind
+        #[arg(long, conflicts_with = "ids")]
+        dry_run: bool,
     },
     /// Replace a token by one with the same name, scopes and lifetime, and print it
     ///

@@ -1,6 +1,7 @@
 //! `terrace key`.
 
 mod add;
+mod everywhere;
 mod report;
 mod status;
 
@@ -8,6 +9,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::status::KeyState;
 use terrace_openpgp::KeyId;
 
+pub(super) use self::everywhere::{administered_by, each_namespace};
 use self::report::{document, screen, table};
 use crate::args::{KeyCommand, RegistryArguments};
 use crate::commands::connection::connect;
@@ -63,6 +65,7 @@ fn remove(
     }
     client.remove_key(namespace, key_id)?;
     keys.keys.retain(|key| key.key_id != key_id);
+    keys.added.remove(&key_id);
     let holds = match keys.statuses.get(&key_id) {
         Some(status) if status.state == KeyState::Revoked => format!(
             "and stays revoked: versions that it signed cannot be installed ({})",

@@ -1,4 +1,4 @@
-//! The tokens and rules of a person, and those that they created with these tokens.
+//! The tokens and rules of a person, and everything that they added with these tokens.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ pub(super) struct Belongings<'a> {
     created: Vec<&'a TokenAnswer>,
 }
 
-/// How a rule is connected with a person.
+/// How a rule, a webhook or a signing key is connected with a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Connection {
     /// The person added it.
     Added,
-    /// It grants something to the person by their name.
+    /// It is a rule that grants something to the person by their name.
     Names,
     /// It was added with a token that the person created, possibly by someone else.
     AddedWithCreated,
@@ -74,10 +74,9 @@ impl<'a> Belongings<'a> {
         if rule.kind == RuleKind::Block {
             return None;
         }
-        let creator = Creator::parse(&rule.created_by);
-        let is_created = |it: &Creator<'_>| self.created.iter().any(|token| token.id == it.id);
-        if creator.as_ref().is_some_and(|it| self.is_own(it)) {
-            return Some(Connection::Added);
+        let added = self.connection_of(&rule.created_by);
+        if added == Some(Connection::Added) {
+            return added;
         }
         let claims = rule.rule.get("claims").and_then(Value::as_object);
         let mut patterns = claims.into_iter().flat_map(|claims| claims.values());
@@ -89,7 +88,17 @@ impl<'a> Belongings<'a> {
         if patterns.any(is_person) {
             return Some(Connection::Names);
         }
-        let is_created = creator.as_ref().is_some_and(is_created);
+        added
+    }
+
+    /// Returns the connection of something with the person, by the name of the caller who added it.
+    pub(super) fn connection_of(&self, by: &str) -> Option<Connection> {
+        let creator = Creator::parse(by)?;
+        if self.is_own(&creator) {
+            return Some(Connection::Added);
+        }
+        let mut created = self.created.iter();
+        let is_created = created.any(|token| token.id == creator.id);
         is_created.then_some(Connection::AddedWithCreated)
     }
 
@@ -101,7 +110,7 @@ impl<'a> Belongings<'a> {
     }
 }
 
-/// A token as the creator of another token or of a rule.
+/// A token as the creator of another token, or of a rule, a webhook or a signing key.
 struct Creator<'t> {
     id: &'t str,
     name: &'t str,

@@ -1,5 +1,6 @@
 //! `terrace token`.
 
+mod left_behind;
 mod list;
 mod revoke;
 mod state;
@@ -44,8 +45,16 @@ pub(crate) fn run(
         TokenCommand::Revoke {
             of: Some(person),
             with_rules,
+            dry_run,
             ..
-        } => revoke::of(person, *with_rules, registry, output),
+        } => {
+            let departure = revoke::Departure {
+                person,
+                with_rules: *with_rules,
+                dry_run: *dry_run,
+            };
+            revoke::of(&departure, registry, output)
+        }
         TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, registry, output),
     }
 }

@@ -95,6 +95,7 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
             Column::cut("EVENTS"),
             Column::cut("NAMESPACES"),
             Column::left_out(1, "FORMAT"),
+            Column::left_out(2, "BY"),
             Column::cut("STATE"),
         ]);
         for webhook in &webhooks {
@@ -114,6 +115,7 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
                 events.join(" "),
                 namespaces,
                 name(&webhook.format),
+                webhook.by.clone(),
                 state(webhook),
             ]);
         }

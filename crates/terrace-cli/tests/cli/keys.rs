@@ -106,9 +106,9 @@ fn a_removed_key_with_a_status_is_listed() {
     set_status(&registry, &[OTHER], "revoked");
     let expected = format!(
         "\
-KEY               STATUS             FINGERPRINT                               SINCE                 SET BY  REASON
+KEY               STATUS             FINGERPRINT                               ADDED  ADDED BY  SINCE                 SET BY  REASON
 {OTHER}  active             0000000000000000000000000000000000000000
-{PUBLISHER}  revoked (removed)                                            2023-11-14T22:13:20Z  root    stolen
+{PUBLISHER}  revoked (removed)                                                             2023-11-14T22:13:20Z  root    stolen
 "
     );
     let list = ["key", "list", "acme"];
@@ -120,6 +120,27 @@ KEY               STATUS             FINGERPRINT                               S
     );
     let expected = json!({ "key_id": PUBLISHER, "state": "revoked", "is_removed": true });
     assert_eq!(document["states"][1], expected);
+}
+
+#[test]
+fn a_listed_key_states_who_added_it_and_when() {
+    let registry = Registry::start();
+    let keys = json!({
+        "keys": [{ "key_id": PUBLISHER, "fingerprint": "f", "ascii_armor": "" }],
+        "added": { PUBLISHER: { "at": 1_700_000_000, "by": "token 0000000000000002 (ann)" } },
+    });
+    registry.set(
+        "/admin/v1/namespaces/acme/keys",
+        Response::new(200, keys.to_string()),
+    );
+    let list = ["key", "list", "acme"];
+    let line = format!(
+        "{PUBLISHER}  active  f            2023-11-14T22:13:20Z  token 0000000000000002 (ann)"
+    );
+    let told = told(&registry, &list);
+    assert!(told.contains(&line), "{told}");
+    let document = run(&registry, &list).expect(0).json();
+    assert_eq!(document["added"][PUBLISHER]["at"], "2023-11-14T22:13:20Z");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use super::support::registry::{Fault, Registry};
 use super::support::{Ended, TOKEN, ended, run, terrace};
 
 const DAY: i64 = 24 * 3600;
+/// The request for the signing keys of all namespaces.
+const KEYS: &str = "/admin/v1/facts?prefix=keys%2F";
 
 /// Returns the time this many seconds from now.
 fn after(seconds: i64) -> Value {
@@ -70,6 +72,11 @@ fn registry() -> Registry {
     let page = json!({ "tokens": tokens });
     registry.set("/admin/v1/tokens", Response::new(200, page.to_string()));
     registry.set("/admin/v1/rules", Response::new(200, r#"{"rules":[]}"#));
+    registry.set(
+        "/admin/v1/webhooks",
+        Response::new(200, r#"{"webhooks":[]}"#),
+    );
+    registry.set(KEYS, Response::new(200, r#"{"facts":[]}"#));
     present(&registry, &["admin"]);
     registry
 }
@@ -181,8 +188,122 @@ fn all_valid_tokens_of_a_person_are_revoked() {
         "DELETE /admin/v1/tokens/0000000000000002",
         "GET /admin/v1/rules",
         "GET /api/v1/token",
+        "GET /admin/v1/webhooks",
+        "GET /admin/v1/facts?prefix=keys%2F",
     ];
     assert_eq!(registry.requests(), expected);
+}
+
+/// Stores webhooks and signing keys of Ann, of CI, to which she gave a token, and of root.
+fn store_webhooks_and_keys(registry: &Registry) {
+    let ann = "token 0000000000000002 (Ann@acme.example)";
+    let ci = "token 0000000000000004 (ci of ann)";
+    let webhook = |id: u64, namespaces: Value, by: &str| {
+        json!({
+            "id": format!("{id:016x}"), "host": "hooks.example", "events": ["publish"], "namespaces": namespaces,
+            "format": "json", "created": "2026-01-01T00:00:00Z", "by": by, "delivered": 7, "failures": 0,
+        })
+    };
+    let webhooks = json!({ "webhooks": [
+        webhook(1, json!(["acme"]), ann),
+        webhook(2, json!([]), ci),
+        webhook(3, json!([]), "root"),
+    ] });
+    registry.set(
+        "/admin/v1/webhooks",
+        Response::new(200, webhooks.to_string()),
+    );
+    let id = |digit: char| digit.to_string().repeat(16);
+    let key = |digit: char| json!({ "key_id": id(digit), "fingerprint": digit, "ascii_armor": "" });
+    let added = |by: &str| json!({ "at": 1_800_000_000, "by": by });
+    let status = |state: &str| json!({ "state": state, "reason": "x", "at": 1, "by": "root" });
+    let fact = |namespace: &str, document: Value| json!({ "key": format!("keys/{namespace}"), "document": document.to_string() });
+    let facts = json!({ "facts": [
+        fact("acme", json!({
+            "keys": [key('A'), key('B'), key('C')],
+            "statements": { id('B'): status("revoked") },
+            "added": { id('A'): added(ann), id('B'): added(ann), id('C'): added("root") },
+        })),
+        fact("globex", json!({
+            "keys": [key('D'), key('E')],
+            "statements": { id('D'): status("retired") },
+            "added": { id('D'): added(ci) },
+        })),
+    ] });
+    registry.set(KEYS, Response::new(200, facts.to_string()));
+}
+
+#[test]
+fn the_revocation_of_a_person_names_the_webhooks_and_keys_that_they_leave_behind() {
+    let registry = registry();
+    store_webhooks_and_keys(&registry);
+    answer_revocations(&registry, &["0000000000000002"]);
+    for mode in [&[][..], &["--dry-run"]] {
+        let mut revoke = vec!["token", "revoke", "--of", "ann@acme.example"];
+        revoke.extend(mode);
+        let document = run(&registry, &revoke).expect(0).json();
+        let named = |list: &str, name: &str| -> Vec<String> {
+            let list = document[list].as_array().unwrap().iter();
+            list.map(|it| it[name].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let ids = ["0000000000000001", "0000000000000002"];
+        assert_eq!(named("webhooks_left", "id"), ids);
+        let keys = ["A", "D"].map(|digit| digit.repeat(16));
+        assert_eq!(named("signing_keys_left", "key_id"), keys);
+        assert_eq!(named("signing_keys_left", "namespace"), ["acme", "globex"]);
+        assert_eq!(
+            document["signing_keys_left"][0]["added"],
+            "2027-01-15T08:00:00Z"
+        );
+        let warnings: Vec<&str> = document["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_str().unwrap())
+            .collect();
+        let about = |part: &str| {
+            let found = warnings.iter().find(|warning| warning.contains(part));
+            *found.unwrap_or_else(|| panic!("{part}: {warnings:#?}"))
+        };
+        let own = about("terrace webhook remove 0000000000000001");
+        assert!(own.contains("the events of acme to hooks.example"), "{own}");
+        let other = about("terrace webhook remove 0000000000000002");
+        assert!(
+            other.contains("a holder of a token that ann@acme.example created"),
+            "{other}"
+        );
+        let key = about("terrace key remove acme AAAAAAAAAAAAAAAA");
+        assert!(
+            key.contains("terrace key revoke acme AAAAAAAAAAAAAAAA"),
+            "{key}"
+        );
+        assert!(key.contains("neither removed nor revoked"), "{key}");
+        assert!(about("globex DDDDDDDDDDDDDDDD").contains("is retired"));
+        // The key E has no record.
+        about("who added 1 signing key is not known");
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_departure_changes_nothing() {
+    let registry = registry();
+    store_rules(&registry);
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+        "--dry-run",
+    ];
+    let document = run(&registry, &revoke).expect(0).json();
+    assert_eq!(document["status"], "dry_run");
+    assert_eq!(document["revoked"], json!(["0000000000000002"]));
+    let removed = json!(["0000000000000001", "0000000000000002"]);
+    assert_eq!(document["rules_removed"], removed);
+    let mut requests = registry.requests().into_iter();
+    assert!(requests.all(|request| request.starts_with("GET ")));
 }
 
 #[test]

@@ -108,6 +108,8 @@ fn webhooks_are_listed_with_their_states() {
     let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
     for state in [
         "publish key",
+        "BY",
+        "root",
         "delivered up to entry 7",
         "3 failed, next attempt 2026-11-23T07:00:00Z: 500",
         "disabled since 2026-11-23T06:31:00Z: 410",

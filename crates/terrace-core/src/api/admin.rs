@@ -337,6 +337,11 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
+    /// Returns whether the token allows everything.
+    pub fn is_admin(&self) -> bool {
+        self.id.is_none() || self.scopes.iter().any(|it| it == "admin")
+    }
+
     /// Describes the token of a caller; `None` if the caller has none. `key` is the mark of an admin token's key, and
     /// `document` the stored document of an API token: a rotated token ends when it is revoked, if it does not expire earlier.
     pub fn of(
@@ -394,6 +399,18 @@ pub struct SigningKeysDocument {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub statuses: BTreeMap<KeyId, KeyStatus>,
+    /// The additions of the keys by ID. Earlier versions recorded none, and drop them when they change the document.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub added: BTreeMap<KeyId, KeyAddition>,
+}
+
+/// The addition of a signing key to a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyAddition {
+    /// The time of the addition.
+    pub at: UnixTime,
+    /// The name of the caller who added the key.
+    pub by: String,
 }
 
 /// The body of any other error.

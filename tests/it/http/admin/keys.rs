@@ -42,6 +42,23 @@ fn adding_a_key_again_changes_nothing() {
 }
 
 #[test]
+fn the_addition_of_a_key_is_recorded_until_the_key_is_removed() {
+    let (registry, namespace) = (Registry::start(), unique("k"));
+    add_key(&registry, &namespace, Signer::usual());
+    let list = || registry.admin("GET", &path(&namespace), None).json();
+    let id = Signer::usual().key_id();
+    let added = list()["added"][id.as_str()].clone();
+    assert_eq!(added["by"], "root");
+    assert!(added["at"].is_u64(), "{added}");
+    // The first addition counts, whoever sends the key again.
+    add_key(&registry, &namespace, Signer::usual());
+    assert_eq!(list()["added"][id.as_str()], added);
+    let one = format!("{}/{id}", path(&namespace));
+    registry.admin("DELETE", &one, None).expect(200);
+    assert!(list().get("added").is_none());
+}
+
+#[test]
 fn a_text_that_is_not_a_public_key_is_rejected_with_the_reason() {
     let (registry, namespace) = (Registry::start(), unique("k"));
     for body in [

@@ -1,7 +1,7 @@
 //! The keys of a namespace, for people and for programs.
 
 use serde_json::{Value, json};
-use terrace_core::api::admin::SigningKeysDocument;
+use terrace_core::api::admin::{KeyAddition, SigningKeysDocument};
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::KeyStatus;
 use terrace_openpgp::KeyId;
@@ -14,6 +14,8 @@ struct Line<'k> {
     /// The fingerprint of a key that was not removed.
     fingerprint: Option<&'k str>,
     status: Option<&'k KeyStatus>,
+    /// The addition of a key that was not removed, if it is known.
+    addition: Option<&'k KeyAddition>,
 }
 
 impl Line<'_> {
@@ -34,6 +36,7 @@ fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
         key_id: key.key_id,
         fingerprint: Some(&key.fingerprint),
         status: keys.statuses.get(&key.key_id),
+        addition: keys.added.get(&key.key_id),
     });
     let is_removed = |key_id: &KeyId| !keys.keys.iter().any(|key| key.key_id == *key_id);
     let removed = keys
@@ -44,6 +47,7 @@ fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
         key_id: *key_id,
         fingerprint: None,
         status: Some(status),
+        addition: None,
     });
     listed.chain(removed).collect()
 }
@@ -59,7 +63,9 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: 
     let mut table = Table::new([
         Column::whole("KEY"),
         Column::status("STATUS"),
-        Column::left_out(3, "FINGERPRINT"),
+        Column::left_out(5, "FINGERPRINT"),
+        Column::left_out(4, "ADDED"),
+        Column::left_out(3, "ADDED BY"),
         Column::left_out(1, "SINCE"),
         Column::left_out(2, "SET BY"),
         Column::wrapped("REASON"),
@@ -70,6 +76,8 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: 
             line.key_id.to_string(),
             line.state(),
             shown(line.fingerprint),
+            shown(line.addition.map(|addition| addition.at)),
+            shown(line.addition.map(|addition| &addition.by)),
             shown(status.map(|status| status.at)),
             shown(status.map(|status| &status.by)),
             shown(status.map(|status| &status.reason)),
@@ -112,6 +120,7 @@ pub(super) fn document(namespace: &Namespace, keys: &SigningKeysDocument) -> Val
         "namespace": namespace.as_str(),
         "keys": keys.keys,
         "statements": with_times(&keys.statuses),
+        "added": with_times(&keys.added),
         "states": lines(keys).iter().map(state).collect::<Vec<_>>(),
     })
 }

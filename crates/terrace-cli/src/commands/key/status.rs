@@ -6,15 +6,13 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::status::{KeyState, Reason};
 use terrace_openpgp::KeyId;
 
+use super::everywhere::{administered_by, each_namespace};
 use super::report::document;
 use crate::args::{KeyStatusArguments, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
-
-/// The key prefix of the documents with the signing keys of a namespace.
-const KEYS: &str = "keys/";
 
 /// Rejects new versions that a key signed.
 pub(super) fn retire(
@@ -246,11 +244,8 @@ fn administered(
     client: &Client<'_>,
 ) -> Result<Vec<Namespace>, Failure> {
     let mut found = Vec::new();
-    for scope in client.presented_token()?.scopes {
-        let namespace = scope.strip_prefix("admin:").and_then(|it| it.parse().ok());
-        let Some(namespace) = namespace.filter(|it| *it != arguments.namespace) else {
-            continue;
-        };
+    let caller = client.presented_token()?;
+    for namespace in administered_by(&caller).filter(|it| *it != arguments.namespace) {
         let keys = client.keys(&namespace)?;
         let is_revoked = state(&keys, arguments.key_id) == Some(KeyState::Revoked);
         if has(&keys, arguments.key_id) && !is_revoked {
@@ -305,36 +300,21 @@ fn others(
     output: &Output,
 ) -> Result<Vec<Namespace>, Failure> {
     let mut others = Vec::new();
-    let mut after = None;
-    loop {
-        let page = client.facts(KEYS, after.as_deref())?;
-        for key in &page.unreadable {
-            output.warning(&format!(
-                "{key} is damaged, so the key may be active there: run {}",
-                output.command("admin verify")
-            ));
+    let is_damaged = |key: &str| {
+        output.warning(&format!(
+            "{key} is damaged, so the key may be active there: run {}",
+            output.command("admin verify")
+        ));
+    };
+    let take = |namespace: Namespace, keys: SigningKeysDocument| {
+        let is_revoked = state(&keys, arguments.key_id) == Some(KeyState::Revoked);
+        let is_other = namespace != arguments.namespace;
+        if is_other && has(&keys, arguments.key_id) && !is_revoked {
+            others.push(namespace);
         }
-        for fact in &page.facts {
-            let malformed =
-                || Failure::Unexpected(format!("{}: the document is damaged", fact.key));
-            let namespace = fact
-                .key
-                .strip_prefix(KEYS)
-                .and_then(|name| name.parse().ok());
-            let namespace: Namespace = namespace.ok_or_else(malformed)?;
-            let keys: Result<SigningKeysDocument, _> = serde_json::from_str(&fact.document);
-            let keys = keys.map_err(|_| malformed())?;
-            let is_revoked = state(&keys, arguments.key_id) == Some(KeyState::Revoked);
-            let is_other = namespace != arguments.namespace;
-            if is_other && has(&keys, arguments.key_id) && !is_revoked {
-                others.push(namespace);
-            }
-        }
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(others),
-        }
-    }
+    };
+    each_namespace(client, take, is_damaged)?;
+    Ok(others)
 }
 
 fn has(keys: &SigningKeysDocument, key_id: KeyId) -> bool {

@@ -1,11 +1,12 @@
 //! `terrace token revoke`.
 
 use serde_json::json;
-use terrace_core::api::admin::{RuleAnswer, TokenAnswer};
+use terrace_core::api::admin::{PresentedToken, RuleAnswer, TokenAnswer};
 use terrace_core::auth::oidc::RuleKind;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::token_id::TokenId;
 
+use super::left_behind::LeftBehind;
 use super::list;
 use super::state::State;
 use crate::args::RegistryArguments;
@@ -53,13 +54,26 @@ pub(super) fn by_id(
     output.outcome(text, report, worst, reasons)
 }
 
+/// The departure of a person.
+pub(super) struct Departure<'a> {
+    pub(super) person: &'a str,
+    /// Whether the rules of the person are removed, too.
+    pub(super) with_rules: bool,
+    /// Whether nothing is changed.
+    pub(super) dry_run: bool,
+}
+
 /// Revokes all valid tokens of a person, and names what they may leave behind.
 pub(super) fn of(
-    person: &str,
-    with_rules: bool,
+    departure: &Departure<'_>,
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
+    let Departure {
+        person,
+        with_rules,
+        dry_run,
+    } = *departure;
     let client = connect(registry, output)?;
     let now = clock::now();
     let all = list::all(&client)?;
@@ -72,8 +86,10 @@ pub(super) fn of(
                 "the registry lists a token with an invalid ID of {person}"
             ))
         })?;
-        client.revoke_token(id)?;
-        output.progress(&format!("{} is revoked", token.id));
+        if !dry_run {
+            client.revoke_token(id)?;
+            output.progress(&format!("{} is revoked", token.id));
+        }
         ids.push(token.id.as_str());
     }
     let created = belongings.created().iter().filter(is_accepted);
@@ -87,33 +103,37 @@ pub(super) fn of(
     }
     let rules = client.rules()?;
     let rules = ConnectedRules::of(&belongings, &rules);
-    if belongings.own().is_empty() && created.is_empty() && rules.is_empty() {
+    let caller = client.presented_token()?;
+    let left = LeftBehind::of(&belongings, &caller, &client, output)?;
+    let is_unknown = belongings.own().is_empty() && created.is_empty();
+    if is_unknown && rules.is_empty() && left.is_empty() {
         let message = format!(
-            "no token has the name {person:?}, or is from a sign-in with this account, and no stored rule is of this person: \
-             terrace token list shows the names and accounts"
+            "no token has the name {person:?}, or is from a sign-in with this account, and no stored rule, webhook or signing \
+             key is of this person: terrace token list shows the names and accounts"
         );
         return Err(Failure::Missing(message));
     }
-    let removed = match with_rules {
-        true => rules.remove(&client, output)?,
-        false => Vec::new(),
+    let removed = match (with_rules, dry_run) {
+        (true, false) => rules.remove(&client, output)?,
+        (true, true) => rules.removable(),
+        (false, _) => Vec::new(),
     };
     rules.warn(person, with_rules, output);
-    let is_complete = sees_everything(&client, output)?;
-    let text = match ids.is_empty() {
-        true => format!("no token of {person} is valid any more"),
-        false => revoked(&ids),
-    };
-    let mut lines = vec![text];
-    if !removed.is_empty() {
-        lines.push(format!(
-            "{} removed; this takes effect everywhere within a minute",
-            removed
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        ));
+    left.warn(person, output);
+    let is_complete = sees_everything(&caller, output);
+    let removed_names: Vec<String> = removed.iter().map(ToString::to_string).collect();
+    let removed_names = removed_names.join(", ");
+    let mut lines = vec![match (ids.is_empty(), dry_run) {
+        (true, _) => format!("no token of {person} is valid any more"),
+        (false, true) => format!("{} would be revoked", ids.join(", ")),
+        (false, false) => revoked(&ids),
+    }];
+    match (removed.is_empty(), dry_run) {
+        (true, _) => {}
+        (false, true) => lines.push(format!("rules {removed_names} would be removed")),
+        (false, false) => lines.push(format!(
+            "{removed_names} removed; this takes effect everywhere within a minute"
+        )),
     }
     if belongings.has_signed_in() {
         lines.push(format!(
@@ -121,11 +141,13 @@ pub(super) fn of(
         ));
     }
     let report = json!({
-        "status": "ok",
+        "status": if dry_run { "dry_run" } else { "ok" },
         "revoked": ids,
         "created_for_others": created,
         "rules_removed": removed,
         "rules_left": rules.left(with_rules),
+        "webhooks_left": left.webhooks(),
+        "signing_keys_left": left.keys(),
         "complete": is_complete,
     });
     output.result(&lines, &report);
@@ -147,17 +169,21 @@ impl<'a> ConnectedRules<'a> {
         self.0.is_empty()
     }
 
-    /// Removes those of the person. A rule that was added with a token that they created may be another person's.
+    /// Removes those of the person.
     fn remove(&self, client: &Client<'_>, output: &Output) -> Result<Vec<RuleId>, Failure> {
-        let mut removed = Vec::new();
-        for (connection, rule) in &self.0 {
-            if *connection != Connection::AddedWithCreated {
-                client.remove_rule(rule.id)?;
-                output.progress(&format!("rule {} is removed", rule.id));
-                removed.push(rule.id);
-            }
+        let removable = self.removable();
+        for rule in &removable {
+            client.remove_rule(*rule)?;
+            output.progress(&format!("rule {rule} is removed"));
         }
-        Ok(removed)
+        Ok(removable)
+    }
+
+    /// Returns the IDs of those of the person. A rule that was added with a token that they created may be another person's.
+    fn removable(&self) -> Vec<RuleId> {
+        let is_removable = |connection: Connection| connection != Connection::AddedWithCreated;
+        let rules = self.0.iter().filter(|(it, _)| is_removable(*it));
+        rules.map(|(_, rule)| rule.id).collect()
     }
 
     /// Names those that stay, with the commands that remove them.
@@ -207,17 +233,18 @@ impl<'a> ConnectedRules<'a> {
     }
 }
 
-/// Returns whether the caller sees every token and rule. An administrator of a namespace sees those of the namespace only.
-fn sees_everything(client: &Client<'_>, output: &Output) -> Result<bool, Failure> {
-    let caller = client.presented_token()?;
-    let sees_everything = caller.id.is_none() || caller.scopes.iter().any(|it| it == "admin");
+/// Returns whether the caller sees everything. An administrator of a namespace sees the tokens, the rules and the keys of the
+/// namespace only, and no webhooks.
+fn sees_everything(caller: &PresentedToken, output: &Output) -> bool {
+    let sees_everything = caller.is_admin();
     if !sees_everything {
         output.warning(&format!(
-            "only tokens and rules that this token ({}) may manage were considered; a token with the scope admin sees all",
+            "only tokens, rules and signing keys that this token ({}) may manage were considered, and no webhooks; a token with \
+             the scope admin sees all",
             caller.scopes.join(" ")
         ));
     }
-    Ok(sees_everything)
+    sees_everything
 }
 
 fn revoked(ids: &[&str]) -> String {
