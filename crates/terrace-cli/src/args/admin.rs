@@ -52,7 +52,7 @@ pub(crate) enum AdminCommand {
     /// the audit log records exists. The registry hashes all stored bytes again. Archives without a release
     /// are counted, and are not an error.
     Verify {
-        /// Do not hash the stored bytes
+        /// Do not hash the stored bytes; the scope backup then suffices
         #[arg(long)]
         quick: bool,
         /// Also compare the registry with a copy that `terrace admin export` wrote

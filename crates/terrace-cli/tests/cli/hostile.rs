@@ -72,7 +72,8 @@ fn versions() -> Value {
 fn keys() -> Value {
     let key = json!({ "key_id": ID, "fingerprint": EVIL, "ascii_armor": EVIL });
     let statement = json!({ "state": "retired", "reason": "old", "at": 1, "by": EVIL });
-    json!({ "keys": [key], "statements": { ID: statement } })
+    let added = json!({ "at": 1, "by": EVIL });
+    json!({ "keys": [key], "statements": { ID: statement }, "added": { ID: added } })
 }
 
 fn token() -> Value {
@@ -148,6 +149,11 @@ fn scenes() -> Vec<Scene> {
         (
             vec!["admin", "verify"],
             vec![
+                (
+                    "GET",
+                    "/api/v1/token",
+                    json!({ "id": EVIL, "name": EVIL, "scopes": ["admin"], "expires": null }),
+                ),
                 ("GET", "/archives", archives.clone()),
                 ("GET", "/audit", log.clone()),
                 ("GET", "/facts", facts.clone()),

@@ -7,6 +7,7 @@ mod plan;
 
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::limits;
+use terrace_core::model::package::Package;
 
 use super::pushed::{PushedContent, Repositories};
 use crate::args::{EraseArguments, RegistryArguments};
@@ -41,6 +42,15 @@ pub(crate) fn erase(
         None => Subject::Archives(&arguments.archives),
     };
     let plan = Plan::of(&client, &subject, arguments.everywhere, output)?;
+    if let Subject::Versions(spec) = &subject
+        && matches!(spec.package, Package::Module(_))
+        && !plan.is_all_done()
+    {
+        output.warning(&format!(
+            "packages of other modules may contain a copy of {spec}, because `terrace publish modules` packs a module with those \
+             that it calls by a local path: no digest leads to them, so erase the versions of its callers as well"
+        ));
+    }
     if !arguments.yes {
         preview(&plan, output);
         return Ok(());

@@ -29,6 +29,9 @@ pub(crate) fn verify(
         Some(older) => older.has_old_logs()?,
         None => false,
     };
+    if !quick {
+        check_may_hash(&client)?;
+    }
     // Archives are listed after the documents that refer to them, because a publish stores the archives
     // first.
     let began = client.archives(None, false)?.now;
@@ -123,6 +126,19 @@ pub(crate) fn verify(
     });
     output.result(&lines, &report);
     Ok(())
+}
+
+/// Checks that the token suffices to have the stored bytes hashed, before everything is read.
+fn check_may_hash(client: &Client<'_>) -> Result<(), Failure> {
+    let caller = client.presented_token()?;
+    match caller.is_admin() {
+        true => Ok(()),
+        false => Err(Failure::NotAllowed(format!(
+            "the registry hashes stored bytes only for a token with the scope admin, and this one has {}: use another token, or \
+             --quick, which hashes nothing and needs the scope backup",
+            caller.scopes.join(" ")
+        ))),
+    }
 }
 
 /// Lets the registry hash all stored bytes again. Returns their number.

@@ -101,6 +101,9 @@ fn an_erasure_is_only_shown_without_yes() {
             assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
         }
         assert!(!shown.stdout.contains("1.1.0"), "{}", shown.stdout);
+        // `publish modules` packs copies, which no digest finds.
+        let copies = "packages of other modules may contain a copy of acme/vpc/aws@1.0.0";
+        assert!(shown.stderr.contains(copies), "{}", shown.stderr);
     }
     assert_eq!(requests(&registry), 0);
 }

@@ -6,6 +6,7 @@ use super::{
     ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_export, answers_facts,
     answers_verify, copy_with, keys, old_archives,
 };
+use crate::support::http::Response;
 use crate::support::registry::Registry;
 use crate::support::run;
 
@@ -25,6 +26,20 @@ fn documentation_without_its_archive_is_reported() {
     let refused = run(&registry, &["admin", "verify", "--quick"]).expect(3);
     let reason = format!("archives/{digest}.docs is missing, but {key} refers to it");
     assert!(refused.errors().contains(&reason), "{}", refused.errors());
+}
+
+#[test]
+fn a_full_check_with_a_token_that_cannot_hash_is_refused_before_anything_is_read() {
+    let registry = Registry::start();
+    let token = json!({ "id": "1", "name": "backup", "scopes": ["backup"], "expires": null });
+    registry.set("/api/v1/token", Response::new(200, token.to_string()));
+    let refused = run(&registry, &["admin", "verify"]).expect(5);
+    let message = refused.errors();
+    assert!(
+        message.contains("this one has backup") && message.contains("--quick"),
+        "{message}"
+    );
+    assert_eq!(registry.requests(), ["GET /api/v1/token"]);
 }
 
 #[test]
