@@ -303,7 +303,7 @@ const LAYERS: [&[&str]; 24] = [
         "services::index_refresh",
         "services::oci::pushed_index_refresh",
     ],
-    &["services::withdrawn_documentation"],
+    &["services::documentation_removal"],
     &[
         "services::documenter",
         "services::index_backfill",

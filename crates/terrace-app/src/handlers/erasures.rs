@@ -2,6 +2,7 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
+use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::oci::{Digest, RepositoryName};
@@ -19,8 +20,8 @@ use crate::handlers::garbage::archive;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::host::{Clock as _, Host};
 use crate::json;
+use crate::services::documentation_removal::Discarded;
 use crate::services::erasure::PushedContent;
-use crate::services::withdrawn_documentation::Discarded;
 use crate::services::{erased_documentation, erasure, format};
 
 /// A request for an erasure.
@@ -41,19 +42,11 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
         erased: requested.names(),
         ..ErasureAnswer::default()
     };
-    let now = ctx.host.clock().now();
-    let mut tombstone = None;
-    if let Some((package, version)) = &requested.release {
-        let (at, reason) = ((package, version), requested.reason.clone());
-        let buried = erasure::erase_release(ctx, &call.caller, at, (now, reason)).await?;
-        requested.reason = buried.reason.clone();
-        answer.release = Some(format!("{}@{version}", package.address()));
-        tombstone = Some(buried);
-    }
-    let mut done: Vec<String> = answer.release.iter().cloned().collect();
-    let texts = Discarded::since(began);
-    match erase_bytes(ctx, &requested, (tombstone, texts), (now, &mut done)).await {
+    let mut done = Vec::new();
+    let erased = carry_out(ctx, &call.caller, &mut requested, (began, &mut done)).await;
+    match erased {
         Ok(erased) => {
+            answer.release = requested.release_name();
             answer.kept = erased.kept;
             answer.uploads_end = erased.newest.map(erasure::uploads_end);
             Ok(Outcome::new(
@@ -61,13 +54,42 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
                 AuditDetails::Erases(done),
             ))
         }
-        // This part is erased, and never returns. The log must not miss it.
-        Err(failure @ Failure::Problem(_)) if !done.is_empty() => {
+        Err(failure) => {
+            // The failure may name neither the version nor the archive.
+            if failure.may_have_changed_state() {
+                let names = requested.release_name().into_iter().chain(answer.erased);
+                let names: Vec<String> = names.collect();
+                ctx.host
+                    .log(&format!("erasure: {} failed:", names.join(", ")));
+            }
+            if done.is_empty() {
+                return Err(failure);
+            }
+            // This part is erased, and never returns. The log must not miss it.
             let reply = ctx.report(failure).reply();
             Ok(Outcome::new(reply, AuditDetails::Erases(done)))
         }
-        Err(failure) => Err(failure),
     }
+}
+
+/// Erases the version, and then archives and content, whose erasure has the reason of the version's tombstone. Adds the names
+/// of everything that is erased to `done`.
+async fn carry_out<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    requested: &mut Requested,
+    (began, done): (u32, &mut Vec<String>),
+) -> Result<Erased, Failure> {
+    let now = ctx.host.clock().now();
+    let mut tombstone = None;
+    if let Some((package, version)) = &requested.release {
+        let (at, reason) = ((package, version), requested.reason.clone());
+        let buried = erasure::erase_release(ctx, caller, at, (now, reason), done).await?;
+        requested.reason = buried.reason.clone();
+        tombstone = Some(buried);
+    }
+    let texts = Discarded::since(began);
+    erase_bytes(ctx, requested, (tombstone, texts), (now, done)).await
 }
 
 /// The results of an erasure.
@@ -110,6 +132,12 @@ async fn erase_bytes<P: Host>(
 }
 
 impl Requested {
+    /// Returns the name of the version, if there is one.
+    fn release_name(&self) -> Option<String> {
+        let (package, version) = self.release.as_ref()?;
+        Some(erasure::release_name(package, version))
+    }
+
     /// Returns the names of the archives and of the content.
     fn names(&self) -> Vec<String> {
         let archives = self.archives.iter().map(ToString::to_string);

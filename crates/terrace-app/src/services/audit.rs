@@ -4,7 +4,7 @@ use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::{
-    AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REVOKES, StatusChange,
+    AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REPAIR, REPAIRS, REVOKES, StatusChange,
 };
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
@@ -50,6 +50,19 @@ impl AuditedChange {
             status: None,
             sent: (!body.is_empty()).then(|| Sha256::of(body)),
         }
+    }
+
+    /// Returns the erasure of these archives by the repair, which completes an erasure that an operator requested.
+    pub(crate) fn of_repair(names: &[String]) -> Self {
+        let change = Self {
+            by: REPAIR.to_owned(),
+            provenance: None,
+            from: String::new(),
+            what: REPAIRS.to_owned(),
+            status: None,
+            sent: None,
+        };
+        change.erasing(names)
     }
 
     /// Returns the change, attributed to a person who has just signed in.

@@ -74,7 +74,7 @@ pub(crate) async fn head<P: Host>(
     version: &Version,
 ) -> Result<Option<(DocumentationDocument, Head)>, Failure> {
     let document = find(ctx, package, version).await?;
-    let Some(document) = document.filter(|document| !document.is_withdrawn()) else {
+    let Some(document) = document.filter(|document| !document.is_hidden()) else {
         return Ok(None);
     };
     match read_head(ctx, package, &document.archive).await? {

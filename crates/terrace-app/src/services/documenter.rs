@@ -21,7 +21,7 @@ use crate::host::{Clock as _, Condition, Facts as _, Host};
 use crate::services::documentation::UnusableHead;
 use crate::services::garbage::GcFence;
 use crate::services::{
-    documentation, documents, garbage, releases, staging, stored_archives, withdrawn_documentation,
+    documentation, documentation_removal, documents, garbage, releases, staging, stored_archives,
 };
 
 /// The outcome of adding documentation.
@@ -292,7 +292,7 @@ pub(crate) async fn refresh_added<P: Host>(
     let fence = garbage::fence(ctx).await?;
     let kept = garbage::ensure_release_kept(ctx, &release, &fence).await;
     if let Err(Failure::Problem(Problem::Gone(_))) = kept {
-        withdrawn_documentation::discard(ctx, package, version).await?;
+        documentation_removal::discard(ctx, package, version).await?;
     }
     kept?;
     refresh_release(ctx, &release).await?;
@@ -316,7 +316,7 @@ pub(crate) async fn refresh<P: Host>(
 async fn refresh_release<P: Host>(ctx: &Context<'_, P>, release: &Release) -> Result<(), Failure> {
     let package = release.package();
     let published = std::slice::from_ref(release);
-    withdrawn_documentation::refresh_releases(ctx, &package, published).await
+    documentation_removal::refresh_releases(ctx, &package, published).await
 }
 
 /// Returns the release of a version, if it is published.
@@ -331,7 +331,7 @@ async fn live_release<P: Host>(
     let release = releases::find(ctx, package, version).await?;
     if let Some(tombstone) = release.as_ref().and_then(Release::erased) {
         // No index shows it.
-        withdrawn_documentation::discard(ctx, package, version).await?;
+        documentation_removal::discard(ctx, package, version).await?;
         return Err(Problem::Gone(tombstone.message()).into());
     }
     Ok(release)

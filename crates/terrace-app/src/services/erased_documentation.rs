@@ -21,8 +21,8 @@ use terrace_core::storage::release::{ErasedRelease, Release};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, ListedFact};
-use crate::services::withdrawn_documentation::{
-    Discarded, Withdrawal, discard_all, is_documentation, unfinished,
+use crate::services::documentation_removal::{
+    Discarded, Removal, discard_all, is_documentation, unfinished,
 };
 use crate::services::{documents, releases};
 
@@ -37,7 +37,7 @@ struct Candidate {
 /// The versions that a search has found.
 #[derive(Default)]
 struct Found {
-    versions: Vec<Withdrawal>,
+    versions: Vec<Removal>,
     /// Whether there may be more than one request can handle.
     is_truncated: bool,
 }
@@ -90,7 +90,7 @@ async fn consisting_of<P: Host>(
             continue;
         };
         if has_one_of(&release, archives) {
-            found.versions.push(Withdrawal {
+            found.versions.push(Removal {
                 package,
                 version,
                 only: None,

@@ -27,12 +27,14 @@ use crate::services::{
 const UPLOADS_PER_LISTING: u32 = 1_000;
 
 /// Erases a version with its documentation, except for its archives: from now on it is revoked, and its tombstone takes the
-/// place of its release. Returns the tombstone, which may have existed before.
+/// place of its release. Adds its name to `done` as soon as it has its tombstone. Returns the tombstone, which may have existed
+/// before.
 pub(crate) async fn erase_release<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     (package, version): (&Package, &Version),
     (now, reason): (UnixTime, Reason),
+    done: &mut Vec<String>,
 ) -> Result<ErasedRelease, Failure> {
     let release = releases::find(ctx, package, version).await?;
     let release = release.ok_or_else(|| absent(package, version))?;
@@ -46,10 +48,16 @@ pub(crate) async fn erase_release<P: Host>(
         refresh_version(ctx, &release).await?;
     }
     let tombstone = bury(ctx, (package, version), (now, &reason)).await?;
+    done.push(release_name(package, version));
     // Another request may have restored the version before it was erased.
     revoke(ctx, caller, (package, version), (now, &tombstone.reason)).await?;
     documenter::discard(ctx, package, version).await?;
     Ok(tombstone)
+}
+
+/// Returns the name of a version in the audit log.
+pub(crate) fn release_name(package: &Package, version: &Version) -> String {
+    format!("{}@{version}", package.address())
 }
 
 /// Writes the indices of an erased version, the lists and the catalogue, after its archives are erased.
@@ -79,9 +87,11 @@ pub(crate) async fn erase_archives<P: Host>(
     let mut newest = None;
     for archive in archives {
         let tombstone = GarbageDocument::erased(reason.clone(), now);
-        let since = garbage::erase(ctx, (*archive).into(), tombstone).await?;
+        let bytes = BytesKey::from(*archive);
+        let since = garbage::bury(ctx, bytes, tombstone).await?;
         newest = newest.max(Some(since));
         done.push(archive.to_string());
+        garbage::discard_buried(ctx, bytes).await?;
     }
     if newest.is_some() {
         discard_staged(ctx, archives).await?;

@@ -271,20 +271,16 @@ pub(crate) async fn unmark<P: Host>(
     Ok(true)
 }
 
-/// Makes the tombstones of bytes, so that nothing stores them or refers to them any more, and then removes them, as a blob
-/// with the same digest as well. Returns the time of the tombstone, which may have existed before.
-pub(crate) async fn erase<P: Host>(
+/// Removes bytes that have a tombstone, as a blob with the same digest as well.
+pub(crate) async fn discard_buried<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
-    tombstone: GarbageDocument,
-) -> Result<UnixTime, Failure> {
-    let since = bury(ctx, bytes, tombstone).await?;
+) -> Result<(), Failure> {
     let blob = BytesKey::Blob(bytes.digest());
     if blob != bytes {
         ctx.host.archives().discard(blob).await?;
     }
-    ctx.host.archives().discard(bytes).await?;
-    Ok(since)
+    Ok(ctx.host.archives().discard(bytes).await?)
 }
 
 /// Removes bytes that were erased and are stored again, by an upload whose URL was signed before. Returns whether they were.
@@ -300,7 +296,8 @@ pub(crate) async fn remove_again<P: Host>(
     Ok(true)
 }
 
-/// Makes the tombstone of a digest, which covers all bytes with it, and that of the bytes themselves. Returns the time of the
+/// Makes the tombstone of a digest, which covers all bytes with it, and that of the bytes themselves, so that nothing stores
+/// them or refers to them any more. Returns the time of the
 /// tombstone that is stored then.
 pub(crate) async fn bury<P: Host>(
     ctx: &Context<'_, P>,

@@ -138,16 +138,17 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the keys of the release and the archives that this change erased. A request that is to be repeated names those
-    /// that it has erased already.
+    /// Returns the keys of the release and the archives that this change erased. A request that failed names those that it has
+    /// erased already, and the repair those that such a request has left.
     pub fn erased(&self) -> Vec<String> {
         let Some((request, names)) = self.what.split_once(ERASES) else {
             return Vec::new();
         };
-        let is_erasure = matches!(self.status, 200 | 503)
-            && request
-                .strip_prefix("POST ")
-                .is_some_and(|path| Route::parse(path) == Ok(Route::Admin(AdminRoute::Erasures)));
+        let is_erasure = matches!(self.status, 200 | 500 | 503)
+            && (request == REPAIRS
+                || request.strip_prefix("POST ").is_some_and(|path| {
+                    Route::parse(path) == Ok(Route::Admin(AdminRoute::Erasures))
+                }));
         let names = names.split(ERASED_SEPARATOR).filter(|_| is_erasure);
         let key = |name: &str| match FactKey::parse_release(name) {
             Some(release) => release.to_string(),
@@ -157,6 +158,10 @@ impl AuditEntry {
     }
 }
 
+/// The caller of the entries that the repair adds.
+pub const REPAIR: &str = "repair";
+/// The request of these entries: an operator sends it for the same repair.
+pub const REPAIRS: &str = "POST /admin/v1/reindex";
 /// Begins the path of the token that an entry of its own revocation adds to the path.
 pub const REVOKES: &str = " revokes ";
 /// Begins the names that an entry of an erasure adds to the path.
@@ -397,14 +402,16 @@ mod tests {
             entry.erased()
         };
         let what = "POST /admin/v1/erasures erases acme/vpc/aws@1.0.0, archives/x.zip";
-        // A request that is answered 503 names the part that it has erased.
-        for status in [200, 503] {
+        // A request that failed names the part that it has erased.
+        for status in [200, 500, 503] {
             assert_eq!(
                 erased(what, status),
                 ["releases/modules/acme/vpc/aws/1.0.0", "archives/x.zip"]
             );
         }
         assert_eq!(erased(what, 409), [""; 0]);
+        let repair = format!("{REPAIRS}{ERASES}archives/x.docs");
+        assert_eq!(erased(&repair, 200), ["archives/x.docs"]);
         for what in [
             "POST /admin/v1/erasures",
             "PUT /admin/v1/erasures erases acme/vpc/aws@1.0.0",

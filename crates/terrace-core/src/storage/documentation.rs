@@ -34,8 +34,13 @@ pub struct DocumentationDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     removal: Option<UnixTime>,
     /// Whether its text must not be readable any more: an archive of the version was erased.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    withdrawn: bool,
+    // The stored name stays: an earlier version of Terrace would ignore another one, and show the text.
+    #[serde(
+        default,
+        rename = "withdrawn",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_hidden: bool,
 }
 
 /// A documentation archive, as its publisher describes it.
@@ -116,7 +121,7 @@ impl DocumentationDocument {
             archive,
             history,
             removal: None,
-            withdrawn: false,
+            is_hidden: false,
         }
     }
 
@@ -134,7 +139,7 @@ impl DocumentationDocument {
         Self {
             history,
             removal: None,
-            withdrawn: false,
+            is_hidden: false,
             ..self
         }
     }
@@ -152,16 +157,16 @@ impl DocumentationDocument {
     /// Returns the state in which it is removed after an erasure: from now on no index shows its text, and the document
     /// still leads an interrupted request back to the version.
     #[must_use]
-    pub fn withdrawn(self, now: UnixTime) -> Self {
+    pub fn hidden(self, now: UnixTime) -> Self {
         Self {
-            withdrawn: true,
+            is_hidden: true,
             ..self.in_removal(now)
         }
     }
 
     /// Returns whether its text must not be readable any more.
-    pub fn is_withdrawn(&self) -> bool {
-        self.withdrawn
+    pub fn is_hidden(&self) -> bool {
+        self.is_hidden
     }
 
     /// Returns whether its removal has begun, and perhaps was interrupted.
@@ -278,6 +283,16 @@ mod tests {
         assert!(document.is_being_removed(UnixTime(last)));
         assert!(!document.is_being_removed(UnixTime(last + 1)));
         assert!(!changed(Some(document), 0).is_in_removal());
+    }
+
+    #[test]
+    fn a_hidden_document_keeps_its_stored_name_and_is_shown_again_once_renewed() {
+        let document = changed(None, 0).hidden(UnixTime(9));
+        let text = document.to_document();
+        assert!(text.ends_with(r#""removal":9,"withdrawn":true}"#), "{text}");
+        let read = DocumentationDocument::from_document(text.as_bytes()).unwrap();
+        assert!(read.is_hidden() && read.is_in_removal());
+        assert!(!read.renewed(UnixTime(10), "ci".to_owned()).is_hidden());
     }
 
     #[test]

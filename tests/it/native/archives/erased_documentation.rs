@@ -1,6 +1,7 @@
 //! The documentation of versions whose archives are erased: its text must not outlive theirs.
 
 use serde_json::{Value, json};
+use terrace_core::maintenance::audit::AuditEntry;
 
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
@@ -187,6 +188,55 @@ fn a_broken_erasure_of_documentation_is_completed_by_a_retry() {
 }
 
 #[test]
+fn an_erasure_in_two_steps_leaves_no_documentation_wherever_one_of_them_breaks() {
+    let run = |memory: &Memory, body: &Value| {
+        let registry = Registry::in_memory(&memory.elsewhere(), &[]);
+        let status = erase(&registry, body).status;
+        registry.merge_catalog();
+        status
+    };
+    for other in [SECRET, "another text"] {
+        // 1.1.0 has the same archive. So the first step keeps it, and the second one breaks 1.1.0.
+        let (memory, registry, archive) = published(&["1.0.0"]);
+        let other = Documentation::of_module(other);
+        other.add(&registry, &of_version("1.1.0"));
+        let step = |archives: &[&str]| json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": REASON, "archives": archives });
+        let (first, second) = (step(&[]), step(&[&archive]));
+        let writes_of = |memory: &Memory, body: &Value| {
+            memory.forget_operations();
+            assert_eq!(run(memory, body), 200);
+            memory.operations().iter().filter(|it| is_write(it)).count()
+        };
+        let halfway = memory.copy();
+        let writes_of_first = writes_of(&halfway, &first);
+        assert!(halfway.keys().contains(&archive));
+        assert!(halfway.keys().contains(&other.key()));
+        let writes_of_second = writes_of(&halfway.copy(), &second);
+        for (from, broken, writes) in [
+            (&memory, &first, writes_of_first),
+            (&halfway, &second, writes_of_second),
+        ] {
+            for at in 0..writes {
+                for when in [When::Before, When::After] {
+                    let memory = from.copy();
+                    let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+                    run(&memory, broken);
+                    fault.lift();
+                    // The catalogue is merged at most once a minute.
+                    memory.advance(61);
+                    assert_eq!(run(&memory, &second), 200);
+                    let left = memory.keys().into_iter();
+                    let left = left.filter(|it| it.ends_with(".docs") || it.starts_with("docs/"));
+                    let left: Vec<String> = left.collect();
+                    assert_eq!(left, [""; 0], "{broken}: write {at} {when:?}");
+                    assert_eq!(readable(&memory), [""; 0], "{broken}: write {at} {when:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn documentation_added_during_the_erasure_of_its_archive_does_not_stay() {
     for delay in 0..80 {
         let (memory, registry, archive) = published(&[]);
@@ -250,6 +300,15 @@ fn the_repair_removes_documentation_that_an_erasure_has_left() {
         let has_bytes = |memory: &Memory| memory.keys().contains(&docs);
         assert_eq!(has_bytes(&before), has_bytes(&memory), "{documents:?}");
         assert_eq!(has_bytes(&before), !named && documents == all);
+        // The log names the bytes that no request has named, because copies follow it.
+        let entries = chain::entries(&before);
+        let entries = entries.iter().filter(|entry| entry.by == "repair");
+        let by_repair: Vec<String> = entries.flat_map(AuditEntry::erased).collect();
+        let expected = match named || documents == all {
+            true => Vec::new(),
+            false => vec![docs.clone()],
+        };
+        assert_eq!(by_repair, expected);
     }
 }
 

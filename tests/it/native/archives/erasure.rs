@@ -210,6 +210,35 @@ fn an_entry_of_the_log_names_the_version_and_the_archives() {
 }
 
 #[test]
+fn an_erasure_that_fails_names_its_part_in_the_audit_log_and_all_of_it_in_the_log() {
+    let corrupt = |memory: &Memory, fixture: &ModuleFixture| {
+        let mark = key_of(fixture).replace("archives/", "garbage/");
+        memory.put_object(&mark, b"{");
+    };
+    for (status, is_archive_buried) in [(503, true), (500, false)] {
+        let (memory, registry, fixture) = published();
+        let fault = match status {
+            503 => Operations::from("R2 delete archives/"),
+            _ => {
+                corrupt(&memory, &fixture);
+                Operations::from("none")
+            }
+        };
+        let fault = memory.fail(fault, 0, When::Before, Failure::Error);
+        erase(&registry, &whole(&fixture)).expect(status);
+        fault.lift();
+        let entries = chain::entries(&memory);
+        let entry = entries.last().unwrap();
+        let mut expected = vec![RELEASE.to_owned()];
+        expected.extend(is_archive_buried.then(|| key_of(&fixture)));
+        assert_eq!((entry.status, entry.erased()), (status, expected));
+        let line = format!("erasure: acme/vpc/aws@1.0.0, {} failed:", key_of(&fixture));
+        let log = memory.log();
+        assert!(log.iter().any(|it| it.contains(&line)), "{log:#?}");
+    }
+}
+
+#[test]
 fn an_archive_that_the_request_does_not_name_stays() {
     let (_, registry, fixture) = published();
     let mut twin = ModuleFixture::of("acme", "2.0.0");

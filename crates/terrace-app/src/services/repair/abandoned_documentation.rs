@@ -12,15 +12,15 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Facts as _, Host, ListedFact};
+use crate::services::documentation_removal::Removal;
 use crate::services::garbage::GcFence;
 use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
-use crate::services::withdrawn_documentation::Withdrawal;
 use crate::services::{
-    documentation, documenter, documents, garbage, releases, withdrawn_documentation,
+    documentation, documentation_removal, documenter, documents, garbage, releases,
 };
 
 /// The smallest and the largest page of a listing. The next step lists the rest of a page again.
@@ -158,12 +158,12 @@ async fn remove_erased<P: Host>(
     {
         // The tombstone does not remove the bytes that an upload has stored since, or another request has left.
         ctx.host.archives().discard(archive.into()).await?;
-        let withdrawal = Withdrawal {
+        let removal = Removal {
             package: package.clone(),
             version: version.clone(),
             only: Some(archive.digest),
         };
-        withdrawn_documentation::remove(ctx, &[withdrawal], ctx.operations()).await?;
+        documentation_removal::remove(ctx, &[removal], ctx.operations()).await?;
         return Ok(true);
     }
     let Some(release) = releases::find(ctx, package, version).await? else {
@@ -171,7 +171,7 @@ async fn remove_erased<P: Host>(
     };
     match garbage::ensure_release_kept(ctx, &release, fence).await {
         Err(Failure::Problem(Problem::Gone(_))) => {
-            withdrawn_documentation::discard(ctx, package, version).await?;
+            documentation_removal::discard_in_repair(ctx, package, version).await?;
             Ok(true)
         }
         kept => kept.map(|()| false),

@@ -15,7 +15,8 @@ use terrace_core::storage::release::Release;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Facts as _, Host};
-use crate::services::{documentation, documents, index_refresh, index_writer, releases};
+use crate::services::audit::AuditedChange;
+use crate::services::{audit, documentation, documents, index_refresh, index_writer, releases};
 
 /// Archives of documentation, after an erasure that did not name them.
 #[derive(Debug)]
@@ -41,18 +42,29 @@ impl Discarded {
 
 /// A version whose documentation is removed.
 #[derive(Debug)]
-pub(crate) struct Withdrawal {
+pub(crate) struct Removal {
     pub(crate) package: Package,
     pub(crate) version: Version,
     /// The only documentation to remove; other documentation has replaced it by right.
     pub(crate) only: Option<Sha256>,
 }
 
+impl Removal {
+    /// Creates the removal of all documentation of a version.
+    fn of(package: &Package, version: &Version) -> Self {
+        Self {
+            package: package.clone(),
+            version: version.clone(),
+            only: None,
+        }
+    }
+}
+
 /// The versions that documentation belongs to.
 #[derive(Default)]
 struct Documented {
     /// Those whose documentation was erased itself.
-    named: Vec<Withdrawal>,
+    named: Vec<Removal>,
     /// Documentation that versions have that keep their archives.
     shared: BTreeSet<String>,
 }
@@ -64,13 +76,26 @@ pub(crate) async fn discard<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    let broken = vec![Withdrawal {
-        package: package.clone(),
-        version: version.clone(),
-        only: None,
-    }];
+    let broken = vec![Removal::of(package, version)];
     let mut discarded = Discarded::since(ctx.operations());
     discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await
+}
+
+/// Does the same for the repair, and adds an entry with the removed archives to the audit log, which copies of the registry
+/// follow. The entry comes before the documents go, so a repair that ends here is repeated.
+pub(crate) async fn discard_in_repair<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    let broken = vec![Removal::of(package, version)];
+    let mut discarded = Discarded::since(ctx.operations());
+    let removals = discard_bytes(ctx, &[], Vec::new(), broken, &mut discarded).await?;
+    let removed: Vec<String> = discarded.removed.iter().map(ToString::to_string).collect();
+    if !removed.is_empty() {
+        audit::record(ctx, AuditedChange::of_repair(&removed), 200).await?;
+    }
+    remove(ctx, &removals, discarded.began).await
 }
 
 /// Removes the documentation of `broken` versions, and that in `erased` from every version. Of the texts of the former and
@@ -81,11 +106,23 @@ pub(crate) async fn discard<P: Host>(
 pub(crate) async fn discard_all<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
-    mut texts: Vec<ArchiveKey>,
-    broken: Vec<Withdrawal>,
+    texts: Vec<ArchiveKey>,
+    broken: Vec<Removal>,
     discarded: &mut Discarded,
 ) -> Result<(), Failure> {
-    for Withdrawal {
+    let removals = discard_bytes(ctx, erased, texts, broken, discarded).await?;
+    remove(ctx, &removals, discarded.began).await
+}
+
+/// Removes the bytes for [`discard_all`], and returns the documents to remove after them.
+async fn discard_bytes<P: Host>(
+    ctx: &Context<'_, P>,
+    erased: &[ArchiveKey],
+    mut texts: Vec<ArchiveKey>,
+    broken: Vec<Removal>,
+    discarded: &mut Discarded,
+) -> Result<Vec<Removal>, Failure> {
+    for Removal {
         package, version, ..
     } in &broken
     {
@@ -108,8 +145,7 @@ pub(crate) async fn discard_all<P: Host>(
             ctx.host.archives().discard(BytesKey::from(text)).await?;
         }
     }
-    let withdrawals: Vec<Withdrawal> = broken.into_iter().chain(documented.named).collect();
-    remove(ctx, &withdrawals, discarded.began).await
+    Ok(broken.into_iter().chain(documented.named).collect())
 }
 
 /// Returns the other versions with documentation that was erased, and the documentation in `texts` that versions have which
@@ -118,7 +154,7 @@ async fn documented_with<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
     texts: &[ArchiveKey],
-    broken: &[Withdrawal],
+    broken: &[Removal],
 ) -> Result<Documented, Failure> {
     let mut documented = Documented::default();
     if texts.is_empty() && !erased.iter().any(is_documentation) {
@@ -137,7 +173,7 @@ async fn documented_with<P: Host>(
             return Ok(());
         }
         if erased.contains(&archive) {
-            documented.named.push(Withdrawal {
+            documented.named.push(Removal {
                 package,
                 version,
                 only: Some(archive.digest),
@@ -155,10 +191,10 @@ async fn documented_with<P: Host>(
 /// `began` operations, may make more. At least one is removed, so that each repetition of a request makes progress.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
-    withdrawals: &[Withdrawal],
+    removals: &[Removal],
     began: u32,
 ) -> Result<(), Failure> {
-    let mut left = withdrawals;
+    let mut left = removals;
     let mut least = 1;
     while let Some(first) = left.first() {
         let of_package = left.iter().take_while(|it| it.package == first.package);
@@ -186,30 +222,30 @@ pub(crate) fn unfinished() -> Problem {
     )
 }
 
-/// Removes documents of one package: they are withdrawn first, so that the indices follow without their text, and a publisher
+/// Removes documents of one package: they are hidden first, so that the indices follow without their text, and a publisher
 /// does not replace them.
 async fn remove_of_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    withdrawals: &[Withdrawal],
+    removals: &[Removal],
 ) -> Result<(), Failure> {
     let began = ctx.host.clock().now();
-    let mut withdrawn = Vec::new();
-    for withdrawal in withdrawals {
-        let key = FactKey::Documentation(package.clone(), withdrawal.version.clone());
-        if withdraw(ctx, &key, withdrawal.only, began).await? {
-            withdrawn.push((key, withdrawal));
+    let mut hidden = Vec::new();
+    for removal in removals {
+        let key = FactKey::Documentation(package.clone(), removal.version.clone());
+        if hide(ctx, &key, removal.only, began).await? {
+            hidden.push((key, removal));
         }
     }
     let mut published = Vec::new();
-    for withdrawal in withdrawals {
-        let release = releases::find(ctx, package, &withdrawal.version).await?;
+    for removal in removals {
+        let release = releases::find(ctx, package, &removal.version).await?;
         published.extend(release.filter(|release| release.erased().is_none()));
     }
     refresh_releases(ctx, package, &published).await?;
-    for (key, withdrawal) in withdrawn {
+    for (key, removal) in hidden {
         let waited = ctx.host.clock().now().since(began);
-        if withdrawal.only.is_some() && waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+        if removal.only.is_some() && waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
             let reason = "the removal of documentation took too long: send the same request again in a minute";
             return Err(Problem::Unavailable(reason.to_owned()).into());
         }
@@ -219,8 +255,8 @@ async fn remove_of_package<P: Host>(
     Ok(())
 }
 
-/// Withdraws a document. Returns `false` if there is none, or only documentation that is to stay.
-async fn withdraw<P: Host>(
+/// Hides a document. Returns `false` if there is none, or only documentation that is to stay.
+async fn hide<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
     only: Option<Sha256>,
@@ -240,7 +276,7 @@ async fn withdraw<P: Host>(
         let Some(document) = document.filter(|it| is_meant(it.archive.sha256)) else {
             return Ok(false);
         };
-        let document = document.withdrawn(now);
+        let document = document.hidden(now);
         let (text, metadata) = (document.to_document(), document.metadata());
         let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
         if written.is_some() {
