@@ -94,8 +94,8 @@ fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
             Column::cut("HOST"),
             Column::cut("EVENTS"),
             Column::cut("NAMESPACES"),
-            Column::left_out(1, "FORMAT"),
-            Column::left_out(2, "BY"),
+            Column::left_out(2, "FORMAT"),
+            Column::left_out(1, "BY"),
             Column::cut("STATE"),
         ]);
         for webhook in &webhooks {

@@ -106,9 +106,9 @@ fn a_removed_key_with_a_status_is_listed() {
     set_status(&registry, &[OTHER], "revoked");
     let expected = format!(
         "\
-KEY               STATUS             FINGERPRINT                               ADDED  ADDED BY  SINCE                 SET BY  REASON
+KEY               STATUS             FINGERPRINT                               SINCE                 SET BY  REASON
 {OTHER}  active             0000000000000000000000000000000000000000
-{PUBLISHER}  revoked (removed)                                                             2023-11-14T22:13:20Z  root    stolen
+{PUBLISHER}  revoked (removed)                                            2023-11-14T22:13:20Z  root    stolen
 "
     );
     let list = ["key", "list", "acme"];

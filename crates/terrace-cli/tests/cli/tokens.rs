@@ -189,7 +189,7 @@ fn all_valid_tokens_of_a_person_are_revoked() {
         "GET /admin/v1/rules",
         "GET /api/v1/token",
         "GET /admin/v1/webhooks",
-        "GET /admin/v1/facts?prefix=keys%2F",
+        "GET /admin/v1/facts",
     ];
     assert_eq!(registry.requests(), expected);
 }
