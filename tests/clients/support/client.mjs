@@ -32,7 +32,8 @@ export function withOldTerraform(define) {
   else test(`${OLD_TERRAFORM} does the same`, { skip: whyAbsent(OLD_TERRAFORM) }, () => {});
 }
 
-class Client {
+/** A client: `program` is its path, or its name on PATH. */
+export class Client {
   #program;
 
   constructor(name, program = name) {
