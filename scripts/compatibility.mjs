@@ -77,8 +77,13 @@ async function runClients(clients) {
   }
 }
 
-const readResults = async (file) => JSON.parse(await readFile(file, "utf8"));
-const writeResults = (file, results) => writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
+async function readResults(file) {
+  return JSON.parse(await readFile(file, "utf8"));
+}
+
+async function writeResults(file, results) {
+  await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
+}
 
 /** Adds results to docs/compatibility.json, and renews the table from it. */
 async function renew(results) {
