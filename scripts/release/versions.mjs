@@ -68,8 +68,8 @@ const PLACES = [
   { file: "deploy/package-lock.json", optional: true, ...deployLock() },
 ];
 
-/** Texts for people that name the release to use, such as `@v1.2.3`. */
-const DOCUMENTS = ["docs/ci.md", "docs/releasing.md", "terrace-action/README.md"];
+/** Texts for people that name the release to use: as `v1.2.3`, in the name of an archive or image, or in an assignment. */
+const DOCUMENTS = ["docs/ci.md", "terrace-action/README.md", "crates/terrace-cli/README.md"];
 
 /** Returns `{ file, version }` for every version that a file states. */
 export async function statedVersions(directory) {
@@ -97,7 +97,8 @@ export async function writeVersions(directory, version) {
     changed.push(file);
   };
   for (const { file, write } of PLACES) await rewrite(file, (text) => write(text, version, { file, name }));
-  for (const file of DOCUMENTS) await rewrite(file, (text) => text.replaceAll(`v${before}`, `v${version}`));
+  const named = new RegExp(`(\\bv|terrace[-: ]|version=|version )${before.replaceAll(".", "\\.")}\\b`, "g");
+  for (const file of DOCUMENTS) await rewrite(file, (text) => text.replace(named, `$1${version}`));
   return changed;
 }
 

@@ -9,11 +9,14 @@ import { compareVersions, currentVersion, parseVersion, statedVersions, writeVer
 import { scratch } from "../../clients/support/scratch.mjs";
 import { test } from "../../clients/support/testing.mjs";
 
+/** Texts that name the release to use. */
+const DOCUMENTS = ["docs/ci.md", "terrace-action/README.md", "crates/terrace-cli/README.md"];
+
 /** Copies the files of this checkout that state a version. */
 async function copyOfThis(t) {
   const directory = scratch(t);
   const files = new Set((await statedVersions(root)).map(({ file }) => file));
-  for (const file of [...files, "CHANGELOG.md", "docs/ci.md"]) {
+  for (const file of [...files, "CHANGELOG.md", ...DOCUMENTS]) {
     await mkdir(dirname(join(directory, file)), { recursive: true });
     await cp(join(root, file), join(directory, file));
   }
@@ -48,7 +51,8 @@ test("a new version is written into every file, and the files stay what they are
   assert.equal(after.length, before.length);
   assert.ok(after.length >= 30, "the crates of two lock files are among them");
   assert.deepEqual(new Set(after.map(({ version }) => version)), new Set(["98.7.6"]));
-  assert.ok(changed.includes("Cargo.lock") && changed.includes("docs/ci.md"), changed.join(", "));
+  for (const file of ["Cargo.lock", ...DOCUMENTS]) assert.ok(changed.includes(file), changed.join(", "));
+  for (const file of DOCUMENTS) assert.ok(!(await readFile(join(directory, file), "utf8")).includes(old), file);
   await writeVersions(directory, old);
   for (const file of changed) assert.equal(await readFile(join(directory, file), "utf8"), await readFile(join(root, file), "utf8"), file);
 });

@@ -111,7 +111,15 @@ fn no_job_that_can_prove_its_identity_builds_code_of_others() {
             }
         }
     }
-    let expected = ["GitLab: publish", "attest", "image", "npm", "publish"];
+    let expected = [
+        "GitLab: publish",
+        "attest",
+        "image",
+        "mirror",
+        "npm",
+        "plan",
+        "publish",
+    ];
     assert_eq!(checked, expected.map(str::to_owned).into());
 }
 
