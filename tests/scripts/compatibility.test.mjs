@@ -50,12 +50,12 @@ test("a check counts only if it ran in both modes, and had the same outcome", ()
   assert.equal(checks([]).oci, "not run");
 });
 
-test("new results replace those of the same client, and the newest version comes first", () => {
+test("new results replace those of the same client, and the oldest version comes first", () => {
   const result = (name, version, date) => ({ name, version, date, checks: {} });
   const before = [result("OpenTofu", "1.12.6", "2026-01-01"), result("Terraform", "1.5.7", "2026-01-01")];
   const after = merged(before, [result("Terraform", "1.11.4", "2026-05-04"), result("Terraform", "1.5.7", "2026-05-04")]);
   assert.deepEqual(
     after.map(({ name, version, date }) => `${name} ${version} ${date}`),
-    ["Terraform 1.11.4 2026-05-04", "Terraform 1.5.7 2026-05-04", "OpenTofu 1.12.6 2026-01-01"],
+    ["Terraform 1.5.7 2026-05-04", "Terraform 1.11.4 2026-05-04", "OpenTofu 1.12.6 2026-01-01"],
   );
 });
