@@ -45,7 +45,7 @@ if (isMain(import.meta.url)) {
     if (!values["dry-run"] && !atLeast(npm, NEEDED_NPM)) throw new Error(`this is npm ${npm}: publishing needs ${NEEDED_NPM} or newer`);
     const directory = join(root, "dist");
     const files = (await readdir(directory)).filter((name) => name.endsWith(".tgz")).sort();
-    if (files.length === 0) throw new Error("dist/ holds no package of npm: run `node scripts/pack.mjs` first");
+    if (files.length === 0) throw new Error("dist/ holds no package of npm: run `node scripts/release/worker.mjs first --pack`");
     const version = await currentVersion(root);
     for (const name of files) await publish(join(directory, name), version, { dryRun: values["dry-run"] });
   });

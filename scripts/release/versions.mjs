@@ -41,15 +41,18 @@ export async function currentVersion(directory) {
   return one(await readFile(join(directory, "Cargo.toml"), "utf8"), CARGO_TOML, "Cargo.toml");
 }
 
-/** Returns the name of the npm package of the Worker; `null` in a checkout without it. */
-async function workerPackage(directory) {
-  const text = await readFile(join(directory, "packages", "worker", "package.json"), "utf8").catch(() => null);
-  return text && JSON.parse(text).name;
-}
-
 const CARGO_TOML = /^(\[workspace\.package\]\n(?:[^[\n].*\n)*?version = ")([^"]+)(")/m;
 const OPENAPI = /^(info:\n(?: {2}.*\n)*? {2}version: )(\S+)()$/m;
 const ACTION = /^(own=)(\S+)()$/m;
+
+/** The name of the Worker's package at npm, on which others depend. */
+const WORKER = "terrace-registry";
+
+/** In files of npm, which are indented by two spaces, whose first package in a lock file is the checkout itself. */
+const VERSION_MEMBER = /^( {2}"version": ")([^"]+)(")/m;
+const LOCKED_MEMBER = /^( {2}"packages": \{\n {4}"": \{\n(?: {6}.*\n)*? {6}"version": ")([^"]+)(")/m;
+const DEPENDENCY = new RegExp(`^( {4,8}"${WORKER}": ")([^"]+)(")`, "m");
+const INSTALLED = new RegExp(`^( {4}"node_modules/${WORKER}": \\{\\n {6}"version": ")([^"]+)(")`, "m");
 
 /**
  * The files: `read` returns the versions that a text states, and `write` replaces them. Those that are optional belong to
@@ -59,12 +62,13 @@ const PLACES = [
   { file: "Cargo.toml", ...matching(CARGO_TOML) },
   { file: "Cargo.lock", ...lock() },
   { file: "fuzz/Cargo.lock", ...lock() },
-  { file: "package.json", ...json(["version"]) },
-  { file: "package-lock.json", ...json(["version"], ["packages", "", "version"]) },
+  { file: "package.json", ...matching(VERSION_MEMBER) },
+  { file: "package-lock.json", ...matching(VERSION_MEMBER, LOCKED_MEMBER) },
   { file: "docs/openapi.yaml", ...matching(OPENAPI) },
   { file: "terrace-action/install.sh", ...matching(ACTION) },
-  { file: "packages/worker/package.json", optional: true, ...json(["version"]) },
-  { file: "deploy/package.json", optional: true, ...json(["dependencies", null]) },
+  { file: "packages/worker/package.json", optional: true, ...matching(VERSION_MEMBER) },
+  { file: "packages/try/package.json", optional: true, ...matching(VERSION_MEMBER, DEPENDENCY) },
+  { file: "deploy/package.json", optional: true, ...matching(VERSION_MEMBER, DEPENDENCY) },
   { file: "deploy/package-lock.json", optional: true, ...deployLock() },
 ];
 
@@ -73,20 +77,18 @@ const DOCUMENTS = ["docs/ci.md", "terrace-action/README.md", "crates/terrace-cli
 
 /** Returns `{ file, version }` for every version that a file states. */
 export async function statedVersions(directory) {
-  const name = await workerPackage(directory);
   const found = [];
   for (const { file, optional, read } of PLACES) {
     const text = await readFile(join(directory, file), "utf8").catch(() => null);
     if (text === null && optional) continue;
     if (text === null) throw new Error(`${file} is missing`);
-    for (const version of read(text, { file, name })) found.push({ file, version });
+    for (const version of read(text, file)) found.push({ file, version });
   }
   return found;
 }
 
 /** Replaces the version in every file. Returns the names of the files that changed. */
 export async function writeVersions(directory, version) {
-  const name = await workerPackage(directory);
   const before = await currentVersion(directory);
   const changed = [];
   const rewrite = async (file, change) => {
@@ -96,17 +98,17 @@ export async function writeVersions(directory, version) {
     await writeFile(join(directory, file), after);
     changed.push(file);
   };
-  for (const { file, write } of PLACES) await rewrite(file, (text) => write(text, version, { file, name }));
+  for (const { file, write } of PLACES) await rewrite(file, (text) => write(text, version));
   const named = new RegExp(`(\\bv|terrace[-: ]|version=|version )${before.replaceAll(".", "\\.")}\\b`, "g");
   for (const file of DOCUMENTS) await rewrite(file, (text) => text.replace(named, `$1${version}`));
   return changed;
 }
 
-/** A version that a pattern finds, between its first and third group. */
-function matching(pattern) {
+/** The versions that patterns find, between their first and third groups. */
+function matching(...patterns) {
   return {
-    read: (text, { file }) => [one(text, pattern, file)],
-    write: (text, version) => text.replace(pattern, (_, start, _old, end) => `${start}${version}${end}`),
+    read: (text, file) => patterns.map((pattern) => one(text, pattern, file)),
+    write: (text, version) => patterns.reduce((result, pattern) => result.replace(pattern, (_, start, _old, end) => `${start}${version}${end}`), text),
   };
 }
 
@@ -127,46 +129,12 @@ function lock() {
   };
 }
 
-/** Members of a JSON document, by their paths; `null` in a path stands for the name of the Worker's package. */
-function json(...paths) {
-  const named = (path, name) => path.map((member) => member ?? name);
-  return {
-    read: (text, { name }) => paths.map((path) => named(path, name).reduce((value, member) => value?.[member], JSON.parse(text))),
-    write(text, version, { name }) {
-      const document = JSON.parse(text);
-      for (const path of paths) {
-        const members = named(path, name);
-        const last = members.pop();
-        members.reduce((value, member) => value[member], document)[last] = version;
-      }
-      return `${JSON.stringify(document, null, 2)}\n`;
-    },
-  };
-}
-
 /**
- * The lock file of the deployment. The checksum of a package is known once it is published: without it, npm installs the
- * version from its registry.
+ * The lock file of the deployment. The checksum of a package is known once it is packed: without it, npm installs the version from
+ * its registry.
  */
 function deployLock() {
-  const entries = (text, name) => {
-    const document = JSON.parse(text);
-    return { document, top: document.packages[""].dependencies, installed: document.packages[`node_modules/${name}`] };
-  };
-  return {
-    read(text, { name }) {
-      const { top, installed } = entries(text, name);
-      return [top[name], installed?.version];
-    },
-    write(text, version, { name }) {
-      const { document, top, installed } = entries(text, name);
-      top[name] = version;
-      if (installed && installed.version !== version) {
-        installed.resolved = installed.resolved?.replace(installed.version, version);
-        installed.version = version;
-        delete installed.integrity;
-      }
-      return `${JSON.stringify(document, null, 2)}\n`;
-    },
-  };
+  const { read, write } = matching(VERSION_MEMBER, LOCKED_MEMBER, DEPENDENCY, INSTALLED);
+  const archive = new RegExp(`(/${WORKER}-)[^"/]+(\\.tgz",\\n)(?: {6}"integrity": "[^"]+",\\n)?`);
+  return { read, write: (text, version) => write(text, version).replace(archive, `$1${version}$2`) };
 }
