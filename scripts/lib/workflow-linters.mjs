@@ -1,4 +1,5 @@
-// The linters of the workflows and of the action: actionlint for their syntax, zizmor for their security.
+// The linters of the workflows and of the action: actionlint for their syntax, zizmor for their security, shellcheck for scripts
+// (actionlint uses it for those in workflows, too).
 import { join } from "node:path";
 
 import { goInstall } from "./go.mjs";
@@ -12,6 +13,8 @@ const ZIZMOR = "1.32.0";
 /**
  * - `find`: returns the path of the program, which it installs if necessary, or throws the reason why it cannot;
  * - `args`: zizmor asks no server, so that its result depends on the files alone.
+ *
+ * shellcheck is written in Haskell, so only the distribution has it.
  */
 const LINTERS = [
   {
@@ -23,6 +26,11 @@ const LINTERS = [
     name: "zizmor",
     find: () => pipInstall("zizmor", ZIZMOR),
     args: ["--offline", "--no-progress", "--persona=pedantic", ".github", "terrace-action"],
+  },
+  {
+    name: "shellcheck",
+    find: () => Promise.reject(new Error("it is not installed here")),
+    args: [join("terrace-action", "install.sh"), join("terrace-action", "publish.sh")],
   },
 ];
 
