@@ -29,7 +29,7 @@ const LINTERS = [
   },
   {
     name: "shellcheck",
-    find: () => Promise.reject(new Error("it is not installed here")),
+    find: () => Promise.reject(new Error("only the distribution can install it")),
     args: [join("terrace-action", "install.sh"), join("terrace-action", "publish.sh")],
   },
 ];
