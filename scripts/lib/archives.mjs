@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 
 import { zipSync } from "fflate";
 
-import { modeOf, tar } from "./tar.mjs";
+import { tar } from "./tar.mjs";
 
 const MADE_ON_UNIX = 3;
 const EPOCH = new Date(1980, 0, 1);
@@ -13,13 +13,12 @@ export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex"
 
 /** Returns a zip of `files`, by name, with this mode, or that which it returns for a name. */
 export function zip(files, mode = 0o644) {
-  const options = (name) => ({ mtime: EPOCH, os: MADE_ON_UNIX, attrs: (0o100000 | modeOf(mode, name)) << 16 });
-  const entries = Object.entries(files).map(([name, content]) => [name, [Buffer.from(content), options(name)]]);
-  return Buffer.from(zipSync(Object.fromEntries(entries)));
+  const modeOf = typeof mode === "function" ? mode : () => mode;
+  const options = (name) => ({ mtime: EPOCH, os: MADE_ON_UNIX, attrs: (0o100000 | modeOf(name)) << 16 });
+  return Buffer.from(zipSync(mapValues(files, (content, name) => [Buffer.from(content), options(name)])));
 }
 
 /** Returns a gzipped tar of `files`, by name, with modes as in `zip`. */
-export function tarGz(files, mode = 0o644) {
-  const contents = Object.entries(files).map(([name, content]) => [name, Buffer.from(content)]);
-  return gzipSync(tar(Object.fromEntries(contents), { mode }));
-}
+export const tarGz = (files, mode) => gzipSync(tar(mapValues(files, (content) => Buffer.from(content)), { mode }));
+
+const mapValues = (object, change) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));

@@ -6,17 +6,16 @@ const BLOCK = 512;
 const LONGEST_NAME = 100;
 
 /**
- * Returns a tar of `files`, contents by name, in their order. `time` is their time of change in seconds, `mode` their mode, or a
- * function of the name that returns it.
+ * Returns a tar of `files`, contents by name, in their order; `time` is their time of change in seconds, and `mode` their mode, or
+ * a function that returns it for a name.
  */
 export function tar(files, { time = 0, mode = 0o644 } = {}) {
-  const entries = Object.entries(files).flatMap(([name, content]) => entry(name, content, modeOf(mode, name), time));
+  const modeOf = typeof mode === "function" ? mode : () => mode;
+  const entries = Object.entries(files).flatMap(([name, content]) => entry(name, content, { time, mode: modeOf(name) }));
   return Buffer.concat([...entries, Buffer.alloc(2 * BLOCK)]);
 }
 
-export const modeOf = (mode, name) => (typeof mode === "function" ? mode(name) : mode);
-
-function entry(name, content, mode, time) {
+function entry(name, content, { time, mode }) {
   if (Buffer.byteLength(name) > LONGEST_NAME) throw new Error(`${name} is longer than ${LONGEST_NAME} bytes`);
   const header = Buffer.alloc(BLOCK);
   const octal = (value, at, length) => header.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at);

@@ -1,2 +1,2 @@
-// Archives, created in memory: those that releases consist of, too.
+// Archives, created in memory, as those of releases are.
 export { sha256, tarGz, zip } from "../../../scripts/lib/archives.mjs";
