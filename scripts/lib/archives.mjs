@@ -1,5 +1,4 @@
 // Archives, created in memory.
-import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 import { zipSync } from "fflate";
@@ -8,8 +7,6 @@ import { tar } from "./tar.mjs";
 
 const MADE_ON_UNIX = 3;
 const EPOCH = new Date(1980, 0, 1);
-
-export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 /** Returns a zip of `files`, by name, with this mode, or that which it returns for a name. */
 export function zip(files, mode = 0o644) {

@@ -3,28 +3,18 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { sha256 } from "../lib/archives.mjs";
 import { isMain, root } from "../lib/paths.mjs";
 import { main, say } from "../lib/step.mjs";
 import { sectionOf } from "./changelog.mjs";
 import { PROGRAMS } from "./dependencies.mjs";
+import { artefacts, CHECKSUMS, checksumsOf, NOTES } from "./distribution.mjs";
 import { formulaOf, parseChecksums } from "./formula.mjs";
 import { headTime } from "./git.mjs";
 import { sbomOf } from "./sbom.mjs";
 import { archiveOf, TARGETS } from "./targets.mjs";
 import { currentVersion } from "./versions.mjs";
 
-export const CHECKSUMS = "SHA256SUMS";
-/** The notes are the text of the release, not a file of it. */
-export const NOTES = "NOTES.md";
-
 const BILLS = { command: (version) => `terrace-${version}.cdx.json`, worker: (version) => `terrace-worker-${version}.cdx.json` };
-
-/** Returns the names of the files of a release in `directory`: all but notes and digests of other builds. */
-export async function artefacts(directory) {
-  const names = await readdir(directory);
-  return names.filter((name) => ![CHECKSUMS, NOTES].includes(name) && !name.endsWith(".digests")).sort();
-}
 
 /** Rejects unless at least two builds of the Worker have left equal digests. Returns these. */
 export async function requireEqualDigests(directory) {
@@ -41,12 +31,6 @@ export async function requireArchives(directory, version) {
   const names = await readdir(directory);
   const missing = TARGETS.map((target) => archiveOf(version, target)).filter((name) => !names.includes(name));
   if (missing.length > 0) throw new Error(`these archives are missing: ${missing.join(", ")}`);
-}
-
-/** Returns the text of SHA256SUMS for these files. */
-export async function checksumsOf(directory, names) {
-  const lines = await Promise.all(names.map(async (name) => `${sha256(await readFile(join(directory, name)))}  ${name}\n`));
-  return lines.join("");
 }
 
 async function assemble(directory, repository) {

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say } from "../lib/step.mjs";
-import { artefacts, CHECKSUMS, NOTES } from "./assemble.mjs";
+import { artefacts, CHECKSUMS, NOTES } from "./distribution.mjs";
 import { isPrerelease } from "./versions.mjs";
 
 /** Returns the arguments of gh for these files. */

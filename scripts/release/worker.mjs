@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { buildWorker } from "../build.mjs";
-import { sha256 } from "../lib/archives.mjs";
 import { Cleanup, temporaryDirectory } from "../lib/cleanup.mjs";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
+import { sha256 } from "../lib/sha256.mjs";
 import { main, say, step } from "../lib/step.mjs";
 import { setup } from "../setup.mjs";
 import { LICENCES_FILE, licencesOf } from "./licences.mjs";

@@ -1,2 +1,3 @@
 // Archives, created in memory, as those of releases are.
-export { sha256, tarGz, zip } from "../../../scripts/lib/archives.mjs";
+export { tarGz, zip } from "../../../scripts/lib/archives.mjs";
+export { sha256 } from "../../../scripts/lib/sha256.mjs";

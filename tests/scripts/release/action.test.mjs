@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { sha256 } from "../../../scripts/lib/archives.mjs";
 import { isWindows, root } from "../../../scripts/lib/paths.mjs";
 import { isOnPath, onPath, run } from "../../../scripts/lib/run.mjs";
+import { sha256 } from "../../../scripts/lib/sha256.mjs";
 import { packed } from "../../../scripts/release/command.mjs";
 import { archiveOf, programFor, stemOf, targetNamed } from "../../../scripts/release/targets.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
