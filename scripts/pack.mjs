@@ -12,7 +12,7 @@ import { gzipSync } from "node:zlib";
 
 import { buildWorker } from "./build.mjs";
 import { licencesOf } from "./lib/licences.mjs";
-import { lockedClosure } from "./lib/lock-file.mjs";
+import { lockToDeploy, REGISTRY } from "./lib/lock-file.mjs";
 import { ensureNpmPackages, npmPack } from "./lib/npm.mjs";
 import { isMain, root } from "./lib/paths.mjs";
 import { requirements } from "./lib/requirements.mjs";
@@ -22,8 +22,6 @@ import { setup } from "./setup.mjs";
 
 /** The files of a built Worker. */
 const WORKER = ["index.js", "wasm.js", "index_bg.wasm"];
-
-const REGISTRY = "terrace-registry";
 
 /** The time that npm gives to all files of a package, in seconds. */
 const TIME = 499_162_500;
@@ -40,10 +38,10 @@ export async function pack({ out, worker = join(root, "build"), licences }) {
   const needs = await requirements();
   const registry = await packed(out, "worker", (directory) => fillRegistry(directory, { needs, worker, licences }));
   const attempt = await packed(out, "try", () => {});
-  await layOutDeploy(join(out, "deploy"), await released(registry));
+  await layOutDeploy(join(out, "deploy"), { integrity: await integrityOf(registry) });
   const folder = await vendored(out, registry, needs.version);
   const files = [registry, attempt, folder];
-  await writeFile(join(out, "SHA256SUMS"), (await Promise.all(files.map(sumOf))).sort().join(""));
+  await writeFile(join(out, "SHA256SUMS"), (await Promise.all(files.map(sumOf))).join(""));
   return { registry, attempt, folder };
 }
 
@@ -105,24 +103,18 @@ const ownPaths = {
   },
 };
 
-/** The package as the npm registry has it. */
-async function released(tarball) {
-  const { name, version, engines, license, bin } = await manifest("worker");
-  const integrity = `sha512-${createHash("sha512").update(await readFile(tarball)).digest("base64")}`;
-  return { specifier: version, entry: { version, integrity, license, bin, engines }, name };
-}
+/** Returns the digest of a file, as lock files have it. */
+const integrityOf = async (file) => `sha512-${createHash("sha512").update(await readFile(file)).digest("base64")}`;
 
-const manifest = async (folder) => JSON.parse(await readFile(join(root, "packages", folder, "package.json"), "utf8"));
-
-/** Writes the folder to deploy, with a lock file; the package of the registry is `specifier` in it. */
-async function layOutDeploy(directory, { specifier, entry }) {
+/** Writes the folder to deploy, with a lock file; the package of the registry is `specifier` in it, by default a version. */
+async function layOutDeploy(directory, { specifier, ...entry }) {
   await mkdir(directory, { recursive: true });
   for (const name of await trackedFiles()) await cp(join(root, "deploy", name), join(directory, name));
   await cp(join(root, "LICENSE"), join(directory, "LICENSE"));
   const own = JSON.parse(await readFile(join(root, "deploy", "package.json"), "utf8"));
-  own.dependencies[REGISTRY] = specifier;
+  if (specifier) own.dependencies[REGISTRY] = specifier;
   await writeFile(join(directory, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
-  await writeFile(join(directory, "package-lock.json"), `${JSON.stringify(await lockOf(own, entry), null, 2)}\n`);
+  await writeFile(join(directory, "package-lock.json"), `${JSON.stringify(await lockToDeploy(own, entry), null, 2)}\n`);
 }
 
 /** The files of deploy/, without those that installing and running it leaves there. */
@@ -133,24 +125,11 @@ async function trackedFiles() {
   return paths.filter((path) => !ignored.includes(path.split("/")[0])).sort();
 }
 
-/** Returns a lock file with the versions that this checkout is tested with. */
-async function lockOf({ name, version, license, dependencies, devDependencies, engines }, entry) {
-  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-  const packages = {
-    "": { name, version, license, dependencies, devDependencies, engines },
-    ...lockedClosure(lock, Object.keys(devDependencies)),
-    [`node_modules/${REGISTRY}`]: entry,
-  };
-  const sorted = Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { name, version, lockfileVersion: lock.lockfileVersion, requires: true, packages: Object.fromEntries(sorted) };
-}
-
 /** Writes the archive for people without a git host: the folder, with the package of the registry in it. */
 async function vendored(out, tarball, version) {
   const name = tarball.slice(out.length + 1);
   const directory = join(out, "folder");
-  const { entry } = await released(tarball);
-  await layOutDeploy(directory, { specifier: `file:${name}`, entry: { ...entry, resolved: `file:${name}` } });
+  await layOutDeploy(directory, { specifier: `file:${name}`, resolved: `file:${name}`, integrity: await integrityOf(tarball) });
   await cp(tarball, join(directory, name));
   const stem = `terrace-worker-${version}`;
   const names = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((found) => found.isFile());

@@ -6,7 +6,7 @@ import { parseEnv } from "node:util";
 
 import { problemsIn } from "../../deploy/check.mjs";
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
-import { lockedClosure } from "../../scripts/lib/lock-file.mjs";
+import { lockedClosure, lockToDeploy } from "../../scripts/lib/lock-file.mjs";
 import { nodeForWrangler } from "../../scripts/lib/npm.mjs";
 import { npmFile, root } from "../../scripts/lib/paths.mjs";
 import { requirements, version } from "../../scripts/lib/requirements.mjs";
@@ -50,6 +50,15 @@ test("the requirements cover every kind of binding in wrangler.toml", async () =
   assert.deepEqual(Object.keys((await needs).bindings).sort(), lists.map(([list]) => list).sort());
 });
 
+test("the lock file has the versions of the checkout, and the digests of all packages except that of this version", async () => {
+  const file = join(root, "deploy", "package-lock.json");
+  const expected = `${JSON.stringify(await lockToDeploy(await json("deploy", "package.json")), null, 2)}\n`;
+  if (process.env.TERRACE_PIN) await writeFile(file, expected);
+  assert.equal(await readFile(file, "utf8"), expected, "TERRACE_PIN=1 rewrites it");
+  const { "": self, "node_modules/terrace-registry": registry, ...others } = JSON.parse(expected).packages;
+  assert.deepEqual(Object.entries(others).filter(([, { integrity }]) => !integrity), []);
+});
+
 test("the packages that a lock file needs are found where Node finds them", () => {
   const packages = {
     "": {},
@@ -59,7 +68,7 @@ test("the packages that a lock file needs are found where Node finds them", () =
     "node_modules/c": { peerDependencies: { a: "1" } },
     "node_modules/d": {},
   };
-  assert.deepEqual(Object.keys(lockedClosure({ packages }, ["a"])), ["node_modules/a", "node_modules/a/node_modules/b", "node_modules/c"]);
+  assert.deepEqual(Object.keys(lockedClosure({ packages }, ["a"])).sort(), ["node_modules/a", "node_modules/a/node_modules/b", "node_modules/c"]);
 });
 
 describe("the check before a deployment", () => {

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { readKey } from "openpgp";
+import { createMessage, readKey, readSignature, verify } from "openpgp";
 
+import { rsaKey } from "../../examples/packaging/rsa-key.mjs";
 import { ED25519, signingKey } from "../../examples/packaging/signing-key.mjs";
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
@@ -29,4 +30,30 @@ test("an existing Ed25519 key is kept, with a hint", async (t) => {
   assert.equal(key.publicKey, old.publicKey);
   assert.equal(await readFile(join(directory, "private.asc"), "utf8"), file);
   assert.match(lines.join("\n"), /is not an RSA key, and Terraform before 1\.6 refuses its signatures/);
+});
+
+test("the key that needs no package is one that OpenPGP programs read, with signatures that they verify", async (t) => {
+  const directory = temporaryDirectory(cleanupOf(t));
+  const key = await rsaKey(directory, () => {});
+  assert.deepEqual(await algorithmOf(key), { algorithm: "rsaEncryptSign", bits: 3072 });
+  const publicKey = await readKey({ armoredKey: key.publicKey });
+  await publicKey.verifyPrimaryKey();
+  const { selfCertification } = await publicKey.getPrimaryUser();
+  assert.deepEqual([...selfCertification.keyFlags], [3]);
+
+  const signature = await key.signDetached("text");
+  const verdict = async (text) => {
+    const { signatures } = await verify({
+      message: await createMessage({ binary: Buffer.from(text) }),
+      signature: await readSignature({ binarySignature: signature }),
+      verificationKeys: publicKey,
+    });
+    return signatures[0].verified;
+  };
+  assert.equal(await verdict("text"), true);
+  await assert.rejects(verdict("another text"), /digest did not match/);
+
+  const again = await rsaKey(directory, () => {});
+  assert.equal(again.publicKey, key.publicKey);
+  assert.deepEqual(await again.signDetached("text"), signature);
 });
