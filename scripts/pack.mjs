@@ -92,6 +92,7 @@ async function fillStart(directory) {
   await cp(join(root, "packages", "worker", "bin.mjs"), join(directory, "bin.mjs"));
   await cp(join(root, "scripts", "lib", "end-with-parent.mjs"), join(directory, "end-with-parent.mjs"));
   await cp(join(root, "examples", "module"), join(directory, "module"), { recursive: true });
+  await cp(join(root, "examples", "provider", "docs"), join(directory, "docs"), { recursive: true });
   await cp(join(root, "examples", "consumer", "main.tf"), join(directory, "main.tf"));
 }
 

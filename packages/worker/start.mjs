@@ -17,6 +17,7 @@ import { adminOf, publishRelease } from "../../scripts/lib/publisher.mjs";
 import { refuseSecond } from "../../scripts/lib/running.mjs";
 import { explain, main, say, step } from "../../scripts/lib/step.mjs";
 import { portOf, requireFree, startServer } from "../../scripts/server.mjs";
+import { moduleDocumentation, providerDocumentation } from "./documentation.mjs";
 import { moduleRelease, providerRelease } from "./example.mjs";
 
 const USAGE = `Runs a Terrace registry on this machine, with an example provider and module. Everything is in the directory .terrace.
@@ -84,9 +85,9 @@ async function publish(examples, { url, secrets }) {
   const admin = adminOf(url, secrets.adminToken);
   const keys = `/admin/v1/namespaces/${examples.namespace}/keys`;
   accepted(await admin("PUT", keys, await readFile(examples.publicKeyFile)), keys);
-  for (const release of [await providerRelease(examples), await moduleRelease(examples)]) {
-    accepted(await publishRelease(admin, release), release.path);
-  }
+  const [provider, module] = [await providerRelease(examples), await moduleRelease(examples)];
+  const documentation = [await providerDocumentation(provider, join(HERE, "docs")), await moduleDocumentation(module, examples.moduleDir)];
+  for (const part of [provider, module, ...documentation]) accepted(await publishRelease(admin, part), part.path);
 }
 
 function accepted({ status, answer }, path) {

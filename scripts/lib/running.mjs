@@ -17,8 +17,8 @@ export async function refuseSecond(stateDir) {
   const answers = await fetch(running.url).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED");
   if (!answers) return;
   throw new Error(
-    `The registry of this checkout already runs, at ${running.url} (process ${running.pid}, by ${file}). ` +
-      "Use it, or stop it first; another checkout has its own registry.",
+    `The registry of this directory already runs, at ${running.url} (process ${running.pid}, by ${file}). ` +
+      "Use it, or stop it first; another directory has its own registry.",
   );
 }
 

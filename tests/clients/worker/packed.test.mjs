@@ -100,6 +100,9 @@ describe("the packed registry", { skip: isWindows && "the programs on its PATH a
     const lines = log.slice(log.indexOf("in another terminal")).split("\n").filter((line) => line.startsWith("    ")).map((line) => line.trim());
     assert.deepEqual(lines, [". .terrace/env", "cd .terrace/example", "terraform init", "terraform apply"]);
     const script = lines.join(" && ").replace("apply", "apply -auto-approve -no-color");
+    const page = async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    assert.match(await page("/modules/acme/greeting/hello/0.1.0"), /The word to greet with/);
+    assert.match(await page("/providers/acme/hello/0.1.0/docs/data-sources/greeting"), /The platform it was packaged for/);
     const { output } = await inFolder("sh", "-c", script);
     assert.match(output, /from_module = "Welcome, Ada\."\nfrom_provider = "Hello, Ada!"\nfrom_submodule = "HELLO, ADA!"/);
   });
@@ -107,11 +110,11 @@ describe("the packed registry", { skip: isWindows && "the programs on its PATH a
   test("is started by npx, and says what is missing without wrangler", async () => {
     const alone = join(directory, "alone");
     await mkdir(alone);
-    const npx = (...args) => run(join(env.PATH, "npx"), ["--yes", ...args], { cwd: alone, env });
-    const without = await npx(`--package=${packed.registry}`, "terrace-registry");
-    assert.deepEqual([without.code, /run `npx terrace-try`/.test(without.output)], [1, true], without.output);
-    const both = await npx(`--package=${packed.registry}`, `--package=${packed.attempt}`, "terrace-try", "--help");
-    assert.equal(both.code, 0, both.output);
-    assert.match(both.output, /with an example provider and module/);
+    const without = await run(process.execPath, [join(out, "packages", "worker", "start", "bin.mjs")], { cwd: alone, env });
+    assert.equal(without.code, 1, without.output);
+    assert.match(without.output, /run `npx terrace-try`/);
+    const packages = [packed.registry, packed.attempt].map((tarball) => `--package=${tarball}`);
+    const { output } = await runs(join(env.PATH, "npx"), ["--yes", ...packages, "terrace-try", "--help"], { cwd: alone, env });
+    assert.match(output, /with an example provider and module/);
   });
 });
