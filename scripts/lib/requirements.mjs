@@ -16,9 +16,17 @@ export async function requirements() {
     compatibility_date: config.compatibility_date,
     compatibility_flags: config.compatibility_flags ?? [],
     bindings: Object.fromEntries(BINDINGS.map((list) => [list, config[list]])),
+    optional_bindings: await optionalBindings(),
     crons: config.triggers.crons,
     format: await format(),
   };
+}
+
+/** Returns the bindings that wrangler.toml has only as a comment. */
+async function optionalBindings() {
+  const pattern = /^# \[\[(analytics_engine_datasets)\]\]\n# binding = "(.+)"\n# dataset = "(.+)"$/m;
+  const [, list, binding, dataset] = captured(await readFile(join(root, "wrangler.toml"), "utf8"), pattern, "wrangler.toml", "optional dataset");
+  return { [list]: [{ binding, dataset }] };
 }
 
 /** Returns the version of the workspace. */

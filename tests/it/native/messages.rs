@@ -55,15 +55,21 @@ fn crate_roots() -> Vec<PathBuf> {
 /// Scripts whose texts are labels: the cases and columns of benchmarks.
 const LABELS: &str = "scripts/bench";
 
-/// Returns the scripts that `npm` runs, and the Worker's entry.
+/// The folders with scripts.
+const FOLDERS: [&str; 4] = ["deploy", "examples", "packages", "scripts"];
+
+/// Packages of others, after an installation in a folder.
+const INSTALLED: &str = "node_modules";
+
+/// Returns the scripts that `npm` and people run, and the Worker's entry.
 fn scripts() -> Vec<PathBuf> {
     let mut scripts = vec![root().join("src/platform/entry.js")];
-    let mut folders = vec![root().join("examples"), root().join("scripts")];
+    let mut folders = FOLDERS.map(|folder| root().join(folder)).to_vec();
     while let Some(folder) = folders.pop() {
         for path in children(&folder) {
             if path.extension().is_some_and(|extension| extension == "mjs") {
                 scripts.push(path);
-            } else if path.is_dir() && !path.ends_with(LABELS) {
+            } else if path.is_dir() && !path.ends_with(LABELS) && !path.ends_with(INSTALLED) {
                 folders.push(path);
             }
         }
