@@ -55,6 +55,8 @@ async function run(cleanup, { command, examples }) {
   const port = portOf(process.env);
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   await chmod(stateDir, 0o700);
+  // It has secrets, and may be in somebody's repository.
+  await writeFile(join(stateDir, ".gitignore"), "*\n");
   await refuseSecond(stateDir);
   await requireFree(port, command);
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
