@@ -33,6 +33,9 @@ use crate::output::{Output, bytes};
 use crate::upstream::download::{Download, DownloadError, download};
 use crate::upstream::resolve::resolve;
 
+/// How much is read of a response that denies access, for its reason, in bytes.
+const REFUSAL_BYTES: u64 = 1_024;
+
 /// A client of other registries.
 pub(crate) struct Upstream<'a> {
     agent: Agent,
@@ -187,14 +190,16 @@ impl<'a> Upstream<'a> {
             };
             let (content_type, header) = (text("content-type"), text(header));
             let mut body = Vec::new();
-            if status == 200 {
+            let most = match status {
+                200 => fetch.max_bytes.saturating_add(1),
+                401 | 403 => REFUSAL_BYTES,
+                _ => 0,
+            };
+            if most > 0 {
                 let reader = response.into_body().into_reader();
-                reader
-                    .take(fetch.max_bytes.saturating_add(1))
-                    .read_to_end(&mut body)
-                    .map_err(|error| {
-                        AttemptError::http(fetch.what, &host(&final_url), &error.into())
-                    })?;
+                reader.take(most).read_to_end(&mut body).map_err(|error| {
+                    AttemptError::http(fetch.what, &host(&final_url), &error.into())
+                })?;
             }
             let fetched = Fetched {
                 status,
@@ -250,14 +255,15 @@ impl<'a> Upstream<'a> {
         filename: &str,
         most: u64,
     ) -> Result<Archive, DownloadError> {
-        let size = response.body().content_length().unwrap_or_default();
+        let known = response.body().content_length();
+        let size = known.unwrap_or_default();
         if size > most {
             return Err(DownloadError::TooLong);
         }
         if !self.output.draws() {
-            let size = bytes(size);
+            let size = known.map_or_else(String::new, |size| format!(" ({})", bytes(size)));
             self.output
-                .progress(&format!("downloading {filename} ({size})"));
+                .progress(&format!("downloading {filename}{size}"));
         }
         let bar = self.output.upload_bar(filename, size);
         let advance = |count| bar.advance(u64::try_from(count).unwrap_or_default());

@@ -57,7 +57,13 @@ fn a_block_of_a_namespace_is_a_rule_and_then_a_repair_of_each_stored_provider() 
     let facts = [release("1.0.0"), release("1.1.0")];
     answer(&registry, "GET", releases, &json!({ "facts": facts }));
     answer(&registry, "POST", "/admin/v1/reindex", &step(&["a"], None));
-    let line = ["mirror", "block", "Origin.example/acme", "--reason", "see SEC-12"];
+    let line = [
+        "mirror",
+        "block",
+        "Origin.example/acme",
+        "--reason",
+        "see SEC-12",
+    ];
     let report = run(&registry, &line).expect(0).json();
     assert_eq!(report["rule"]["id"], ID);
     assert_eq!(report["stored"], json!([ADDRESS]));
@@ -82,7 +88,13 @@ fn a_block_for_another_reason_replaces_the_earlier_one_without_a_gap() {
     answer(&registry, "DELETE", &removal, &json!({ "removed": OLDER }));
     let releases = "prefix=releases%2Fproviders%2Forigin.example%2F";
     answer(&registry, "GET", releases, &json!({ "facts": [] }));
-    let line = ["mirror", "block", "origin.example", "--reason", "see SEC-12"];
+    let line = [
+        "mirror",
+        "block",
+        "origin.example",
+        "--reason",
+        "see SEC-12",
+    ];
     let mut command = terrace(&line);
     command
         .env("TERRACE_URL", registry.url())
@@ -92,7 +104,10 @@ fn a_block_for_another_reason_replaces_the_earlier_one_without_a_gap() {
         shown.contains("all providers of origin.example are blocked, 0 of them stored"),
         "{shown}"
     );
-    let expected = ["POST /admin/v1/rules".to_owned(), format!("DELETE {removal}")];
+    let expected = [
+        "POST /admin/v1/rules".to_owned(),
+        format!("DELETE {removal}"),
+    ];
     assert_eq!(changes(&registry), expected);
 }
 

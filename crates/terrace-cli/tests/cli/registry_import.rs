@@ -484,3 +484,22 @@ fn a_running_registry_is_imported() {
     }
     println!("{:#}", registry.description());
 }
+
+/// Terrareg 4.4.0, unless `ALLOW_UNIDENTIFIED_DOWNLOADS` is set.
+#[test]
+fn a_refused_download_of_a_module_names_the_reason_that_the_registry_gives() {
+    let (origin, registry) = (origin(), Registry::start());
+    let text = "\nAn analytics token must be provided.\nPlease update module source to include analytics token.\n";
+    let page = Response::new(403, "<html>Forbidden</html>");
+    add_module(
+        &origin,
+        &[("1.0.0", Response::new(401, text)), ("1.1.0", page)],
+    );
+    let ended = import(&origin, &registry, &["--module", "acme/vpc/aws"]).expect(5);
+    let errors = ended.errors();
+    assert!(
+        errors.contains(r#"(status 401, "An analytics token must be provided.")"#),
+        "{errors}"
+    );
+    assert!(errors.contains("(status 403): give its token"), "{errors}");
+}

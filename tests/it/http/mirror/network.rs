@@ -4,6 +4,8 @@ use serde_json::json;
 
 use crate::support::fixtures::sha256;
 use crate::support::registry::Sent;
+use crate::support::reindexed::reindex_with;
+use crate::support::tokens::add_rule;
 use crate::support::{MirrorFixture, ProviderFixture, Registry};
 
 fn mirrored(version: &str) -> (Registry, MirrorFixture) {
@@ -149,4 +151,28 @@ fn a_mirror_url_without_its_final_slash_is_rejected_with_a_hint_5_1() {
     let path = fixture.index().replacen("/mirror", "", 1);
     let hint = registry.get(&path).expect(400).errors();
     assert!(hint.contains("must end in a slash"), "{hint}");
+}
+
+#[test]
+fn the_providers_of_a_blocked_namespace_are_missing_with_the_reason_until_the_rule_is_removed_5_5()
+{
+    let (registry, fixture) = mirrored("1.0.0");
+    let namespace = format!("{}/{}", fixture.hostname, fixture.origin.namespace);
+    let rule = json!({ "providers": namespace, "reason": "see SEC-12" });
+    let added = add_rule(&registry, "block", &rule).expect(201);
+    let again = add_rule(&registry, "block", &rule).expect(200);
+    assert_eq!(added.json()["id"], again.json()["id"]);
+    assert_eq!(added.json()["rule"], rule);
+    let package = json!({ "package": fixture.address() });
+    reindex_with(&registry, package.clone());
+    for path in [fixture.index(), fixture.packages()] {
+        let errors = registry.get(&path).expect(404).errors();
+        assert!(errors.contains("see SEC-12"), "{path}: {errors}");
+    }
+    let path = added.header("location").unwrap();
+    registry.admin("DELETE", path, None).expect(200);
+    reindex_with(&registry, package);
+    for path in [fixture.index(), fixture.packages()] {
+        registry.get(&path).expect(200);
+    }
 }

@@ -4,11 +4,12 @@ use std::io::Read as _;
 
 use serde::Deserialize;
 use terrace_archive::ArchiveFormat;
+use terrace_base::untrusted;
 use terrace_core::limits;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
-use terrace_core::upstream::origin::Service;
+use terrace_core::upstream::origin::{Fetched, Service};
 
 use super::{Import, Origin, Tried};
 use crate::archive::Archive;
@@ -46,7 +47,7 @@ impl Origin<'_> {
         let service = self.module_service()?;
         let fetch = service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list");
         let fetched = self.upstream.fetch(&fetch, &self.hostname)?;
-        self.check_status(fetched.status, "version list")?;
+        self.check_status(&fetched, "version list")?;
         let document: Document = serde_json::from_slice(&fetched.body).map_err(|error| {
             Failure::refused(format!(
                 "the version list is not a document that clients can parse: {error}"
@@ -73,16 +74,18 @@ impl Origin<'_> {
     }
 
     /// Turns an unsuccessful status into a failure.
-    fn check_status(&self, status: u16, what: &str) -> Result<(), Failure> {
+    fn check_status(&self, fetched: &Fetched, what: &str) -> Result<(), Failure> {
         let url = &self.url;
-        match status {
+        match fetched.status {
             200 | 204 => Ok(()),
             404 => Err(Failure::refused(format!(
                 "{what}: not available from {url} (status 404)"
             ))),
-            401 | 403 => Err(Failure::NotAllowed(format!(
-                "{what}: {url} denies access (status {status}): give its token with --from-token-env, TF_TOKEN_<hostname> \
-                 or `terraform login`"
+            // Terrareg, for example, wants an analytics token, which is no token for access.
+            status @ (401 | 403) => Err(Failure::NotAllowed(format!(
+                "{what}: {url} denies access (status {status}{}): give its token with --from-token-env, \
+                 TF_TOKEN_<hostname> or `terraform login`",
+                reason(&fetched.body)
             ))),
             status => Err(Failure::refused(format!(
                 "{what}: {url} responded with the unexpected status {status}"
@@ -102,7 +105,7 @@ impl Origin<'_> {
         let (fetched, header) =
             self.upstream
                 .fetch_with_header(&fetch, &self.hostname, LOCATION_HEADER)?;
-        self.check_status(fetched.status, "module download")?;
+        self.check_status(&fetched, "module download")?;
         ModuleLocation::read(&fetched, header.as_deref())
             .map_err(|error| Failure::refused(error.to_string()))
     }
@@ -168,4 +171,14 @@ fn subdir(
         _ => named,
     };
     path.parse().map(Some).map_err(|error| refused(&error))
+}
+
+/// Returns the first line that a registry gives as the reason of a refusal, for the middle of a sentence. A page is none.
+fn reason(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    match line {
+        Some(line) if !line.starts_with('<') => format!(", {}", untrusted::quoted(line)),
+        _ => String::new(),
+    }
 }
