@@ -24,7 +24,7 @@ use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::publisher::PublishOutcome;
 use crate::services::staging::staged_key;
-use crate::services::{origins, publisher, releases, staging, status, stored_archives};
+use crate::services::{origins, publisher, releases, rules, staging, status, stored_archives};
 
 pub(crate) async fn provider<P: Host>(
     ctx: &Context<'_, P>,
@@ -156,7 +156,9 @@ async fn mirror_warnings<P: Host>(
         let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
         warnings.push(message.to_owned());
     }
-    let statuses = status::applied(ctx, &Package::Mirrored(address.clone())).await?;
+    let package = Package::Mirrored(address.clone());
+    rules::read_before_writing(ctx, &package).await?;
+    let statuses = status::applied(ctx, &package).await?;
     warnings.extend(statuses.refusal(version).map(|refusal| {
         let reason = refusal.reason;
         match refusal.is_blocked {

@@ -85,6 +85,7 @@ fn nothing_of_a_blocked_host_is_fetched_a_minute_after_the_block() {
     pulling.advance(KNOWN);
     repair(&pulling.registry, &fixture.address());
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
+    let url = pulling.url(&fixture);
     pulling.registry.get(&url).expect(200);
 }
 

@@ -21,7 +21,7 @@ use crate::services::oci::error::oci_failure;
 use crate::services::oci::pushed_contents;
 use crate::services::publisher::PublishOutcome;
 use crate::services::pull::puller;
-use crate::services::{garbage, publisher, releases, status, stored_archives};
+use crate::services::{garbage, publisher, releases, rules, status, stored_archives};
 
 /// Mirrors an index that a caller has pushed to the registry at `origin`, if one of its tags is a version of a
 /// provider.
@@ -57,6 +57,7 @@ pub(crate) async fn mirror<P: Host>(
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let publication = publication.by_job(caller.provenance());
     let package = Package::Mirrored(address);
+    rules::read_before_writing(ctx, &package).await?;
     if let Some(refusal) = status::applied(ctx, &package).await?.refusal(&version) {
         let state = match refusal.is_blocked {
             true => ReleaseState::Blocked,
