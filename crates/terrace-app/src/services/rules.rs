@@ -25,7 +25,7 @@ pub(crate) async fn block_of<P: Host>(
 ) -> Result<Option<ReleaseStatus>, Failure> {
     let rules = match ctx.recall::<OfFacts>() {
         Some(of_facts) => Rc::clone(&of_facts.0),
-        None => current(ctx).await?,
+        None => cached(ctx, WhenEmpty::Leave).await?,
     };
     Ok(rules.blocks.status_of(address))
 }
@@ -52,6 +52,22 @@ pub(crate) async fn read_facts<P: Host>(ctx: &Context<'_, P>) -> Result<(), Fail
 /// Returns the valid rules. Reads nothing while the isolate's cache is fresh, so that many requests with worthless tokens
 /// cause few reads.
 pub(crate) async fn current<P: Host>(ctx: &Context<'_, P>) -> Result<Rc<StoredRules>, Failure> {
+    cached(ctx, WhenEmpty::Write).await
+}
+
+/// What becomes of a missing index of a registry without rules.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WhenEmpty {
+    /// It is written, so that no flood of worthless tokens lists the facts.
+    Write,
+    /// It stays missing.
+    Leave,
+}
+
+async fn cached<P: Host>(
+    ctx: &Context<'_, P>,
+    when_empty: WhenEmpty,
+) -> Result<Rc<StoredRules>, Failure> {
     let began = ctx.host.clock().now();
     if let Some(rules) = ctx.host.cache().rules(began) {
         return Ok(rules);
@@ -60,8 +76,11 @@ pub(crate) async fn current<P: Host>(ctx: &Context<'_, P>) -> Result<Rc<StoredRu
     let stored = match auth::stored_index::<_, RuleIndex>(ctx, &key).await {
         Some(stored) => stored,
         None => {
-            ctx.defer(Task::BackfillIndex(key));
-            index(ctx).await?
+            let stored = index(ctx).await?;
+            if when_empty == WhenEmpty::Write || stored != RuleIndex::default() {
+                ctx.defer(Task::BackfillIndex(key));
+            }
+            stored
         }
     };
     let (rules, faults) = stored.parse();
