@@ -220,7 +220,8 @@ async fn mirrored_indices<P: Host>(
     }
     if let Some(block) = &statuses.blocked {
         let mut lists = index::blocked_lists(address, block);
-        // No repair visits a provider of which nothing is stored: its lists are made again by each read, until the rule ends.
+        // A repair may never visit a provider of which nothing is stored: its lists are made again by each read, until the
+        // rule ends.
         if is_blocked_by_rule && stored.is_empty() {
             let outdated = policy.metadata(None, false);
             for (_, list) in &mut lists {

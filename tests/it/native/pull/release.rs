@@ -92,8 +92,12 @@ fn a_pull_costs_a_few_writes() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     let spent = || {
-        let operations = pulling.memory.operations();
+        let mut operations = pulling.memory.operations();
         pulling.memory.forget_operations();
+        let of_rules = operations.extract_if(.., |line| line == "R2 list rules/");
+        // A look at the rules, and one by each writer of indices.
+        let of_rules = of_rules.count();
+        assert!(of_rules <= 6, "{of_rules} listings of the rules");
         ["fetch ", "R2 put ", "R2 list ", "KV put "].map(|kind| {
             let of_kind = operations.iter().filter(|line| line.starts_with(kind));
             of_kind.count()
