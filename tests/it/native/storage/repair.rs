@@ -343,6 +343,11 @@ fn a_document_that_cannot_be_read_does_not_stop_a_reindex() {
 fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     // In a single step, so that the write of its result comes last.
     let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
+    for tag in ["1.0", "all"] {
+        let tag = format!("/v2/team/tools/manifests/{tag}");
+        registry.admin("DELETE", &tag, None).expect(202);
+    }
+    memory.lose_indices();
     assert_eq!(reindex(&registry).steps, 1);
     let whole = documents(&memory);
     for when in [When::Before, When::After] {
