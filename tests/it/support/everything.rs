@@ -113,6 +113,15 @@ pub fn describe(memory: &Memory) {
 
 /// Publishes, mirrors and pushes, sets statuses, and revokes a token.
 pub fn fill(registry: &Registry) {
+    fill_without_pushed_providers(registry);
+    push_providers(registry);
+    if let Registry::Memory { .. } = registry {
+        registry.merge_catalog();
+    }
+}
+
+/// As [`fill`], but without providers of OCI repositories.
+pub fn fill_without_pushed_providers(registry: &Registry) {
     for version in ["1.0.0", "1.1.0", "2.0.0-rc.1"] {
         ProviderFixture::of("acme", "widget", &format!("{version}+b")).publish(registry);
         ModuleFixture::of("acme", version).publish(registry);
@@ -125,7 +134,6 @@ pub fn fill(registry: &Registry) {
     let one = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.1.0"));
     one.unsigned().only("amd64").publish(registry);
     push(registry);
-    push_providers(registry);
     set_release_statuses(registry);
     set_key_statuses(registry);
     create(registry, &["read"], None);
@@ -137,9 +145,6 @@ pub fn fill(registry: &Registry) {
     let removed = add_rule(registry, "role", &rule).expect(201);
     let path = removed.header("location").unwrap();
     registry.admin("DELETE", path, None).expect(200);
-    if let Registry::Memory { .. } = registry {
-        registry.merge_catalog();
-    }
 }
 
 /// Pushes an artifact with two tags, another artifact that refers to it, an index of both, and a second
