@@ -22,7 +22,9 @@ function main() {
   const { values: options } = parseArgs({ options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } } });
   const file = options.config ?? ["wrangler.jsonc", "wrangler.json", "wrangler.toml"].find((name) => existsSync(name)) ?? "wrangler.jsonc";
   const needs = JSON.parse(readFileSync(installed("terrace-registry/requirements.json"), "utf8"));
-  const problems = problemsIn(read(file), needs, options.env ?? process.env.CLOUDFLARE_ENV);
+  const config = read(file);
+  for (const warning of warningsIn(config)) console.error(`${warning}\n`);
+  const problems = problemsIn(config, needs, options.env ?? process.env.CLOUDFLARE_ENV);
   if (problems.length > 0) {
     const heading = `Terrace ${needs.version} needs more than ${file} has. Nothing was deployed.`;
     throw new Error([heading, ...problems].join("\n\n"));
@@ -51,6 +53,15 @@ export function problemsIn({ env = {}, ...top }, needs, name) {
   const inherited = Object.fromEntries(Object.entries(top).filter(([key]) => !OWN.includes(key)));
   const ofEnvironment = (key) => missing({ ...inherited, ...env[key] }, needs).map((problem) => `In env.${key}: ${problem}`);
   return name ? ofEnvironment(name) : [...missing(top, needs), ...Object.keys(env).flatMap(ofEnvironment)];
+}
+
+/** Returns advice on a configuration that works. */
+export function warningsIn({ observability }) {
+  const logs = observability?.logs ?? {};
+  const isOn = (logs.enabled ?? observability?.enabled) && logs.invocation_logs !== false;
+  if (!isOn) return [];
+  const lines = '  "observability": { "enabled": true, "logs": { "enabled": true, "invocation_logs": false } }';
+  return [`The platform logs the whole URL of each request, and some of them are signed. \`npm create cloudflare\` configures that. The registry logs requests itself, so switch it off:\n\n${lines}`];
 }
 
 /** Returns what the settings lack, with the lines to add. */

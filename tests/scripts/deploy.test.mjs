@@ -4,7 +4,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 
-import { problemsIn } from "../../deploy/check.mjs";
+import { problemsIn, warningsIn } from "../../deploy/check.mjs";
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
 import { lockedClosure, lockToDeploy } from "../../scripts/lib/lock-file.mjs";
 import { nodeForWrangler } from "../../scripts/lib/npm.mjs";
@@ -138,6 +138,15 @@ describe("the check before a deployment", () => {
   test("finds a missing cron trigger, unless the repair is switched off", async () => {
     await finds({ triggers: undefined }, /The cron trigger is missing/);
     await finds({ triggers: undefined, vars: { TERRACE_REPAIR_OPERATIONS: "0" } }, /^$/);
+  });
+
+  test("warns of the platform's log of whole URLs, which npm create cloudflare switches on", async () => {
+    const count = ({ length }) => length;
+    assert.equal(count(warningsIn(await ofFolder)), 0);
+    assert.equal(count(warningsIn({ observability: { enabled: false } })), 0);
+    assert.equal(count(warningsIn({ observability: { enabled: true, logs: { enabled: false } } })), 0);
+    assert.match(warningsIn({ observability: { enabled: true } })[0], /"invocation_logs": false/);
+    assert.match(warningsIn({ observability: { logs: { enabled: true } } })[0], /whole URL of each request/);
   });
 
   test("finds an environment without bindings of its own, and checks only the one that is deployed", async () => {
