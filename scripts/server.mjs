@@ -83,7 +83,7 @@ function listen(port) {
  * - `secrets`: from `newSecrets`;
  * - `vars`: more variables for the Worker, by name (`null` removes one);
  * - `bindings`: more bindings, in the form of wrangler's configuration;
- * - `worker`: the `main` and the `compatibilityDate` of another Worker than the one in build/;
+ * - `worker`: the `main`, and usually the `compatibilityDate`, of another Worker than the one in build/;
  * - `trusts`: a file with CAs that the Worker trusts in its own requests, besides the public ones;
  * - `say`: receives a line when the start takes long.
  *
@@ -127,7 +127,7 @@ async function startOnce(
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
-  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings, worker ?? (await builtWorker()));
+  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings, worker?.compatibilityDate ? worker : { ...(await builtWorker()), ...worker });
   const logFile = join(stateDir, "logs", "server.log");
   await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
   await rm(logFile, { force: true });

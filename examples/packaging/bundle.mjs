@@ -3,14 +3,16 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = fileURLToPath(new URL("../provider/main.mjs", import.meta.url));
 
 /**
  * Returns the provider and all its imports as one script, to be put below the header of `programFor`, and `inputs`, the
- * files that it was made of.
+ * files that it was made of, from the root of the checkout.
  */
 export async function bundleProvider() {
   const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
     entryPoints: [ENTRY],
     bundle: true,
     format: "cjs",

@@ -14,7 +14,7 @@ import { none, readTap, sum } from "./tally.mjs";
 import { limits as limitsWith } from "./test-limits.mjs";
 
 /** Marks all processes of one file, including those that leave its process group. */
-const MARK = "TERRACE_TEST_FILE";
+export const MARK = "TERRACE_TEST_FILE";
 
 /** The directory of the logs, one for each file. */
 const LOGS = join(logDir, "tests");

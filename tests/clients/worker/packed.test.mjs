@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
-import { isWindows, root } from "../../../scripts/lib/paths.mjs";
+import { isWindows } from "../../../scripts/lib/paths.mjs";
 import { NotReady, waitWhileAtWork } from "../../../scripts/lib/patience.mjs";
 import { serveProgram } from "../../../scripts/lib/run.mjs";
 import { pack } from "../../../scripts/pack.mjs";

@@ -16,11 +16,12 @@ import { describe, test } from "../support/testing.mjs";
 
 const OLDER = process.env.TERRACE_OLDER_WORKER;
 
-/** The compatibility date of a package; a build directory has that of the checkout. */
+/** A package names its compatibility date; a build directory has that of the checkout. */
 async function older() {
   if (!OLDER) return undefined;
-  const needs = await readFile(join(OLDER, "requirements.json"), "utf8").then(JSON.parse, () => ({}));
-  return { main: resolve(OLDER, "index.js"), compatibilityDate: needs.compatibility_date ?? "2026-10-20" };
+  const main = resolve(OLDER, "index.js");
+  const needs = await readFile(join(OLDER, "requirements.json"), "utf8").then(JSON.parse, () => null);
+  return needs ? { main, compatibilityDate: needs.compatibility_date } : { main };
 }
 
 /** After the first document of a newer format, changes are refused for a minute. */
