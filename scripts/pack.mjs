@@ -5,8 +5,8 @@
 // --worker   a built Worker, which is not built again
 // --licences the licences of the crates in the Worker
 import { createHash } from "node:crypto";
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 
@@ -22,6 +22,9 @@ import { setup } from "./setup.mjs";
 
 /** The files of a built Worker. */
 const WORKER = ["index.js", "wasm.js", "index_bg.wasm"];
+
+/** The files of deploy/. Others, which installing and running it leaves there, may be secrets. */
+export const DEPLOYED = [".dev.vars.example", ".gitignore", "README.md", "check.mjs", "package-lock.json", "package.json", "src/index.js", "wrangler.jsonc"];
 
 /** The time that npm gives to all files of a package, in seconds. */
 const TIME = 499_162_500;
@@ -110,7 +113,7 @@ const integrityOf = async (file) => `sha512-${createHash("sha512").update(await 
 /** Writes the folder to deploy, with a lock file; the package of the registry is `specifier` in it, by default a version. */
 async function layOutDeploy(directory, { specifier, ...entry }) {
   await mkdir(directory, { recursive: true });
-  for (const name of await trackedFiles()) await cp(join(root, "deploy", name), join(directory, name));
+  for (const name of DEPLOYED) await cp(join(root, "deploy", name), join(directory, name));
   await cp(join(root, "LICENSE"), join(directory, "LICENSE"));
   const own = JSON.parse(await readFile(join(root, "deploy", "package.json"), "utf8"));
   if (specifier) own.dependencies[REGISTRY] = specifier;
@@ -118,32 +121,22 @@ async function layOutDeploy(directory, { specifier, ...entry }) {
   await writeFile(join(directory, "package-lock.json"), `${JSON.stringify(await lockToDeploy(own, entry), null, 2)}\n`);
 }
 
-/** The files of deploy/, without those that installing and running it leaves there. */
-async function trackedFiles() {
-  const ignored = ["node_modules", ".terrace", ".wrangler", ".dev.vars"];
-  const names = await readdir(join(root, "deploy"), { recursive: true, withFileTypes: true });
-  const paths = names.filter((entry) => entry.isFile()).map((entry) => relative(join(root, "deploy"), join(entry.parentPath, entry.name)).split(sep).join("/"));
-  return paths.filter((path) => !ignored.includes(path.split("/")[0])).sort();
-}
-
 /** Writes the archive for people without a git host: the folder, with the package of the registry in it. */
 async function vendored(out, tarball, version) {
-  const name = tarball.slice(out.length + 1);
+  const name = basename(tarball);
   const directory = join(out, "folder");
   await layOutDeploy(directory, { specifier: `file:${name}`, resolved: `file:${name}`, integrity: await integrityOf(tarball) });
   await cp(tarball, join(directory, name));
   const stem = `terrace-worker-${version}`;
-  const names = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((found) => found.isFile());
-  const paths = names.map((found) => relative(directory, join(found.parentPath, found.name)).split(sep).join("/")).sort();
   const files = {};
-  for (const path of paths) files[`${stem}/${path}`] = await readFile(join(directory, path));
+  for (const path of [...DEPLOYED, "LICENSE", name].sort()) files[`${stem}/${path}`] = await readFile(join(directory, path));
   const file = join(out, `${stem}.tar.gz`);
   await writeFile(file, gzipSync(tar(files, { time: TIME }), { level: 9 }));
   await rm(directory, { recursive: true });
   return file;
 }
 
-const sumOf = async (file) => `${createHash("sha256").update(await readFile(file)).digest("hex")}  ${file.split(sep).at(-1)}\n`;
+const sumOf = async (file) => `${createHash("sha256").update(await readFile(file)).digest("hex")}  ${basename(file)}\n`;
 
 if (isMain(import.meta.url)) {
   await main(async () => {

@@ -12,6 +12,7 @@ import { npmFile, root } from "../../scripts/lib/paths.mjs";
 import { requirements, version } from "../../scripts/lib/requirements.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { readConfig } from "../../scripts/lib/wrangler-config.mjs";
+import { DEPLOYED } from "../../scripts/pack.mjs";
 import { cleanupOf, describe, test } from "../clients/support/testing.mjs";
 
 /** wrangler takes a second to read a file. */
@@ -36,6 +37,11 @@ test("the packages and the folder have the version of the workspace, and the wra
   assert.equal(worker.dependencies, undefined);
   assert.deepEqual(attempt.dependencies, { "terrace-registry": expected, wrangler });
   assert.deepEqual([folder.dependencies, folder.devDependencies], [{ "terrace-registry": expected }, { wrangler }]);
+});
+
+test("every file of the folder in git is packed, and no other one", async () => {
+  const { stdout } = await run("git", ["ls-files", "deploy"], { cwd: root });
+  assert.deepEqual(DEPLOYED, stdout.trim().split("\n").map((path) => path.slice("deploy/".length)).sort());
 });
 
 test("the Deploy button describes each binding and each secret that it asks for", async () => {
