@@ -2,7 +2,7 @@
 // archives in dist/, for each platform that it is released for. It compiles nothing. With `--push` it is pushed under its
 // version, and unless this is a prerelease under `latest` and its minor version, too; in GitHub Actions, the outputs are `image`
 // and `digest`.
-import { appendFile, copyFile, mkdir, readFile, rm } from "node:fs/promises";
+import { access, appendFile, chmod, copyFile, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -22,15 +22,18 @@ export function namesOf(image, version) {
   return [version, version.split(".").slice(0, 2).join("."), "latest"].map((tag) => `${image}:${tag}`);
 }
 
-/** Writes what the Dockerfile copies into `context`: a directory for each platform. */
+/** Writes what the Dockerfile copies into `context`: a directory for each platform, and /tmp. */
 export async function stage(archives, context, version) {
+  await mkdir(join(context, "tmp"));
+  await chmod(join(context, "tmp"), 0o1777);
+  await run("tar", ["--create", "--file", join(context, "tmp.tar"), "--directory", context, "tmp"]);
   await copyFile(join(root, "scripts", "release", "Dockerfile"), join(context, "Dockerfile"));
   for (const target of RELEASED) {
     const directory = join(context, target.container);
     await mkdir(directory);
     await run("tar", ["-xzf", join(archives, archiveOf(version, target)), "-C", directory, "--strip-components=1"]);
     for (const name of ["README.md", "CHANGELOG.md"]) await rm(join(directory, name));
-    await readFile(join(directory, LICENCES_FILE));
+    await access(join(directory, LICENCES_FILE));
     say(`  ${target.container}: ${stemOf(version, target)}`);
   }
 }

@@ -115,8 +115,10 @@ test("the image holds the program of each platform and its licences", async (t) 
   await stage(archives, context, VERSION);
   assert.equal(await readFile(join(context, "amd64", "terrace"), "utf8"), "terrace of x86_64-unknown-linux-musl");
   assert.equal(await readFile(join(context, "arm64", "terrace"), "utf8"), "terrace of aarch64-unknown-linux-musl");
-  const copied = (await readFile(join(context, "Dockerfile"), "utf8")).match(/\$\{TARGETARCH\}\/\S+/g);
-  for (const file of copied) await stat(join(context, file.replace("${TARGETARCH}", "arm64")));
+  const lines = (await readFile(join(context, "Dockerfile"), "utf8")).matchAll(/^(?:COPY|ADD) (.+) \/\S*$/gm);
+  for (const file of [...lines].flatMap(([, files]) => files.split(" "))) await stat(join(context, file.replace("${TARGETARCH}", "arm64")));
+  const { stdout } = await run("tar", ["--list", "--verbose", "--file", join(context, "tmp.tar")]);
+  assert.match(stdout, /^drwxrwxrwt .* tmp\/$/m);
 });
 
 test("only a version that is no prerelease becomes the latest", () => {
