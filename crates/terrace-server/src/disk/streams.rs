@@ -14,8 +14,11 @@ use crate::blocking::blocking;
 use crate::hashing::Hasher;
 use crate::stream::ByteStream;
 
-/// The length of a piece in bytes: long enough that the switch between threads costs little.
+/// The length of a piece that is read or written at once, in bytes: long enough that the switch between threads costs little.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
+
+/// The length of a piece that is sent to a client: each client that stops to receive holds one or two in memory.
+const SENT_BYTES: usize = 64 * 1024;
 
 /// A file that is being received.
 #[derive(Debug)]
@@ -81,7 +84,7 @@ pub(super) fn stream_of(file: Box<dyn VolumeFile>, offset: u64, length: u64) -> 
             if left == 0 {
                 return Ok(None);
             }
-            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(SENT_BYTES);
             let piece = blocking(move || read_range(&*file, offset, wanted)).await?;
             let read = u64::try_from(piece.len()).map_err(io::Error::other)?;
             match read {

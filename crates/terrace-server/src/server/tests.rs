@@ -338,8 +338,9 @@ fn a_panic_ends_one_request() {
 
 #[tokio::test(start_paused = true)]
 async fn the_repair_continues_after_a_panic() {
-    let config: &'static Config =
-        Box::leak(Box::new(Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap()));
+    let config: &'static Config = Box::leak(Box::new(
+        Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap(),
+    ));
     let hosts = ServedHosts::new(Vec::new(), "127.0.0.1".parse().unwrap());
     let entrance = Entrance {
         tls: None,

@@ -64,8 +64,8 @@ fn of_variables(
 
 fn of_file(file: &Path, env: Option<&str>) -> Result<Vec<(String, String)>, Failure> {
     let place = file.display();
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
+    let text =
+        fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
     let deployment = Deployment::read(&text, env)
         .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
     Ok(deployment.vars.into_iter().collect())
