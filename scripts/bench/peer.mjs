@@ -4,6 +4,7 @@ import { etagOf } from "./check.mjs";
 import { familyOf } from "./cpu.mjs";
 import { Connection, PATIENCE_MS, wire } from "./load.mjs";
 import { CONNECTIONS, inRounds, ratio, summary } from "./measure.mjs";
+import { MIRRORED } from "./packages.mjs";
 import { questions, servicesIn, understood } from "./questions.mjs";
 
 /** Returns whether a comparison is meaningful: a remote registry is measured through its network. */
@@ -20,7 +21,7 @@ export async function measurePeer({ url, wanted, headers, only = "", pid, served
   const pids = pid === undefined ? [] : familyOf(pid);
   const skipped = [];
   const other = served && new Peer(served.url, headers);
-  const others = other ? await other.asked(wanted, []) : [];
+  const others = other ? await other.asked({ ...wanted, mirror: `/mirror/${MIRRORED}/`, oci: "/v2/providers/" }, []) : [];
   const beside = async (asked) => {
     const own = { pids, connections: await peer.connections(asked.url, CONNECTIONS), ...asked };
     if (other) return [own, await servedSide(other, served.pid, like(asked, others))];
