@@ -92,7 +92,7 @@ impl Memory {
     fn state(&self) -> MutexGuard<'_, State> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(test)]
-        assert!(!state.panics, "a test lets the storage panic");
+        assert!(!state.panics);
         state
     }
 
