@@ -46,7 +46,7 @@
 //!     ├── manifests/{repository}:{digest}                       a manifest, byte for byte
 //!     ├── tags/{repository}:{tag}                               the digest of a manifest, or a tombstone
 //!     ├── referrers/{repository}:{subject}:{digest}             the descriptor of a manifest with this subject
-//!     ├── changes/{repository}                                  rewritten after each change to a tag
+//!     ├── changes/{repository}                                  rewritten after each change to a tag, and each removal
 //!     └── uploads/{id}                                          an upload, by compare-and-swap
 //!         └── {offset}-{writer}                                 a chunk of it, written once
 //!
@@ -164,7 +164,7 @@ pub enum PushedFact {
     Tag(RepositoryName, Tag),
     /// The manifest with the second digest, as a referrer of the manifest with the first.
     Referrer(RepositoryName, Digest, Digest),
-    /// The change marker of a repository's tags.
+    /// The change marker of a repository: of its tags, and of removals.
     Change(RepositoryName),
     /// An incomplete upload.
     Upload(UploadId),

@@ -148,6 +148,7 @@ pub(crate) async fn unlink<P: Host>(
     let index = PushedIndex::Blob(repository.clone(), digest);
     // Also if the link is missing: a removal that failed after removing the fact left its index.
     ctx.host.facts().delete(&index.fact()).await?;
+    pushed_index_refresh::mark_changed(ctx, repository).await?;
     pushed_index_refresh::refresh(ctx, &index).await?;
     Ok(link.is_some())
 }

@@ -117,7 +117,7 @@ pub(crate) async fn store<P: Host>(
                 return Err(failure);
             }
             if !sent.tags.is_empty() {
-                pushed_index_refresh::mark_tags(ctx, repository).await?;
+                pushed_index_refresh::mark_changed(ctx, repository).await?;
             }
             return pushed_index_refresh::refresh_manifest(
                 ctx,
@@ -164,7 +164,7 @@ pub(crate) async fn delete_tag<P: Host>(
     let fact = PushedFact::Tag(repository.clone(), tag.clone());
     // Also if the tag is missing: a deletion that failed after removing the fact left its index.
     ctx.host.facts().delete(&FactKey::Pushed(fact)).await?;
-    pushed_index_refresh::mark_tags(ctx, repository).await?;
+    pushed_index_refresh::mark_changed(ctx, repository).await?;
     let tags = [tag];
     pushed_index_refresh::refresh_tags(ctx, repository, &tags).await?;
     let [tag] = tags;
@@ -206,9 +206,7 @@ pub(crate) async fn discard<P: Host>(
         }
         tags.push(tag);
     }
-    if !tags.is_empty() {
-        pushed_index_refresh::mark_tags(ctx, repository).await?;
-    }
+    pushed_index_refresh::mark_changed(ctx, repository).await?;
     pushed_index_refresh::refresh_manifest(ctx, repository, digest, &tags).await?;
     Ok(was_there || was_named)
 }

@@ -63,7 +63,7 @@ pub(crate) async fn refresh_versions<P: Host>(
         else {
             continue;
         };
-        mark_tags(ctx, &repository).await?;
+        mark_changed(ctx, &repository).await?;
         let mut indices = vec![
             PushedIndex::Tag(repository.clone(), tag.clone()),
             PushedIndex::Manifest(repository.clone(), digest),
@@ -114,8 +114,9 @@ pub(crate) async fn refresh_tags<P: Host>(
     all(tags.chain(list).map(write).collect()).await
 }
 
-/// Changes the marker of the list of tags, so that a concurrent writer of the list writes it again.
-pub(crate) async fn mark_tags<P: Host>(
+/// Changes the marker of a repository, after a change of its tags or a removal: a concurrent writer of the list of tags writes it
+/// again, and processes with indices of their own find those that are too old.
+pub(crate) async fn mark_changed<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
 ) -> Result<(), Failure> {
