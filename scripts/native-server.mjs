@@ -21,7 +21,9 @@ const PAUSE_MS = 20;
  * - `stateDir`: keeps the directory of the registry, the certificates and the log; by default a temporary directory, which is
  *   removed;
  * - `port`: 0 selects a free one;
- * - `program`: the `terrace` command to use.
+ * - `program`: the `terrace` command to use;
+ * - `store`: the URL of an object store, in place of a directory; `storeEnv` are the variables of its client;
+ * - `args`: further arguments of `terrace serve`.
  *
  * Returns an object like that of `startServer`, with the directory of the registry as `data` instead of `s3`: downloads have
  * URLs of the server itself.
@@ -37,6 +39,9 @@ export async function startNativeServer(
     vars = {},
     trusts,
     program = cli,
+    store,
+    storeEnv = {},
+    args = [],
   } = {},
 ) {
   await mkdir(stateDir, { recursive: true });
@@ -45,11 +50,12 @@ export async function startNativeServer(
   const url = `${https ? "https" : "http"}://${listen}`;
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
   const [data, logFile] = [join(stateDir, "registry"), join(stateDir, "server.log")];
-  const args = ["serve", "--data", data, "--listen", listen, ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : [])];
+  const place = store ? ["--store", store] : ["--data", data];
+  const all = ["serve", ...place, "--listen", listen, ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []), ...args];
   const set = Object.entries({ TERRACE_ADMIN_TOKEN: secrets.adminToken, ...vars }).filter(([, value]) => value !== null);
   const settings = set.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
-  const serverEnv = { ...foreign(), ...(trusts && { SSL_CERT_FILE: trusts }), ...Object.fromEntries(settings) };
-  const server = await serveProgram(program, args, { env: serverEnv, log: logFile });
+  const serverEnv = { ...foreign(), ...(trusts && { SSL_CERT_FILE: trusts }), ...storeEnv, ...Object.fromEntries(settings) };
+  const server = await serveProgram(program, all, { env: serverEnv, log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
   const services = await firstAnswer(url, tls, server.ended);
   if (!services) {
@@ -62,8 +68,8 @@ export async function startNativeServer(
   return { url, port: usedPort, services, secrets, data, env, logFile, pid: server.child.pid, ended, stop };
 }
 
-/** The environment of this process, without variables that are meant for the tests or for another registry. */
-const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TERRACE_")));
+/** The environment of this process, without variables that are meant for the tests, or for another registry or store. */
+const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TERRACE|AWS)_/.test(name)));
 
 /** Returns the discovery document as soon as the registry answers, or `null` if it has ended, or takes too long. */
 async function firstAnswer(url, tls, ended) {

@@ -454,7 +454,7 @@ fn presigner(var: Variables<'_>) -> Result<Option<Presigner>, ConfigError> {
     Ok(Some(Presigner::new(
         endpoint,
         var(S3_REGION).unwrap_or_else(|| "auto".to_owned()),
-        bucket,
+        &bucket,
         id.map_err(incomplete)?,
         Secret::new(secret.map_err(incomplete)?),
     )))

@@ -27,6 +27,7 @@ use terrace_base::url::{self, Url, UrlError};
 pub struct Presigner {
     endpoint: Endpoint,
     region: String,
+    /// The path of the bucket, or of a part of it, percent-encoded and with a slash at its end.
     bucket: String,
     access_key_id: String,
     secret_access_key: Secret,
@@ -126,18 +127,28 @@ impl Presigner {
     pub fn new(
         endpoint: Endpoint,
         region: impl Into<String>,
-        bucket: impl Into<String>,
+        bucket: &str,
         access_key_id: impl Into<String>,
         secret_access_key: Secret,
     ) -> Self {
         Self {
             endpoint,
             region: region.into(),
-            bucket: bucket.into(),
+            bucket: format!("{}/", percent::encode(bucket)),
             access_key_id: access_key_id.into(),
             secret_access_key,
             day: Arc::default(),
         }
+    }
+
+    /// Returns the signer for the objects whose keys begin with `prefix` and a slash. It adds them to each key.
+    #[must_use]
+    pub fn below(mut self, prefix: &str) -> Self {
+        if !prefix.is_empty() {
+            self.bucket.push_str(&percent::encode_path(prefix));
+            self.bucket.push('/');
+        }
+        self
     }
 
     /// Returns the URL that allows `method` on `key` from `now` for `lifetime` seconds.
@@ -153,11 +164,7 @@ impl Presigner {
         lifetime: u32,
     ) -> String {
         let prefix = &self.endpoint.prefix;
-        let path = format!(
-            "{prefix}/{}/{}",
-            percent::encode(&self.bucket),
-            percent::encode_path(key)
-        );
+        let path = format!("{prefix}/{}{}", self.bucket, percent::encode_path(key));
         self.presign_path(method, &path, headers, now, lifetime)
     }
 
@@ -324,6 +331,18 @@ mod tests {
         ] {
             assert!(Endpoint::parse(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_bucket_is_the_beginning_of_each_key() {
+        let url = |prefix: &str, key: &str| {
+            let endpoint = Endpoint::parse("https://account.example.com").unwrap();
+            let presigner = Presigner::new(endpoint, "auto", "bucket", "id", Secret::new("secret"));
+            let presigner = presigner.below(prefix);
+            presigner.presign(SignedMethod::Get, key, &[], UnixTime(1), 60)
+        };
+        assert_eq!(url("a b/c", "d.zip"), url("", "a b/c/d.zip"));
+        assert_ne!(url("a", "d.zip"), url("", "d.zip"));
     }
 
     fn any_method() -> impl Strategy<Value = SignedMethod> {

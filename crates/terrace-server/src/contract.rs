@@ -458,7 +458,7 @@ pub(crate) async fn an_empty_upload_has_no_chunks<S: Uploads<Stream = ByteStream
     assert_eq!(assembled, Some(Stored::Yes));
 }
 
-fn index(text: &str) -> IndexDocument {
+pub(crate) fn index(text: &str) -> IndexDocument {
     IndexDocument {
         text: text.to_owned(),
         metadata: IndexMetadata {

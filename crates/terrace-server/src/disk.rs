@@ -22,8 +22,8 @@ mod contract_tests;
 mod crash_tests;
 mod documents;
 mod facts;
-mod layout;
-mod lock;
+pub(crate) mod layout;
+pub(crate) mod lock;
 #[cfg(test)]
 mod process_tests;
 #[cfg(test)]
@@ -45,6 +45,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use terrace_app::host::StoreError;
 use terrace_base::digest::Sha256;
+use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
 use crate::hashing::Verified;
 use crate::index::StoredIndices;
@@ -145,14 +146,18 @@ impl Directory {
             volume.sync_everything(&root)?;
         }
         let database = Arc::new(database);
-        Ok(Ok(Self(Arc::new(Inner {
+        let inner = Inner {
             tree,
             records: DocumentRecords::new(Arc::clone(&database)),
             database,
             locks: KeyLocks::default(),
             verified: Verified::default(),
             _lock: lock,
-        }))))
+        };
+        if found != Found::Closed {
+            inner.forget_catalog()?;
+        }
+        Ok(Ok(Self(Arc::new(inner))))
     }
 
     /// Returns the indices that are kept with the directory.
@@ -167,6 +172,20 @@ impl Directory {
     /// If the file system refuses.
     pub fn close(&self) -> io::Result<()> {
         self.0.database.close()
+    }
+}
+
+impl Inner {
+    /// Removes the documents about the catalogue of all owners, whose index is lost. Then the first search builds it, and
+    /// does not wait for the end of a lease.
+    fn forget_catalog(&self) -> io::Result<()> {
+        for document in [
+            FactKey::Written(IndexKey::MergedCatalog(1)),
+            FactKey::Lease(Lease::Catalog),
+        ] {
+            self.remove_document(&document.to_string())?;
+        }
+        Ok(())
     }
 }
 

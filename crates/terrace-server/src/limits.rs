@@ -48,3 +48,26 @@ pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// How far storage may lag behind the source of a fork, in bytes.
 pub const STORAGE_LAG_BYTES: u32 = 1024 * 1024;
+
+/// Maximum time to connect to an object store.
+pub const STORE_CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// How long an object store may send nothing while the registry waits for its bytes.
+pub const STORE_STALL: Duration = Duration::from_secs(30);
+
+/// How long a request to an object store is repeated after failures: a client waits for it.
+pub const STORE_REPEAT_TIME: Duration = Duration::from_secs(15);
+
+/// Number of threads for the connections to an object store: each carries several gigabits a second with TLS.
+pub const STORE_THREADS: usize = 2;
+
+/// Maximum number of requests for the metadata of the objects of one list at once: a list has up to a thousand.
+pub const METADATA_REQUESTS: usize = 32;
+
+/// Maximum bytes of an object's metadata, names included
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html>). Other stores accept more.
+pub const METADATA_BYTES: usize = 2 * 1024;
+
+/// Time between two looks for the changes of other processes, in seconds. With the time for the list and the next read, a
+/// change is seen within the minute in which the edge shows it.
+pub const LOOK_SECONDS: u32 = 20;

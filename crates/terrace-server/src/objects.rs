@@ -4,35 +4,60 @@
 //! of object stores contain no metadata. They are remembered in a local file by the key and the ETag of the object, and only an
 //! object that was changed since is asked for them.
 //!
-//! The indices are those of one process: it starts with none, and does not see that another process has changed a fact until
-//! its own repair compares them.
+//! Each process has indices of its own. It starts with none, and finds the changes of other processes by their change markers
+//! (`markers`). The documents that describe indices, and the work on them, are therefore those of the process as well.
 
 mod archives;
+mod connection;
 mod facts;
+mod markers;
 mod probe;
 #[cfg(test)]
 mod tests;
 mod uploads;
 
 use std::fmt::Display;
+use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use object_store::path::Path as ObjectPath;
 use object_store::{Error, ObjectStore};
+use tempfile::TempDir;
 use terrace_app::host::StoreError;
 use terrace_base::digest::Sha256;
+use terrace_core::storage::copy::FACTS;
 
+use crate::disk::layout;
+use crate::disk::lock::Lock;
 use crate::disk::volume::{Local, Volume, now};
 use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::Database;
 use crate::index::documents::DocumentRecords;
+use crate::memory::Memory;
+use connection::IoThreads;
+use facts::{etag_of, listed_part};
+use markers::{MARKERS, Markers, indices_of};
+
+pub use connection::{Connection, UrlError};
+
+/// The name of the local file in a temporary directory.
+const FILE: &str = "indices.redb";
 
 /// An object store, which other processes may use as well. Clones share it, also between threads.
 #[derive(Debug, Clone)]
 pub struct ObjectStorage(Arc<Inner>);
+
+/// The place of the local file of a process: its indices, and the metadata of objects.
+#[derive(Debug, Clone, Copy)]
+pub enum LocalPlace<'a> {
+    /// A directory that this process uses alone. The metadata survive a restart.
+    Directory(&'a Path),
+    /// A temporary directory, which is removed at the end.
+    Temporary,
+}
 
 /// The reason why an object store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -49,17 +74,30 @@ pub enum OpenError {
         lacks: &'static str,
     },
     /// An operation of it failed.
-    #[error("{store}: {error}")]
+    #[error("{store} cannot be used: {error}")]
     Store {
         /// The store.
         store: String,
         /// The reason.
-        error: Error,
+        error: String,
     },
-    /// The local file cannot be used.
+    /// The local directory contains a registry.
+    #[error(
+        "{0} contains a registry: with --store, choose another directory for the indices, or serve this one without --store"
+    )]
+    Registry(String),
+    /// Another process uses the local directory.
+    #[error("{place} is in use by {holder}: choose another directory, each process needs its own")]
+    InUse {
+        /// The directory.
+        place: String,
+        /// The other process.
+        holder: String,
+    },
+    /// The local directory cannot be used.
     #[error("{place}: {error}")]
     Local {
-        /// The file.
+        /// The directory.
         place: String,
         /// The reason.
         error: io::Error,
@@ -69,33 +107,75 @@ pub enum OpenError {
 #[derive(Debug)]
 struct Inner {
     store: Arc<dyn ObjectStore>,
+    /// The same store; it sends each request once.
+    once: Arc<dyn ObjectStore>,
     records: DocumentRecords,
     database: Arc<Database>,
+    /// The documents that describe the indices of this process.
+    own: Memory,
+    markers: Markers,
     verified: Verified<String>,
+    _local: LocalDirectory,
+    _io: Option<IoThreads>,
+}
+
+/// The directory of the local file, which this process uses alone.
+#[derive(Debug)]
+enum LocalDirectory {
+    Locked { _lock: Lock },
+    Temporary { _directory: TempDir },
 }
 
 impl ObjectStorage {
-    /// Opens an object store, and tries the operations that it must have. Indices and metadata are kept in the file at `local`,
-    /// which this process uses alone.
+    /// Opens an object store, and tries the operations that it must have. This blocks the thread, and must not be called by
+    /// an asynchronous task.
     ///
     /// # Errors
-    /// If the store does not have these operations, cannot be reached, or the file cannot be used.
-    pub async fn open(store: Arc<dyn ObjectStore>, local: &Path) -> Result<Self, OpenError> {
-        probe::probe(&*store).await?;
+    /// If the store does not have these operations, cannot be reached, or the local place cannot be used.
+    pub fn connect(connection: Connection, local: LocalPlace<'_>) -> Result<Self, OpenError> {
+        let handle = connection.io.as_ref().and_then(IoThreads::handle).cloned();
+        match handle {
+            Some(handle) => handle.block_on(Self::open(connection, local)),
+            None => Err(OpenError::Store {
+                store: connection.name,
+                error: "its client has no threads".to_owned(),
+            }),
+        }
+    }
+
+    /// Does the same as [`Self::connect`] for an asynchronous task.
+    pub(crate) async fn open(
+        connection: impl Into<Connection>,
+        local: LocalPlace<'_>,
+    ) -> Result<Self, OpenError> {
+        let Connection {
+            store,
+            once,
+            name,
+            io,
+            ..
+        } = connection.into();
+        let (directory, file) = local.take()?;
+        probe::probe(&*once, &name).await?;
         let volume: Arc<dyn Volume> = Arc::new(Local);
         // Other processes may have changed the facts since this one was closed, so its indices are not kept.
-        let origin = format!("{store} at {}", now());
-        let opened = Database::open(&volume, local, &origin);
+        let origin = format!("{name} at {}", now());
+        let opened = Database::open(&volume, &file, &origin);
         let (database, _) = opened.map_err(|error| OpenError::Local {
-            place: local.display().to_string(),
+            place: file.display().to_string(),
             error,
         })?;
         let database = Arc::new(database);
         Ok(Self(Arc::new(Inner {
             store,
+            once,
             records: DocumentRecords::new(Arc::clone(&database)),
             database,
+            own: Memory::new(),
+            markers: Markers::default(),
             verified: Verified::default(),
+            _local: directory,
+            _io: io,
         })))
     }
 
@@ -104,12 +184,80 @@ impl ObjectStorage {
         StoredIndices::new(Arc::clone(&self.0.database))
     }
 
+    /// Looks for the changes of other processes, and removes the indices that may be older. This takes one request for each
+    /// thousand packages, owners and repositories.
+    pub(crate) async fn look(&self) -> Result<(), StoreError> {
+        for prefix in MARKERS {
+            let listed = self.0.list_objects(prefix, None, usize::MAX).await;
+            let (listed, _) = listed.map_err(|error| failure("list", prefix, &error))?;
+            let etags = listed
+                .iter()
+                .map(|it| (it.location.to_string(), etag_of(it)));
+            let changed = self.0.markers.changed(etags.collect());
+            let stale = changed
+                .iter()
+                .flat_map(|(key, _)| indices_of(key))
+                .collect();
+            let removed = self.indices().remove_below(stale).await;
+            removed.map_err(|error| StoreError::Failed {
+                operation: format!("remove the indices that follow from {prefix}"),
+                cause: error.to_string(),
+            })?;
+            // Not before their indices are removed.
+            for (key, etag) in changed {
+                self.0.markers.remember(key, etag);
+            }
+        }
+        Ok(())
+    }
+
     /// Prepares the end of the process, when all requests and tasks are done.
     ///
     /// # Errors
     /// If the file system refuses.
     pub fn close(&self) -> io::Result<()> {
         self.0.database.close()
+    }
+}
+
+impl LocalPlace<'_> {
+    /// Takes the directory for this process. Returns it with the path of the file.
+    fn take(self) -> Result<(LocalDirectory, PathBuf), OpenError> {
+        let failed = |place: &Path, error| OpenError::Local {
+            place: place.display().to_string(),
+            error,
+        };
+        match self {
+            Self::Temporary => {
+                let directory = tempfile::Builder::new().prefix("terrace-").tempdir();
+                let directory = directory.map_err(|error| failed(&std::env::temp_dir(), error))?;
+                let file = directory.path().join(FILE);
+                Ok((
+                    LocalDirectory::Temporary {
+                        _directory: directory,
+                    },
+                    file,
+                ))
+            }
+            Self::Directory(place) => {
+                if place.join(FACTS).exists() {
+                    return Err(OpenError::Registry(place.display().to_string()));
+                }
+                let own = place.join(layout::OWN);
+                fs::create_dir_all(&own).map_err(|error| failed(place, error))?;
+                let lock = Lock::take(&place.join(layout::LOCK));
+                match lock.map_err(|error| failed(place, error))? {
+                    Ok(lock) => {
+                        let file = place.join(layout::INDICES);
+                        Ok((LocalDirectory::Locked { _lock: lock }, file))
+                    }
+                    Err(holder) => Err(OpenError::InUse {
+                        place: place.display().to_string(),
+                        holder,
+                    }),
+                }
+            }
+        }
     }
 }
 
@@ -129,14 +277,29 @@ fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
 
 /// Returns a number by which the record of an object with this ETag is found.
 fn number_of(etag: &str) -> u64 {
-    let digest = Sha256::of(etag.as_bytes());
+    let digest = Sha256::of(listed_part(etag).as_bytes());
     let first = digest.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
+/// Parts of the errors of stores that ask for fewer requests. Google permits one write of an object per second.
+const TOO_MANY: [&str; 2] = ["status code: 429", "SlowDown"];
+
+/// Returns the text of an error with its last cause, such as the reason why there is no connection.
+fn described(error: &Error) -> String {
+    let text = error.to_string();
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    match causes.last().map(ToString::to_string) {
+        Some(cause) if !text.contains(&cause) => format!("{text}: {cause}"),
+        _ => text,
+    }
+}
+
 fn failure(operation: &str, key: impl Display, error: &Error) -> StoreError {
-    StoreError::Failed {
-        operation: format!("{operation} {key}"),
-        cause: error.to_string(),
+    let operation = format!("{operation} {key}");
+    let cause = described(error);
+    match TOO_MANY.iter().any(|part| cause.contains(part)) {
+        true => StoreError::Busy(operation),
+        false => StoreError::Failed { operation, cause },
     }
 }

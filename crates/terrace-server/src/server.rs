@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use terrace_core::config::Config;
 use tokio::runtime::{Builder, Runtime};
@@ -35,6 +36,9 @@ pub struct ServerSettings {
     pub tls: Option<ServerTls>,
     /// The proxies whose statements about a client are trusted.
     pub trusted_proxies: Vec<Network>,
+    /// The time between two looks for the changes of other processes, if the storage may be shared; `None` if this process
+    /// is the only one.
+    pub look_interval: Option<Duration>,
 }
 
 /// A server that listens, and does not accept connections yet.
@@ -45,6 +49,7 @@ pub struct Server {
     threads: usize,
     shared: Arc<Shared>,
     entrance: Entrance,
+    look_interval: Option<Duration>,
     connections: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
@@ -85,6 +90,7 @@ impl Server {
                 tls: settings.tls,
                 proxies: TrustedProxies::new(settings.trusted_proxies),
             },
+            look_interval: settings.look_interval,
             connections: Arc::new(Semaphore::new(CONNECTIONS)),
             stop: watch::Sender::new(false),
         })
@@ -143,6 +149,7 @@ impl Server {
             listener: self.listener.try_clone()?,
             shared: Arc::clone(&self.shared),
             entrance: self.entrance.clone(),
+            look_interval: self.look_interval,
             connections: Arc::clone(&self.connections),
             stop: self.stop.clone(),
             bucket,
@@ -156,6 +163,7 @@ struct Worker<B, I> {
     listener: TcpListener,
     shared: Arc<Shared>,
     entrance: Entrance,
+    look_interval: Option<Duration>,
     connections: Arc<Semaphore>,
     stop: watch::Sender<bool>,
     bucket: B,
@@ -163,16 +171,20 @@ struct Worker<B, I> {
 }
 
 impl<B: Bucket, I: IndexStore> Worker<B, I> {
-    /// Runs the thread to its end. The first thread also receives signals and runs the periodic repair.
+    /// Runs the thread to its end. The first thread also receives signals and runs the periodic tasks.
     fn run(self, runtime: Runtime, signals: Option<Signals>) -> io::Result<()> {
         let _others_end_too = StopAtEnd(self.stop.clone());
         let stopping = self.stop.subscribe();
         LocalSet::new().block_on(&runtime, async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let look_interval = self.look_interval.filter(|_| self.bucket.is_shared());
             let thread = Thread::new(self.shared, self.entrance, self.bucket, self.indices);
             if let Some(signals) = signals {
                 spawn_local(signals.stop(self.stop));
                 thread.repair_regularly(stopping.clone());
+                if let Some(interval) = look_interval {
+                    thread.look_regularly(interval, stopping.clone());
+                }
             }
             thread.accept(listener, self.connections, stopping).await;
             Ok(())

@@ -3,19 +3,44 @@
 //! Each thread has a clone of each store, so clones share their state. The methods of a store run on the thread that calls
 //! them, and must not block it.
 
-use terrace_app::host::{Archives, Facts, Indices, Uploads};
+use terrace_app::host::{Archives, Facts, Indices, StoreError, Uploads};
 
+use crate::disk::Directory;
+use crate::memory::Memory;
+use crate::objects::ObjectStorage;
 use crate::stream::ByteStream;
 
 /// Storage of facts, archives and uploads.
+#[expect(
+    async_fn_in_trait,
+    reason = "its users have one thread each, like the host traits"
+)]
 pub trait Bucket:
     Facts + Archives<Stream = ByteStream> + Uploads<Stream = ByteStream> + Clone + 'static
 {
+    /// Returns whether other processes may change it.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Looks for the changes of other processes, and removes the indices that may be older.
+    async fn look(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
-impl<S> Bucket for S where
-    S: Facts + Archives<Stream = ByteStream> + Uploads<Stream = ByteStream> + Clone + 'static
-{
+impl Bucket for Memory {}
+
+impl Bucket for Directory {}
+
+impl Bucket for ObjectStorage {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        Self::look(self).await
+    }
 }
 
 /// Storage of indices.

@@ -86,6 +86,11 @@ export class Registry {
     await this.#changeBucket("PUT", objectKey, bytes);
   }
 
+  /** Returns the headers of an object in the bucket, without the registry. */
+  head(objectKey) {
+    return fetch(presignedUrl(this.s3, { method: "HEAD", key: objectKey, lifetime: 60 }), { method: "HEAD" });
+  }
+
   /** Removes an object from the bucket, or its file, without the registry. */
   async remove(objectKey) {
     if (this.data) return rm(join(this.data, objectKey));

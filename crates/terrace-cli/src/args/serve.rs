@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use terrace_server::limits::LOOK_SECONDS;
 use terrace_server::proxy::Network;
 
 #[derive(Debug, Args)]
@@ -16,9 +17,27 @@ pub(crate) struct ServeArguments {
     /// TERRACE_HOSTNAMES.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
-    /// The directory with the registry, which is created if it does not exist
-    #[arg(long, value_name = "DIR", required_unless_present = "memory")]
+    /// The directory with the registry, which is created if it does not exist; with --store, that of this process's indices
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["memory", "store"])]
     pub(crate) data: Option<PathBuf>,
+    /// The object store with the registry: s3://BUCKET, gs://BUCKET or az://CONTAINER, with or without a /PREFIX
+    ///
+    /// Credentials and the endpoint of a compatible store come from the environment: AWS_…, GOOGLE_… or AZURE_…. Other
+    /// processes may serve the same store. Without --data, the indices are in a temporary directory.
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// How often to look for the changes of other processes in the store, in seconds; 0 if there are none
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "store",
+        default_value_t = LOOK_SECONDS,
+        value_parser = clap::value_parser!(u32).range(0..=3_600)
+    )]
+    pub(crate) poll: u32,
+    /// Send archives through this server and not by URLs of the store, which clients may be unable to reach
+    #[arg(long, requires = "store")]
+    pub(crate) stream_archives: bool,
     /// A setting of the registry, such as TERRACE_ACCESS=private; repeatable. Others come from the environment, under the
     /// same names, and so do all secrets
     #[arg(long = "var", value_name = "NAME=VALUE")]
@@ -47,7 +66,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Keep the registry in memory, and lose it at the end
-    #[arg(long, hide = true, conflicts_with = "data")]
+    #[arg(long, hide = true, conflicts_with_all = ["data", "store"])]
     pub(crate) memory: bool,
 }
 

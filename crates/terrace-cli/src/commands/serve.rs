@@ -5,11 +5,14 @@ mod settings;
 
 use std::fs;
 use std::path::{self, Path};
+use std::time::Duration;
 
 use serde_json::{Map, json};
 use terrace_core::config::Config;
+use terrace_presign::Presigner;
 use terrace_server::disk::{Directory, OpenError};
 use terrace_server::memory::Memory;
+use terrace_server::objects::{self, Connection, LocalPlace, ObjectStorage};
 use terrace_server::server::{Server, ServerSettings};
 use terrace_server::tls::ServerTls;
 
@@ -23,7 +26,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let store = Store::open(arguments)?;
     let mut settings = settings::of(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
-    let config = configuration(&settings)?;
+    let config = configuration(&settings, store.presigner())?;
     let tls = tls(arguments)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let listen = arguments.listen;
@@ -33,6 +36,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
             threads: arguments.threads,
             tls,
             trusted_proxies: arguments.trusted_proxies.clone(),
+            look_interval: (arguments.poll > 0).then(|| Duration::from_secs(arguments.poll.into())),
         },
         config,
     );
@@ -42,29 +46,68 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
         ))
     })?;
     greet(&format!("{scheme}://{}", server.address()), &token, output);
-    store.serve(server)
+    store.storage.serve(server)
 }
 
-/// The storage of the registry.
-enum Store {
+/// The storage of the registry, and the signer of the URLs that it serves itself.
+struct Store {
+    storage: Storage,
+    presigner: Option<Presigner>,
+}
+
+enum Storage {
     Memory(Memory),
     Directory(Directory),
+    Objects(ObjectStorage),
 }
 
 impl Store {
     fn open(arguments: &ServeArguments) -> Result<Self, Failure> {
-        let Some(data) = &arguments.data else {
-            return Ok(Self::Memory(Memory::new()));
+        let data = arguments.data.as_deref();
+        let storage = match (&arguments.store, data) {
+            (Some(url), data) => return Self::connect(url, data, arguments.stream_archives),
+            (None, Some(data)) => Storage::Directory(directory(data)?),
+            (None, None) => Storage::Memory(Memory::new()),
         };
-        let opened = Directory::open(data).map_err(|error| match error {
-            OpenError::InUse { .. } => Failure::Usage(error.to_string()),
-            OpenError::UnfinishedExport(_) | OpenError::Io { .. } => {
-                Failure::Local(error.to_string())
-            }
-        });
-        opened.map(Self::Directory)
+        Ok(Self {
+            storage,
+            presigner: None,
+        })
     }
 
+    fn connect(url: &str, data: Option<&Path>, streams: bool) -> Result<Self, Failure> {
+        let connection = Connection::to(url);
+        let connection = connection.map_err(|error| Failure::Usage(format!("--store {error}")))?;
+        let presigner = connection.presigner().filter(|_| !streams).cloned();
+        let local = data.map_or(LocalPlace::Temporary, LocalPlace::Directory);
+        let objects = ObjectStorage::connect(connection, local).map_err(|error| match error {
+            objects::OpenError::Unconditional { .. }
+            | objects::OpenError::Registry(_)
+            | objects::OpenError::InUse { .. } => Failure::Usage(error.to_string()),
+            objects::OpenError::Store { .. } => Failure::Usage(format!(
+                "{error}; check the URL, and the variables of the environment with its credentials and endpoint"
+            )),
+            objects::OpenError::Local { .. } => Failure::Local(error.to_string()),
+        });
+        Ok(Self {
+            storage: Storage::Objects(objects?),
+            presigner,
+        })
+    }
+
+    fn presigner(&self) -> Option<&Presigner> {
+        self.presigner.as_ref()
+    }
+}
+
+fn directory(data: &Path) -> Result<Directory, Failure> {
+    Directory::open(data).map_err(|error| match error {
+        OpenError::InUse { .. } => Failure::Usage(error.to_string()),
+        OpenError::UnfinishedExport(_) | OpenError::Io { .. } => Failure::Local(error.to_string()),
+    })
+}
+
+impl Storage {
     /// Serves the registry until the process is told to stop.
     fn serve(self, server: Server) -> Result<(), Failure> {
         let ended = match self {
@@ -73,6 +116,10 @@ impl Store {
                 let ended = server.run(directory.clone(), directory.indices());
                 // Indices of a directory that was not closed are rebuilt after the next start.
                 ended.and(directory.close())
+            }
+            Self::Objects(objects) => {
+                let ended = server.run(objects.clone(), objects.indices());
+                ended.and(objects.close())
             }
         };
         ended.map_err(|error| Failure::Unexpected(format!("the server has failed: {error}")))
@@ -94,12 +141,16 @@ fn tls(arguments: &ServeArguments) -> Result<Option<ServerTls>, Failure> {
         .map_err(|error| Failure::Usage(error.to_string()))
 }
 
-fn configuration(settings: &[(String, String)]) -> Result<Config, Failure> {
+fn configuration(
+    settings: &[(String, String)],
+    presigner: Option<&Presigner>,
+) -> Result<Config, Failure> {
     let settings: Vec<(&str, &str)> = settings
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    let config = Config::from_vars(&settings).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut config =
+        Config::from_vars(&settings).map_err(|error| Failure::Usage(error.to_string()))?;
     let urls = config.archive_urls.as_ref();
     if urls.is_some_and(|urls| urls.path_signer().is_none()) {
         return Err(Failure::Usage(
@@ -107,6 +158,10 @@ fn configuration(settings: &[(String, String)]) -> Result<Config, Failure> {
              TERRACE_S3_*"
                 .to_owned(),
         ));
+    }
+    if let Some(presigner) = presigner {
+        let urls = config.archive_urls.take();
+        config.archive_urls = urls.map(|urls| urls.served_by(presigner.clone()));
     }
     Ok(config)
 }

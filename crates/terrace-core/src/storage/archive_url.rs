@@ -52,6 +52,15 @@ impl ArchiveUrls {
         }
     }
 
+    /// Returns the same URLs, but with those of archives served by a bucket.
+    #[must_use]
+    pub fn served_by(self, presigner: Presigner) -> Self {
+        Self {
+            signer: ArchiveSigner::Bucket(presigner),
+            ..self
+        }
+    }
+
     /// Returns the URL for pulling a package that its origin offers and no client has requested yet.
     pub fn pull(&self, origin: &str, package: PulledPackage, now: UnixTime) -> Option<String> {
         let signer = self.paths.as_ref()?;

@@ -7,16 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terrace_app::host::{Condition, Fact, Revision};
 use terrace_base::digest::Sha256;
-use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::copy::directory_of;
-use terrace_core::storage::key::FactKey;
 
 use super::Inner;
 use super::layout::{is_of_bytes, path_of};
 use super::tree::Placement;
 use super::volume::{Stat, read_whole};
 use super::walk::{self, Found};
-use crate::index::documents::Record;
+use crate::index::documents::{Record, metadata_of};
 
 /// The number of locks that the keys share.
 const LOCKS: usize = 256;
@@ -188,18 +186,6 @@ impl Inner {
             None => Ok(None),
         }
     }
-}
-
-/// Returns the metadata that an import would store with a document.
-fn metadata_of(key: &str, bytes: &[u8]) -> Vec<(String, String)> {
-    let restored = FactKey::parse(key)
-        .zip(std::str::from_utf8(bytes).ok())
-        .and_then(|(key, text)| Restored::parse(&key, text).ok());
-    let metadata = restored.map(|restored| restored.metadata);
-    let metadata = metadata.unwrap_or_default().into_iter();
-    metadata
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }
 
 fn etag(bytes: &[u8]) -> String {

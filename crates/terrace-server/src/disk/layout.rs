@@ -18,13 +18,13 @@ use terrace_core::storage::copy::path_of_fact;
 use terrace_core::storage::key::{ARCHIVES, BLOBS, STAGED, UPLOADS};
 
 /// The directory of the store's own files.
-pub(super) const OWN: &str = ".terrace";
+pub(crate) const OWN: &str = ".terrace";
 
 /// The lock.
-pub(super) const LOCK: &str = ".terrace/lock";
+pub(crate) const LOCK: &str = ".terrace/lock";
 
 /// The indices.
-pub(super) const INDICES: &str = ".terrace/indices.redb";
+pub(crate) const INDICES: &str = ".terrace/indices.redb";
 
 /// The directory of incomplete files: in the same file system as all others, so that a complete one can be linked, and
 /// outside the directories that lists read.

@@ -9,13 +9,13 @@ const HOLDER_BYTES: u64 = 100;
 
 /// A lock. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
     /// Takes the lock. The inner error describes the process that has it.
-    pub(super) fn take(path: &Path) -> io::Result<Result<Self, String>> {
+    pub(crate) fn take(path: &Path) -> io::Result<Result<Self, String>> {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path)?;

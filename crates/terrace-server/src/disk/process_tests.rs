@@ -11,7 +11,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::auth::access::RevocationDocument;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, IndexKey};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, IndexKey, Lease};
 
 use super::{Directory, OpenError};
 
@@ -239,4 +239,33 @@ async fn a_copy_is_served_as_it_is() {
             "{path}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_directory_without_its_indices_has_no_record_of_the_catalogue() {
+    let place = tempfile::tempdir().unwrap();
+    let documents = [
+        FactKey::Written(IndexKey::MergedCatalog(1)),
+        FactKey::Lease(Lease::Catalog),
+    ];
+    let are_there = async |directory: &Directory| {
+        let mut there = Vec::new();
+        for key in &documents {
+            there.push(directory.get(key).await.unwrap().is_some());
+        }
+        there
+    };
+    let first = Directory::open(place.path()).unwrap();
+    for key in &documents {
+        let put = first.put(key, "1 x", &[], Condition::Absent).await;
+        put.unwrap().unwrap();
+    }
+    first.close().unwrap();
+    drop(first);
+    let closed = Directory::open(place.path()).unwrap();
+    assert_eq!(are_there(&closed).await, [true, true]);
+    // It ends without being closed.
+    drop(closed);
+    let killed = Directory::open(place.path()).unwrap();
+    assert_eq!(are_there(&killed).await, [false, false]);
 }

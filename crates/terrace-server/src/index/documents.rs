@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use terrace_core::maintenance::restore::Restored;
+use terrace_core::storage::key::FactKey;
+
 use super::database::{DOCUMENTS, Database, Durable, failed};
 
 /// A record.
@@ -94,6 +97,25 @@ impl DocumentRecords {
         })
     }
 
+    /// Writes records in place of all others about the same keys. They may be lost: then the documents are asked for again.
+    pub(crate) fn replace(&self, records: &[(String, u64, Record)]) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.0.write(Durable::Later, |transaction| {
+            let mut documents = transaction.open_table(DOCUMENTS).map_err(failed)?;
+            for (key, number, record) in records {
+                let text = serde_json::to_string(record).map_err(io::Error::other)?;
+                let all = (key.as_str(), 0)..=(key.as_str(), u64::MAX);
+                documents.retain_in(all, |_, _| false).map_err(failed)?;
+                documents
+                    .insert((key.as_str(), *number), text.as_str())
+                    .map_err(failed)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Writes records of documents that were read. They may be lost: then the documents are read again.
     pub(crate) fn learn(&self, records: &[(String, u64, Record)]) -> io::Result<()> {
         if records.is_empty() {
@@ -110,4 +132,16 @@ impl DocumentRecords {
             Ok(())
         })
     }
+}
+
+/// Returns the metadata that an import would store with a document.
+pub(crate) fn metadata_of(key: &str, bytes: &[u8]) -> Vec<(String, String)> {
+    let restored = FactKey::parse(key)
+        .zip(std::str::from_utf8(bytes).ok())
+        .and_then(|(key, text)| Restored::parse(&key, text).ok());
+    let metadata = restored.map(|restored| restored.metadata);
+    let metadata = metadata.unwrap_or_default().into_iter();
+    metadata
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }

@@ -41,6 +41,27 @@ impl StoredIndices {
         })
     }
 
+    /// Removes all indices whose keys begin with one of these texts.
+    pub(crate) async fn remove_below(&self, prefixes: Vec<String>) -> io::Result<()> {
+        if prefixes.is_empty() {
+            return Ok(());
+        }
+        let database = Arc::clone(&self.0);
+        let remove = move || {
+            database.write(Durable::Later, |transaction| {
+                let mut indices = transaction.open_table(INDICES).map_err(failed)?;
+                for prefix in &prefixes {
+                    // No key contains the last character of Unicode.
+                    let end = format!("{prefix}{}", char::MAX);
+                    let all = prefix.as_str()..end.as_str();
+                    indices.retain_in(all, |_, _| false).map_err(failed)?;
+                }
+                Ok(())
+            })
+        };
+        blocking(remove).await
+    }
+
     fn keys(&self, prefix: &str, from: &str) -> io::Result<IndexPage> {
         self.0.read(|transaction| {
             let indices = transaction.open_table(INDICES).map_err(failed)?;

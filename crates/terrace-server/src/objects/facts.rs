@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::{
     Attribute, Attributes, Error, GetOptions, ObjectMeta, ObjectStoreExt as _, PutMode, PutOptions,
     PutPayload, UpdateVersion,
@@ -13,10 +13,13 @@ use terrace_app::host::{
 use terrace_base::time::UnixTime;
 use terrace_core::index::ListedRelease;
 use terrace_core::model::package::Package;
-use terrace_core::storage::key::FactKey;
+use terrace_core::storage::key::{FactKey, Lease, PushedFact};
 
+use super::markers::is_marker;
 use super::{Inner, ObjectStorage, failure, found, number_of, path_of};
-use crate::index::documents::Record;
+use crate::blocking::blocking;
+use crate::index::documents::{Record, metadata_of};
+use crate::limits::{METADATA_BYTES, METADATA_REQUESTS};
 
 /// The maximum number of releases in a page.
 const RELEASES_PER_PAGE: usize = 1_000;
@@ -44,7 +47,7 @@ fn version_of(etag: &str) -> UpdateVersion {
     }
 }
 
-fn etag_of(meta: &ObjectMeta) -> String {
+pub(super) fn etag_of(meta: &ObjectMeta) -> String {
     etag(meta.e_tag.as_deref(), meta.version.as_deref())
 }
 
@@ -53,19 +56,57 @@ pub(super) fn stored_at(meta: &ObjectMeta) -> UnixTime {
     UnixTime(u64::try_from(meta.last_modified.timestamp()).unwrap_or_default())
 }
 
-/// Returns the metadata as attributes. A header can contain only ASCII: other metadata are left out, and readers that do not
-/// find them read the document.
+/// The beginning of a header's value that a store has encoded, because it is not ASCII (RFC 2047).
+const ENCODED: &str = "=?";
+
+/// Returns the part of an ETag that lists contain.
+pub(super) fn listed_part(etag: &str) -> &str {
+    etag.split_once(VERSION).map_or(etag, |(etag, _)| etag)
+}
+
+/// Returns the metadata as attributes. A header can contain only ASCII, and begins and ends with no space; and stores limit the
+/// length of all together. Other metadata are left out, and computed from the document when it is listed.
 fn attributes(metadata: &[(&str, String)]) -> Attributes {
-    let is_header = |text: &str| text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let is_header = |text: &str| {
+        text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+            && text.trim() == text
+            && !text.starts_with(ENCODED)
+    };
+    let bytes = |(name, value): &(&str, String)| name.len() + value.len();
     let mut attributes = Attributes::new();
     attributes.insert(Attribute::ContentType, "application/json".into());
-    if metadata.iter().all(|(_, value)| is_header(value)) {
+    if metadata.iter().all(|(_, value)| is_header(value))
+        && metadata.iter().map(bytes).sum::<usize>() <= METADATA_BYTES
+    {
         for (name, value) in metadata {
             let name = Attribute::Metadata(Cow::Owned((*name).to_owned()));
             attributes.insert(name, value.clone().into());
         }
     }
     attributes
+}
+
+/// Returns the metadata in attributes; none if one of them was encoded.
+fn metadata_in(attributes: &Attributes) -> Vec<(String, String)> {
+    let metadata: Vec<_> = attributes
+        .iter()
+        .filter_map(|(name, value)| match name {
+            Attribute::Metadata(name) => Some((name.to_string(), value.to_string())),
+            _ => None,
+        })
+        .collect();
+    match metadata.iter().any(|(_, value)| value.starts_with(ENCODED)) {
+        true => Vec::new(),
+        false => metadata,
+    }
+}
+
+/// Returns whether a document describes the indices of one process, or the work on them: each process has its own.
+fn is_of_process(key: &FactKey) -> bool {
+    matches!(
+        key,
+        FactKey::Written(_) | FactKey::Lease(Lease::Catalog) | FactKey::RepairCursor
+    )
 }
 
 impl Inner {
@@ -78,6 +119,7 @@ impl Inner {
         Ok(Some(Fact { bytes, etag }))
     }
 
+    /// Writes a document; `None` if the condition does not hold.
     async fn put_document(
         &self,
         key: &FactKey,
@@ -85,30 +127,64 @@ impl Inner {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, Error> {
+        let mode = match condition {
+            Condition::Any if is_marker(key) => return self.put_marker(key, document).await,
+            Condition::Any => PutMode::Overwrite,
+            Condition::Absent => PutMode::Create,
+            Condition::Unchanged(etag) => PutMode::Update(version_of(&etag)),
+        };
+        let Some(etag) = self.put(key, document, metadata, mode).await? else {
+            return Ok(None);
+        };
+        if !metadata.is_empty() {
+            let metadata = metadata.iter();
+            let metadata = metadata.map(|(name, value)| ((*name).to_owned(), value.clone()));
+            let record = Record {
+                size: u64::try_from(document.len()).unwrap_or(u64::MAX),
+                etag: etag.clone(),
+                metadata: metadata.collect(),
+            };
+            self.learn(vec![(key.to_string(), record)]).await;
+        }
+        Ok(Some(Revision(etag)))
+    }
+
+    /// Replaces a change marker. If no other process has changed it since it was seen last, the new one counts as seen.
+    async fn put_marker(&self, key: &FactKey, marker: &str) -> Result<Option<Revision>, Error> {
+        let name = key.to_string();
+        let mode = match self.markers.seen(&name) {
+            Some(etag) => PutMode::Update(version_of(&etag)),
+            None => PutMode::Create,
+        };
+        if let Some(etag) = self.put(key, marker, &[], mode).await? {
+            self.markers.remember(name, etag.clone());
+            return Ok(Some(Revision(etag)));
+        }
+        self.markers.forget(&name);
+        let etag = self.put(key, marker, &[], PutMode::Overwrite).await?;
+        Ok(etag.map(Revision))
+    }
+
+    /// Writes an object, and returns its ETag; `None` if the condition of the mode does not hold.
+    async fn put(
+        &self,
+        key: &FactKey,
+        document: &str,
+        metadata: &[(&str, String)],
+        mode: PutMode,
+    ) -> Result<Option<String>, Error> {
+        let store = match mode {
+            PutMode::Overwrite => &self.store,
+            PutMode::Create | PutMode::Update(_) => &self.once,
+        };
         let options = PutOptions {
-            mode: match condition {
-                Condition::Absent => PutMode::Create,
-                Condition::Any => PutMode::Overwrite,
-                Condition::Unchanged(etag) => PutMode::Update(version_of(&etag)),
-            },
+            mode,
             attributes: attributes(metadata),
             ..PutOptions::default()
         };
         let payload = PutPayload::from(document.as_bytes().to_vec());
-        match self.store.put_opts(&path_of(key)?, payload, options).await {
-            Ok(put) => {
-                let etag = etag(put.e_tag.as_deref(), put.version.as_deref());
-                let record = Record {
-                    size: u64::try_from(document.len()).unwrap_or(u64::MAX),
-                    etag: etag.clone(),
-                    metadata: metadata
-                        .iter()
-                        .map(|(name, value)| ((*name).to_owned(), value.clone()))
-                        .collect(),
-                };
-                self.learn(key.to_string(), record);
-                Ok(Some(Revision(etag)))
-            }
+        match store.put_opts(&path_of(key)?, payload, options).await {
+            Ok(put) => Ok(Some(etag(put.e_tag.as_deref(), put.version.as_deref()))),
             // A missing object is not an unchanged one.
             Err(
                 Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotFound { .. },
@@ -117,10 +193,13 @@ impl Inner {
         }
     }
 
-    /// Remembers metadata. If that fails, the object is asked for them when it is listed.
-    fn learn(&self, key: String, record: Record) {
-        let number = number_of(&record.etag);
-        let _ = self.records.learn(&[(key, number, record)]);
+    /// Remembers metadata. If that fails, the objects are asked for them when they are listed.
+    async fn learn(&self, records: Vec<(String, Record)>) {
+        let known = self.records.clone();
+        let records = records.into_iter();
+        let records = records.map(|(key, record)| (key, number_of(&record.etag), record));
+        let records: Vec<_> = records.collect();
+        let _ = blocking(move || known.replace(&records)).await;
     }
 
     /// Lists up to `limit` objects with keys that begin with `prefix`, after the one named `after`. Returns whether there are
@@ -133,13 +212,16 @@ impl Inner {
     ) -> Result<(Vec<ObjectMeta>, bool), Error> {
         // A store lists whole segments of paths.
         let directory = prefix.rfind('/').and_then(|end| prefix.get(..end));
-        let directory = directory.map(path_of).transpose()?;
-        let start = after.map(|after| format!("{prefix}{after}"));
-        let mut objects = match &start {
-            Some(start) => {
-                let start = path_of(start)?;
-                self.store.list_with_offset(directory.as_ref(), &start)
-            }
+        let Ok(directory) = directory.map(path_of).transpose() else {
+            // Nothing is stored under a key that is no path.
+            return Ok((Vec::new(), false));
+        };
+        let start = match after {
+            Some(after) => Some(format!("{prefix}{after}")),
+            None => before(prefix).map(str::to_owned),
+        };
+        let mut objects = match start.as_deref().and_then(|start| path_of(start).ok()) {
+            Some(start) => self.store.list_with_offset(directory.as_ref(), &start),
             None => self.store.list(directory.as_ref()),
         };
         let mut page = Vec::new();
@@ -151,6 +233,10 @@ impl Inner {
                     true => continue,
                     false => break,
                 }
+            }
+            // The start may be no path, and its path has no slash at its end: then the list begins before it.
+            if after.is_some() && start.as_deref().is_some_and(|start| key <= start) {
+                continue;
             }
             if page.len() == limit {
                 return Ok((page, true));
@@ -168,24 +254,42 @@ impl Inner {
         limit: usize,
     ) -> Result<(Vec<(ObjectMeta, Record)>, bool), Error> {
         let (objects, is_truncated) = self.list_objects(prefix, after, limit).await?;
-        let etags: Vec<String> = objects.iter().map(etag_of).collect();
-        let named = objects.iter().zip(&etags);
-        let named = named.map(|(it, etag)| (it.location.as_ref(), number_of(etag), it.size));
-        let known = self.records.find(named).unwrap_or_default();
-        let mut known = known.into_iter();
-        let mut documents = Vec::new();
-        for (object, etag) in objects.into_iter().zip(etags) {
-            let record = known.next().flatten();
-            let record = match record.filter(|record| record.etag == etag) {
-                Some(record) => Some(record),
-                None => self.record_of(&object).await?,
+        let named: Vec<_> = objects
+            .iter()
+            .map(|it| (it.location.to_string(), number_of(&etag_of(it)), it.size))
+            .collect();
+        let records = self.records.clone();
+        let find = move || {
+            let named = named.iter();
+            records.find(named.map(|(key, number, size)| (key.as_str(), *number, *size)))
+        };
+        let known = blocking(find).await.unwrap_or_default();
+        let known = known.into_iter().chain(std::iter::repeat(None));
+        let asked = stream::iter(objects.into_iter().zip(known)).map(async |(object, record)| {
+            let etag = object.e_tag.clone().unwrap_or_default();
+            let record = record.filter(|record| listed_part(&record.etag) == etag);
+            let (record, is_new) = match record {
+                Some(record) => (Some(record), false),
+                None => (self.record_of(&object).await?, true),
             };
-            documents.extend(record.map(|record| (object, record)));
+            Ok::<_, Error>(record.map(|record| (object, record, is_new)))
+        });
+        let asked: Vec<_> = asked.buffered(METADATA_REQUESTS).try_collect().await?;
+        let (mut documents, mut learnt) = (Vec::new(), Vec::new());
+        for (object, record, is_new) in asked.into_iter().flatten() {
+            if is_new {
+                learnt.push((object.location.to_string(), record.clone()));
+            }
+            documents.push((object, record));
+        }
+        if !learnt.is_empty() {
+            self.learn(learnt).await;
         }
         Ok((documents, is_truncated))
     }
 
-    /// Asks for the metadata of an object; `None` if it was removed meanwhile.
+    /// Asks for the metadata of an object; `None` if it was removed meanwhile. Other programs that copy objects may leave them
+    /// out: then they are computed from the document, as an import does.
     async fn record_of(&self, object: &ObjectMeta) -> Result<Option<Record>, Error> {
         let options = GetOptions {
             head: true,
@@ -195,30 +299,58 @@ impl Inner {
         let Some(head) = found(head)? else {
             return Ok(None);
         };
-        let metadata = head
-            .attributes
-            .iter()
-            .filter_map(|(name, value)| match name {
-                Attribute::Metadata(name) => Some((name.to_string(), value.to_string())),
-                _ => None,
-            });
-        let record = Record {
+        let mut record = Record {
             size: head.meta.size,
             etag: etag_of(&head.meta),
-            metadata: metadata.collect(),
+            metadata: metadata_in(&head.attributes),
         };
-        self.learn(object.location.to_string(), record.clone());
+        if record.metadata.is_empty() && may_have_metadata(object.location.as_ref()) {
+            let Some(object) = found(self.store.get(&object.location).await)? else {
+                return Ok(None);
+            };
+            record.etag = etag_of(&object.meta);
+            record.size = object.meta.size;
+            let key = object.meta.location.to_string();
+            record.metadata = metadata_of(&key, &object.bytes().await?);
+        }
         Ok(Some(record))
     }
 }
 
+/// Returns a text before all keys with a prefix, if the directory may have many objects before these. One of them may be the
+/// prefix itself.
+fn before(prefix: &str) -> Option<&str> {
+    let (last, character) = prefix.char_indices().next_back()?;
+    (character != '/').then(|| prefix.get(..last)).flatten()
+}
+
+/// Returns whether documents with such a key have metadata that an import computes from them.
+fn may_have_metadata(key: &str) -> bool {
+    FactKey::parse(key).is_some_and(|key| {
+        matches!(
+            key,
+            FactKey::Release(..)
+                | FactKey::Documentation(..)
+                | FactKey::Revocation(_)
+                | FactKey::Rule(_)
+                | FactKey::Pushed(PushedFact::Tag(..) | PushedFact::Referrer(..))
+        )
+    })
+}
+
 impl Facts for ObjectStorage {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
+        if is_of_process(key) {
+            return Facts::get(&self.0.own, key).await;
+        }
         let read = self.0.document(key).await;
         read.map_err(|error| failure("get", key, &error))
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
+        if is_of_process(key) {
+            return self.0.own.revision(key).await;
+        }
         let head = async { found(self.0.store.head(&path_of(key)?).await) };
         let head = head.await.map_err(|error| failure("head", key, &error))?;
         Ok(head.map(|meta| Revision(etag_of(&meta))))
@@ -231,6 +363,9 @@ impl Facts for ObjectStorage {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
+        if is_of_process(key) {
+            return Facts::put(&self.0.own, key, document, metadata, condition).await;
+        }
         let put = self.0.put_document(key, document, metadata, condition);
         put.await.map_err(|error| failure("put", key, &error))
     }
@@ -286,6 +421,9 @@ impl Facts for ObjectStorage {
     }
 
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
+        if is_of_process(key) {
+            return Facts::delete(&self.0.own, key).await;
+        }
         let removed = async { found(self.0.store.delete(&path_of(key)?).await) };
         let removed = removed.await.map(drop);
         removed.map_err(|error| failure("delete", key, &error))

@@ -6,17 +6,17 @@ use std::hash::BuildHasher as _;
 
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, UpdateVersion};
 
-use super::{OpenError, path_of};
+use super::{OpenError, described, path_of};
 use crate::disk::volume::now;
 
 /// The prefix of the objects that probes write and remove. Nothing below it is ever copied.
 const PROBES: &str = "leases/probes/";
 
 /// Tries a creation and a change that must fail, and those that must not.
-pub(super) async fn probe(store: &dyn ObjectStore) -> Result<(), OpenError> {
-    let failed = |error| OpenError::Store {
-        store: store.to_string(),
-        error,
+pub(super) async fn probe(store: &dyn ObjectStore, name: &str) -> Result<(), OpenError> {
+    let failed = |error: Error| OpenError::Store {
+        store: name.to_owned(),
+        error: described(&error),
     };
     let unique = RandomState::new().hash_one(now());
     let path = path_of(format!("{PROBES}{unique:016x}")).map_err(failed)?;
@@ -25,7 +25,7 @@ pub(super) async fn probe(store: &dyn ObjectStore) -> Result<(), OpenError> {
     let lacks = lacks.map_err(failed)?;
     removed.map_err(failed)?;
     lacks.map_or(Ok(()), |lacks| {
-        let store = store.to_string();
+        let store = name.to_owned();
         Err(OpenError::Unconditional { store, lacks })
     })
 }

@@ -41,6 +41,7 @@ impl Running {
             threads: NonZeroUsize::new(2),
             tls,
             trusted_proxies: Vec::new(),
+            look_interval: None,
         };
         let server = Server::bind(settings, Config::from_vars(&vars).unwrap()).unwrap();
         let (address, stop) = (server.address(), server.stop());

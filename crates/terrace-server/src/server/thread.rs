@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Incoming as IncomingBody;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use terrace_app::cache::Cache;
-use terrace_app::context::Context;
+use terrace_app::context::{Context, Task};
 use terrace_app::host::Request as _;
 use terrace_app::{perform, pipeline};
 use terrace_core::http::problem::Problem;
@@ -20,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_local;
-use tokio::time::{MissedTickBehavior, interval_at, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
 use crate::host::{NativeHost, Shared};
 use crate::incoming::{Incoming, Peer};
@@ -223,20 +224,53 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
     }
 
     /// Runs a step of the periodic repair each minute until the server stops.
-    pub(super) fn repair_regularly(self: &Rc<Self>, mut stopping: watch::Receiver<bool>) {
+    pub(super) fn repair_regularly(self: &Rc<Self>, stopping: watch::Receiver<bool>) {
         let thread = Rc::clone(self);
+        let first = Instant::now() + REPAIR_INTERVAL;
+        self.repeat(first, REPAIR_INTERVAL, stopping, async move || {
+            terrace_app::run_repair_step(&thread.context(String::new())).await;
+        });
+    }
+
+    /// Looks for the changes of other processes regularly, at once for the first time, until the server stops.
+    pub(super) fn look_regularly(
+        self: &Rc<Self>,
+        interval: Duration,
+        stopping: watch::Receiver<bool>,
+    ) {
+        let thread = Rc::clone(self);
+        self.repeat(Instant::now(), interval, stopping, async move || {
+            if let Err(error) = thread.bucket.look().await {
+                log::line(&format!(
+                    "storage: {error}; changes of other processes are not seen until the next attempt in {} seconds",
+                    interval.as_secs()
+                ));
+            }
+            // The catalogue of all owners has an index for many changes, which is replaced and not removed.
+            perform(&thread.context(String::new()), Task::MergeCatalogIfDue).await;
+        });
+    }
+
+    /// Repeats work until the server stops. Work that has begun is completed.
+    fn repeat(
+        &self,
+        first: Instant,
+        interval: Duration,
+        mut stopping: watch::Receiver<bool>,
+        mut work: impl AsyncFnMut() + 'static,
+    ) {
+        let begun = Rc::clone(&self.work);
         spawn_local(async move {
-            let first = tokio::time::Instant::now() + REPAIR_INTERVAL;
-            let mut ticks = interval_at(first, REPAIR_INTERVAL);
+            let mut ticks = interval_at(first, interval);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
                     _ = ticks.tick() => {}
                     _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
                 }
-                let _piece = thread.work.begin();
-                // The next step repairs the rest.
-                unless_panicked(terrace_app::run_repair_step(&thread.context(String::new()))).await;
+                let _piece = begun.begin();
+                // The next time does the rest.
+                unless_panicked(work()).await;
             }
         });
     }

@@ -1,0 +1,309 @@
+//! The object store that a URL names, and the client that reaches it.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::SpawnedReqwestConnector;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{
+    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, ObjectStoreScheme,
+    RetryConfig,
+};
+use terrace_base::secret::Secret;
+use terrace_presign::{Endpoint, Presigner};
+use tokio::runtime::{Builder, Handle, Runtime};
+use url::Url;
+
+use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
+
+/// The settings of the client that the environment can change.
+const CLIENT_SETTINGS: [ClientConfigKey; 5] = [
+    ClientConfigKey::AllowHttp,
+    ClientConfigKey::AllowInvalidCertificates,
+    ClientConfigKey::ProxyUrl,
+    ClientConfigKey::ProxyCaCertificate,
+    ClientConfigKey::ProxyExcludes,
+];
+
+/// An object store, and how it is reached.
+#[derive(Debug)]
+pub struct Connection {
+    /// Repeats requests that fail.
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// Sends each request once. A conditional write that was repeated after it took effect would find its own object, and
+    /// report that another writer was faster.
+    pub(super) once: Arc<dyn ObjectStore>,
+    /// The store, for messages.
+    pub(super) name: String,
+    pub(super) presigner: Option<Presigner>,
+    pub(super) io: Option<IoThreads>,
+}
+
+/// The reason why a URL leads to no store.
+#[derive(Debug, thiserror::Error)]
+pub enum UrlError {
+    /// It is of no kind that is supported.
+    #[error("{0} is not s3://BUCKET, gs://BUCKET or az://CONTAINER, with or without a /PREFIX")]
+    Kind(String),
+    /// The environment lacks a setting, or contains an invalid one.
+    #[error("{url}: {error}; {environment}")]
+    Settings {
+        /// The URL.
+        url: String,
+        /// The reason.
+        error: Error,
+        /// The place of the settings.
+        environment: &'static str,
+    },
+    /// The endpoint is one without TLS, and that is not allowed.
+    #[error(
+        "{endpoint} is an endpoint without TLS: set AWS_ALLOW_HTTP=true to send requests and credentials unprotected, or use \
+         https://"
+    )]
+    Plain {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// The system starts no thread.
+    #[error("the threads of the client cannot be started: {0}")]
+    Threads(std::io::Error),
+}
+
+/// The threads that carry the requests to the store. A connection outlives the thread of the server that has opened it, and
+/// does not wait while that thread computes.
+#[derive(Debug)]
+pub(super) struct IoThreads(Option<Runtime>);
+
+impl IoThreads {
+    fn start() -> std::io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(STORE_THREADS)
+            .thread_name("terrace-store")
+            .enable_all()
+            .build()?;
+        Ok(Self(Some(runtime)))
+    }
+
+    pub(super) fn handle(&self) -> Option<&Handle> {
+        self.0.as_ref().map(Runtime::handle)
+    }
+}
+
+impl Drop for IoThreads {
+    fn drop(&mut self) {
+        // The last owner may be a task, which must not wait for threads.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl From<Arc<dyn ObjectStore>> for Connection {
+    fn from(store: Arc<dyn ObjectStore>) -> Self {
+        Self {
+            name: store.to_string(),
+            once: Arc::clone(&store),
+            store,
+            presigner: None,
+            io: None,
+        }
+    }
+}
+
+impl Connection {
+    /// Prepares the client of the store at this URL. Credentials and an endpoint come from the environment: `AWS_…`,
+    /// `GOOGLE_…` or `AZURE_…`.
+    ///
+    /// # Errors
+    /// If the URL is of no known kind, or the environment lacks a setting. The store is not contacted.
+    pub fn to(url: &str) -> Result<Self, UrlError> {
+        let unknown = || UrlError::Kind(url.to_owned());
+        let parsed: Url = url.parse().map_err(|_| unknown())?;
+        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
+        // The client of a store finds the provider of its cryptography here. Another one may be installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let io = IoThreads::start().map_err(UrlError::Threads)?;
+        let clients = Clients {
+            io: &io,
+            url,
+            prefix: &prefix,
+        };
+        let (stores, presigner) = match (scheme, parsed.scheme()) {
+            (ObjectStoreScheme::AmazonS3, "s3") => {
+                let builder = AmazonS3Builder::from_env();
+                refuse_plain(&builder)?;
+                let bucket = parsed.host_str().unwrap_or_default();
+                let presigner = presigner(&builder, bucket, &prefix);
+                (clients.s3(builder)?, presigner)
+            }
+            (ObjectStoreScheme::GoogleCloudStorage, _) => (clients.gcs()?, None),
+            (ObjectStoreScheme::MicrosoftAzure, "az") => (clients.azure()?, None),
+            _ => return Err(unknown()),
+        };
+        let [store, once] = stores;
+        Ok(Self {
+            store,
+            once,
+            name: url.to_owned(),
+            presigner,
+            io: Some(io),
+        })
+    }
+
+    /// Returns the signer of URLs that the store serves itself: that of S3, with keys that do not expire.
+    pub fn presigner(&self) -> Option<&Presigner> {
+        self.presigner.as_ref()
+    }
+}
+
+/// Makes the two clients of a store.
+struct Clients<'a> {
+    io: &'a IoThreads,
+    url: &'a str,
+    prefix: &'a Path,
+}
+
+/// Calls what the builders of all stores have, without a trait of their own.
+macro_rules! both {
+    ($clients:expr, $builder:expr, $client_key:path, $environment:literal) => {{
+        let builder = $builder.with_url($clients.url);
+        let mut options = client_options();
+        for setting in CLIENT_SETTINGS {
+            if let Some(value) = builder.get_config_value(&$client_key(setting)) {
+                options = options.with_config(setting, value);
+            }
+        }
+        let build = |retry: RetryConfig| {
+            let mut builder = builder
+                .clone()
+                .with_client_options(options.clone())
+                .with_retry(retry);
+            if let Some(handle) = $clients.io.handle() {
+                builder = builder.with_http_connector(SpawnedReqwestConnector::new(handle.clone()));
+            }
+            let store = builder.build().map_err(|error| UrlError::Settings {
+                url: $clients.url.to_owned(),
+                error,
+                environment: $environment,
+            })?;
+            Ok($clients.below_prefix(store))
+        };
+        Ok([build(repeating())?, build(once())?])
+    }};
+}
+
+impl Clients<'_> {
+    fn s3(&self, builder: AmazonS3Builder) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+        both!(
+            self,
+            builder,
+            AmazonS3ConfigKey::Client,
+            "see the variables AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL"
+        )
+    }
+
+    fn gcs(&self) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+        both!(
+            self,
+            GoogleCloudStorageBuilder::from_env(),
+            GoogleConfigKey::Client,
+            "see the variable GOOGLE_SERVICE_ACCOUNT"
+        )
+    }
+
+    fn azure(&self) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+        both!(
+            self,
+            MicrosoftAzureBuilder::from_env(),
+            AzureConfigKey::Client,
+            "see the variables AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
+        )
+    }
+
+    fn below_prefix(&self, store: impl ObjectStore) -> Arc<dyn ObjectStore> {
+        match self.prefix.as_ref() {
+            "" => Arc::new(store),
+            _ => Arc::new(PrefixStore::new(store, self.prefix.clone())),
+        }
+    }
+}
+
+/// Returns the client's settings. There is no limit for a whole request: a slow client may take long for an archive.
+fn client_options() -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout_disabled()
+        .with_connect_timeout(STORE_CONNECT_TIME)
+        .with_read_timeout(STORE_STALL)
+}
+
+fn repeating() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(2),
+            base: 2.,
+        },
+        max_retries: 5,
+        retry_timeout: STORE_REPEAT_TIME,
+    }
+}
+
+fn once() -> RetryConfig {
+    RetryConfig {
+        max_retries: 0,
+        ..repeating()
+    }
+}
+
+/// Returns the endpoint of an S3-compatible store, if the environment names one.
+fn endpoint(builder: &AmazonS3Builder) -> Option<String> {
+    let value = |key| builder.get_config_value(&key);
+    value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint))
+}
+
+/// Refuses an endpoint without TLS with a reason. The client's own error would not name the variable.
+fn refuse_plain(builder: &AmazonS3Builder) -> Result<(), UrlError> {
+    let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
+    let is_allowed = builder.get_config_value(&allow).as_deref() == Some("true");
+    match endpoint(builder) {
+        Some(endpoint) if endpoint.starts_with("http://") && !is_allowed => {
+            Err(UrlError::Plain { endpoint })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the signer of URLs for the objects below a prefix. There is none without keys, with keys that expire, and for
+/// a bucket that is part of the hostname.
+fn presigner(builder: &AmazonS3Builder, bucket: &str, prefix: &Path) -> Option<Presigner> {
+    let value = |key| {
+        builder
+            .get_config_value(&key)
+            .filter(|value| !value.is_empty())
+    };
+    let is_set = |key| value(key).as_deref() == Some("true");
+    if value(AmazonS3ConfigKey::Token).is_some()
+        || is_set(AmazonS3ConfigKey::VirtualHostedStyleRequest)
+        || is_set(AmazonS3ConfigKey::SkipSignature)
+    {
+        return None;
+    }
+    let region = value(AmazonS3ConfigKey::Region)
+        .or_else(|| env::var("AWS_DEFAULT_REGION").ok())
+        .unwrap_or_else(|| "us-east-1".to_owned());
+    let endpoint =
+        endpoint(builder).unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+    let presigner = Presigner::new(
+        Endpoint::parse(&endpoint).ok()?,
+        region,
+        bucket,
+        value(AmazonS3ConfigKey::AccessKeyId)?,
+        Secret::new(value(AmazonS3ConfigKey::SecretAccessKey)?),
+    );
+    Some(presigner.below(prefix.as_ref()))
+}
