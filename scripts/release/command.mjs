@@ -16,13 +16,16 @@ import { currentVersion } from "./versions.mjs";
 
 const FORMATS = { "tar.gz": tarGz, zip };
 
+/** The profile of the command in Cargo.toml: unlike in `release`, a panic ends one request of `terrace serve`, not the process. */
+const PROFILE = "command";
+
 /** Builds the command, and returns the path of the program. */
 async function build(target) {
-  const args = ["build", "--release", "--locked", "--package", "terrace-cli", "--bin", "terrace", "--target", target.target];
+  const args = ["build", "--profile", PROFILE, "--locked", "--package", "terrace-cli", "--bin", "terrace", "--target", target.target];
   const env = { ...process.env, ...releaseFlags(target.target) };
   await step(`building the terrace command for ${target.target}`, (log) => run("cargo", args, { log, env }));
   const { stdout } = await run("cargo", ["metadata", "--no-deps", "--format-version", "1"]);
-  return join(JSON.parse(stdout).target_directory, target.target, "release", programFor(target));
+  return join(JSON.parse(stdout).target_directory, target.target, PROFILE, programFor(target));
 }
 
 /** Checks that the program runs here, and states its version, its commit and its target. */
