@@ -113,15 +113,26 @@ pub fn describe(memory: &Memory) {
 
 /// Publishes, mirrors and pushes, sets statuses, and revokes a token.
 pub fn fill(registry: &Registry) {
-    fill_without_pushed_providers(registry);
+    publish_and_push(registry);
     push_providers(registry);
+    set_release_statuses(registry);
+    set_key_statuses(registry);
+    create(registry, &["read"], None);
+    let (id, _) = create(registry, &["publish:acme"], Some(3_600));
+    revoke(registry, &id).expect(200);
+    let rule = json!({ "scopes": ["publish:acme"], "claims": { "groups": "plätform" } });
+    add_rule(registry, "role", &rule).expect(201);
+    let rule = json!({ "scopes": ["read"], "claims": { "sub": "*" } });
+    let removed = add_rule(registry, "role", &rule).expect(201);
+    let path = removed.header("location").unwrap();
+    registry.admin("DELETE", path, None).expect(200);
     if let Registry::Memory { .. } = registry {
         registry.merge_catalog();
     }
 }
 
-/// As [`fill`], but without providers of OCI repositories.
-pub fn fill_without_pushed_providers(registry: &Registry) {
+/// Publishes packages of each kind, mirrors a provider, and pushes artifacts.
+pub fn publish_and_push(registry: &Registry) {
     for version in ["1.0.0", "1.1.0", "2.0.0-rc.1"] {
         ProviderFixture::of("acme", "widget", &format!("{version}+b")).publish(registry);
         ModuleFixture::of("acme", version).publish(registry);
@@ -134,17 +145,6 @@ pub fn fill_without_pushed_providers(registry: &Registry) {
     let one = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.1.0"));
     one.unsigned().only("amd64").publish(registry);
     push(registry);
-    set_release_statuses(registry);
-    set_key_statuses(registry);
-    create(registry, &["read"], None);
-    let (id, _) = create(registry, &["publish:acme"], Some(3_600));
-    revoke(registry, &id).expect(200);
-    let rule = json!({ "scopes": ["publish:acme"], "claims": { "groups": "plätform" } });
-    add_rule(registry, "role", &rule).expect(201);
-    let rule = json!({ "scopes": ["read"], "claims": { "sub": "*" } });
-    let removed = add_rule(registry, "role", &rule).expect(201);
-    let path = removed.header("location").unwrap();
-    registry.admin("DELETE", path, None).expect(200);
 }
 
 /// Pushes an artifact with two tags, another artifact that refers to it, an index of both, and a second

@@ -4,6 +4,7 @@
 mod block;
 mod list;
 mod part;
+mod propagation;
 mod remove;
 
 use terrace_core::model::package::Package;

@@ -124,14 +124,18 @@ fn a_job_that_lacks_a_scope_is_reported_with_the_source_of_its_scopes() {
     registry.fail(
         "GET",
         "/keys",
-        Fault::Answer(errors(403, &["takes publish:acme"])),
+        Fault::Answer(errors(
+            403,
+            &["this request requires the scope publish:acme; the token has read"],
+        )),
     );
     let mut command = against(&registry, &["key", "list", "acme"]);
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
     let message = ended.errors();
-    assert!(message.contains("takes publish:acme"), "{message}");
+    let refused = "the token of this CI job is valid, and does not allow this: this request requires the scope publish:acme";
+    assert!(message.contains(refused), "{message}");
     assert!(
-        message.contains("issued to this CI job by the rules"),
+        message.contains("Its scopes are those of the rules"),
         "{message}"
     );
 }

@@ -9,7 +9,7 @@ use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk};
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::documented::document_module;
-use crate::support::everything::{fill, fill_without_pushed_providers};
+use crate::support::everything::{fill, publish_and_push};
 use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
@@ -344,7 +344,7 @@ fn a_failed_write_is_reported_and_completed_by_the_next_reindex() {
     // In a single step, so that the write of its result comes last.
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "800")]);
-    fill_without_pushed_providers(&registry);
+    publish_and_push(&registry);
     registry.merge_catalog();
     assert_eq!(reindex(&registry).steps, 1);
     let whole = documents(&memory);

@@ -1,25 +1,17 @@
 //! `terrace mirror block` and `terrace mirror unblock`.
 
-use std::time::Duration;
-
 use serde_json::json;
-use terrace_base::time::UnixTime;
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::StatusDocument;
 
+use super::propagation::{rewrite_versions, settle};
 use super::{list, mirrored, part};
 use crate::args::{BlockArguments, BlockSubject, PackageSpec, RegistryArguments, UnblockArguments};
-use crate::clock;
-use crate::commands::admin::reindex;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, with_times};
 use crate::registry::client::Client;
-
-/// How long a location may still read what an index contained before a block, in seconds: KV's own time, and that of the
-/// edge. Until then, a repair cannot see that the index was written.
-const SETTLING_SECONDS: u64 = 60;
 
 /// The reason of a request that lifts a block; nothing stores it.
 const NO_REASON: &str = "unblocked";
@@ -97,18 +89,6 @@ pub(super) fn unblock(
     Ok(())
 }
 
-/// Waits until a block has reached every location.
-pub(super) fn settle(blocked_at: UnixTime, output: &Output) {
-    let age = clock::now().since(blocked_at);
-    let seconds = SETTLING_SECONDS.saturating_sub(age);
-    if seconds > 0 {
-        output.progress(&format!(
-            "the block is recent: waiting {seconds} s, until it has reached every location"
-        ));
-        std::thread::sleep(Duration::from_secs(seconds));
-    }
-}
-
 fn send(
     client: &Client<'_>,
     spec: &PackageSpec,
@@ -120,28 +100,6 @@ fn send(
         reason: reason.to_owned(),
     };
     client.set_status(&spec.package, spec.version.as_ref(), &body)
-}
-
-/// Writes the indices of all stored versions, in steps. If this is interrupted, the periodic repair continues.
-pub(super) fn rewrite_versions(
-    client: &Client<'_>,
-    address: &str,
-    output: &Output,
-) -> Result<(), Failure> {
-    let extent = reindex::Extent {
-        package: Some(address),
-        is_full: false,
-    };
-    output.progress(&format!("updating the stored versions of {address}"));
-    let done = reindex::steps(client, extent, &[], |_| {})?;
-    if done.failed.is_empty() {
-        return Ok(());
-    }
-    let failed = done.failed.join(", ");
-    Err(Failure::Unexpected(format!(
-        "the change is stored, but these indices were not written: {failed}; run the command again, or leave it to the periodic \
-         repair. The registry's log contains the reason"
-    )))
 }
 
 fn report(spec: &PackageSpec, text: String, statuses: &StatusDocument, output: &Output) {
