@@ -43,7 +43,7 @@ const READERS: usize = 12;
 const LOCATIONS: usize = 4;
 
 /// The number of attempts before a publisher gives up.
-const TRIES: usize = 100;
+const TRIES: usize = 400;
 
 /// The time that a location may cache a list, in seconds.
 const LIST_SECONDS: u64 = 30;
