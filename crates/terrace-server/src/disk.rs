@@ -31,7 +31,6 @@ mod simulated;
 mod streams;
 mod tree;
 mod uploads;
-pub(crate) mod volume;
 mod walk;
 #[cfg(test)]
 mod walk_tests;
@@ -51,10 +50,10 @@ use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::{Database, Found};
 use crate::index::documents::DocumentRecords;
+use crate::volume::{Local, Stat, Volume, read_whole};
 use documents::KeyLocks;
 use lock::Lock;
 use tree::Tree;
-use volume::{Local, Stat, Volume, read_whole};
 
 /// A directory that this process uses alone. Clones share it, also between threads; it is released when the last of them is
 /// dropped.

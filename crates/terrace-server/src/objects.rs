@@ -31,12 +31,12 @@ use terrace_core::storage::copy::FACTS;
 
 use crate::disk::layout;
 use crate::disk::lock::Lock;
-use crate::disk::volume::{Local, Volume, now};
 use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::Database;
 use crate::index::documents::DocumentRecords;
 use crate::memory::Memory;
+use crate::volume::{Local, Volume, now};
 use connection::IoThreads;
 use facts::{etag_of, listed_part};
 use markers::{MARKERS, Markers, indices_of};

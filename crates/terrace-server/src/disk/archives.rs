@@ -13,12 +13,12 @@ use super::facts::stored_at;
 use super::layout::path_of;
 use super::streams::{PIECE_BYTES, Receiving, receive, stream_of};
 use super::tree::Placement;
-use super::volume::{Stat, VolumeFile, read_range};
 use super::{Directory, Inner, failure};
 use crate::arriving::Arriving;
 use crate::blocking::blocking;
 use crate::hashing::{Hasher, inflated};
 use crate::stream::ByteStream;
+use crate::volume::{Stat, VolumeFile, read_range};
 
 impl Inner {
     pub(super) fn open_bytes(&self, key: &str) -> io::Result<Option<(Box<dyn VolumeFile>, Stat)>> {

@@ -12,8 +12,8 @@ use super::layout::{NEW, path_of};
 use super::simulated::{Fault, Simulated, root};
 use super::streams::Receiving;
 use super::tree::Placement;
-use super::volume::{Volume as _, read_whole};
 use super::{Directory, Inner};
+use crate::volume::{Volume as _, read_whole};
 
 /// Returns the outcomes of a power cut that are tried at a step: each is a random one, and those of other steps differ.
 fn cuts(step: u64) -> std::ops::Range<u64> {

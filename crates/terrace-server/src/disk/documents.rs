@@ -12,9 +12,9 @@ use terrace_core::storage::copy::directory_of;
 use super::Inner;
 use super::layout::{is_of_bytes, path_of};
 use super::tree::Placement;
-use super::volume::{Stat, read_whole};
 use super::walk::{self, Found};
 use crate::index::documents::{Record, metadata_of};
+use crate::volume::{Stat, read_whole};
 
 /// The number of locks that the keys share.
 const LOCKS: usize = 256;

@@ -11,9 +11,9 @@ use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
 use super::documents::ListedDocument;
-use super::volume::Stat;
 use super::{Directory, failure};
 use crate::blocking::blocking;
+use crate::volume::Stat;
 
 /// The maximum number of releases in a page.
 const RELEASES_PER_PAGE: u32 = 1_000;

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::volume::{DirectoryEntry, Stat, Volume, VolumeFile};
+use crate::volume::{DirectoryEntry, Stat, Volume, VolumeFile};
 
 /// What happens at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use futures_util::stream;
 use terrace_core::model::oci::Digest;
 
 use super::tree::{Temporary, Tree};
-use super::volume::{VolumeFile, read_range};
 use crate::arriving::Arriving;
 use crate::blocking::blocking;
 use crate::hashing::Hasher;
 use crate::stream::ByteStream;
+use crate::volume::{VolumeFile, read_range};
 
 /// The length of a piece that is read or written at once, in bytes: long enough that the switch between threads costs little.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;

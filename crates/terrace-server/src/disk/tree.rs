@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::layout::NEW;
-use super::volume::{Stat, Volume, VolumeFile, now};
+use crate::volume::{Stat, Volume, VolumeFile, now};
 
 /// The maximum number of directories that are remembered as durable.
 const DIRECTORIES: usize = 20_000;

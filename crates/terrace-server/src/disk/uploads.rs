@@ -11,11 +11,11 @@ use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use super::layout::{is_of_bytes, path_of};
 use super::streams::{PIECE_BYTES, Receiving, receive};
 use super::tree::Placement;
-use super::volume::read_range;
 use super::{Directory, Inner, failure};
 use crate::arriving::Arriving;
 use crate::blocking::blocking;
 use crate::stream::ByteStream;
+use crate::volume::read_range;
 
 impl Inner {
     fn store_chunk(&self, key: &str, received: Receiving) -> io::Result<()> {

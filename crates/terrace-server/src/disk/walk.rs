@@ -13,7 +13,7 @@ use std::path::Path;
 use terrace_core::storage::copy::{FACTS, directory_of, fact_at, prefix_at};
 
 use super::layout::BYTES;
-use super::volume::{Stat, Volume};
+use crate::volume::{Stat, Volume};
 
 /// A stored key.
 #[derive(Debug, Clone, PartialEq, Eq)]

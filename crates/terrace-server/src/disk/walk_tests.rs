@@ -79,7 +79,7 @@ proptest! {
 #[test]
 fn a_list_enters_only_directories_with_keys_of_the_page() {
     let place = tempfile::tempdir().unwrap();
-    let tree = Tree::open(Arc::new(super::volume::Local), place.path().to_owned()).unwrap();
+    let tree = Tree::open(Arc::new(crate::volume::Local), place.path().to_owned()).unwrap();
     for key in ["a/1", "b/1", "b/2", "b/c/3", "c/1"] {
         let temporary = tree.begin().unwrap();
         tree.complete(&temporary).unwrap();

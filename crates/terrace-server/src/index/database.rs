@@ -15,7 +15,7 @@ use redb::{
     WriteTransaction,
 };
 
-use crate::disk::volume::{Volume, VolumeFile, read_range};
+use crate::volume::{Volume, VolumeFile, read_range};
 
 /// The contents of the key [`FORMAT`]. Another one makes an older file worthless.
 const THIS_FORMAT: &str = "terrace indices 1";

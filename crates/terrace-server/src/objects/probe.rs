@@ -7,7 +7,7 @@ use std::hash::BuildHasher as _;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, UpdateVersion};
 
 use super::{OpenError, described, path_of};
-use crate::disk::volume::now;
+use crate::volume::now;
 
 /// The prefix of the objects that probes write and remove. Nothing below it is ever copied.
 const PROBES: &str = "leases/probes/";
