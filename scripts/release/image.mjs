@@ -1,7 +1,7 @@
 // `node scripts/release/image.mjs IMAGE [--push]`: builds the container image of the `terrace` command from the
 // archives in dist/, for each platform that it is released for. It compiles nothing. With `--push` it is pushed under its
-// version, and unless this is a prerelease under `latest` and its minor version, too; in GitHub Actions, the outputs are `image`
-// and `digest`.
+// version, and under its minor version and `latest` if no newer version has them; in GitHub Actions, the outputs are
+// `image` and `digest`.
 import { access, appendFile, chmod, copyFile, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,16 +10,17 @@ import { Cleanup, temporaryDirectory } from "../lib/cleanup.mjs";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say, step } from "../lib/step.mjs";
+import { channelsOf, minorOf, taggedVersions } from "./channels.mjs";
 import { LICENCES_FILE } from "./licences.mjs";
 import { archiveOf, stemOf, TARGETS } from "./targets.mjs";
-import { currentVersion, isPrerelease } from "./versions.mjs";
+import { currentVersion } from "./versions.mjs";
 
 const RELEASED = TARGETS.filter(({ container }) => container);
 
-/** Returns the names of the image of a version. */
-export function namesOf(image, version) {
-  if (isPrerelease(version)) return [`${image}:${version}`];
-  return [version, version.split(".").slice(0, 2).join("."), "latest"].map((tag) => `${image}:${tag}`);
+/** Returns the names of the image of a version with these channels. */
+export function namesOf(image, version, { latest, minor }) {
+  const tags = [version, ...(minor ? [minorOf(version)] : []), ...(latest ? ["latest"] : [])];
+  return tags.map((tag) => `${image}:${tag}`);
 }
 
 /** Writes what the Dockerfile copies into `context`: a directory for each platform, and /tmp. */
@@ -50,7 +51,7 @@ if (isMain(import.meta.url)) {
     try {
       await stage(join(root, "dist"), context, version);
       const platforms = RELEASED.map(({ container }) => `linux/${container}`).join(",");
-      const tags = namesOf(image, version).flatMap((name) => ["--tag", name]);
+      const tags = namesOf(image, version, channelsOf(version, await taggedVersions(root))).flatMap((name) => ["--tag", name]);
       const metadata = join(context, "metadata.json");
       const args = ["buildx", "build", "--platform", platforms, "--provenance=false", "--metadata-file", metadata, ...tags];
       if (values.push) args.push("--push");

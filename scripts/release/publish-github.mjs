@@ -6,14 +6,15 @@ import { parseArgs } from "node:util";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say } from "../lib/step.mjs";
+import { channelsOf, taggedVersions } from "./channels.mjs";
 import { artefacts, CHECKSUMS, NOTES } from "./distribution.mjs";
-import { isPrerelease } from "./versions.mjs";
+import { isPrerelease, parseVersion } from "./versions.mjs";
 
-/** Returns the arguments of gh for these files. */
-export function releaseArguments(tag, directory, names) {
+/** Returns the arguments of gh for these files. GitHub shows one release as the latest. */
+export function releaseArguments(tag, directory, names, { latest }) {
   const files = [...names, CHECKSUMS].map((name) => join(directory, name));
   const args = ["release", "create", tag, ...files, "--verify-tag", "--title", tag, "--notes-file", join(directory, NOTES)];
-  return isPrerelease(tag) ? [...args, "--prerelease"] : args;
+  return isPrerelease(tag) ? [...args, "--prerelease"] : [...args, `--latest=${latest}`];
 }
 
 if (isMain(import.meta.url)) {
@@ -22,7 +23,8 @@ if (isMain(import.meta.url)) {
     const [tag] = positionals;
     if (!tag) throw new Error("usage: node scripts/release/publish-github.mjs TAG [--dry-run]");
     const directory = join(root, "dist");
-    const args = releaseArguments(tag, directory, await artefacts(directory));
+    const channels = channelsOf(parseVersion(tag.replace(/^v/, "")), await taggedVersions(root));
+    const args = releaseArguments(tag, directory, await artefacts(directory), channels);
     if (values["dry-run"]) return say(`gh ${args.join(" ")}`);
     await run("gh", args);
     say(`the release ${tag} is published`);

@@ -9,12 +9,13 @@ import { root } from "../../../scripts/lib/paths.mjs";
 import { run } from "../../../scripts/lib/run.mjs";
 import { sha256 } from "../../../scripts/lib/sha256.mjs";
 import { notesOf, requireArchives, requireEqualDigests } from "../../../scripts/release/assemble.mjs";
+import { channelsOf, taggedVersions } from "../../../scripts/release/channels.mjs";
 import { packed } from "../../../scripts/release/command.mjs";
 import { artefacts, checksumsOf } from "../../../scripts/release/distribution.mjs";
 import { formulaOf, parseChecksums } from "../../../scripts/release/formula.mjs";
 import { namesOf, stage } from "../../../scripts/release/image.mjs";
 import { releaseArguments } from "../../../scripts/release/publish-github.mjs";
-import { integrityOf, publishArguments } from "../../../scripts/release/publish-npm.mjs";
+import { integrityOf, publishArguments, tagOf } from "../../../scripts/release/publish-npm.mjs";
 import { archiveOf, programFor, stemOf, targetNamed, TARGETS } from "../../../scripts/release/targets.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 import { test } from "../../clients/support/testing.mjs";
@@ -121,23 +122,44 @@ test("the image holds the program of each platform and its licences", async (t) 
   assert.match(stdout, /^drwxrwxrwt .* tmp\/$/m);
 });
 
-test("only a version that is no prerelease becomes the latest", () => {
-  assert.deepEqual(namesOf("ghcr.io/acme/terrace", "1.2.3"), ["1.2.3", "1.2", "latest"].map((tag) => `ghcr.io/acme/terrace:${tag}`));
-  assert.deepEqual(namesOf("ghcr.io/acme/terrace", "1.2.3-rc.1"), ["ghcr.io/acme/terrace:1.2.3-rc.1"]);
-  assert.equal(releaseArguments("v1.2.3", "dist", []).includes("--prerelease"), false);
-  assert.equal(releaseArguments("v1.2.3-rc.1", "dist", []).includes("--prerelease"), true);
-  const tag = (version) => publishArguments("x.tgz", version, {})[publishArguments("x.tgz", version, {}).indexOf("--tag") + 1];
-  assert.deepEqual([tag("1.2.3"), tag("1.2.3-rc.1")], ["latest", "next"]);
+test("only a version that is the newest of all becomes the latest", () => {
+  const tagged = ["1.2.2", "1.2.3", "1.3.0", "1.3.1-rc.1", "2.0.0-rc.1"];
+  const names = (version) => namesOf("acme/terrace", version, channelsOf(version, tagged)).map((name) => name.replace("acme/terrace:", ""));
+  assert.deepEqual(names("1.3.0"), ["1.3.0", "1.3", "latest"]);
+  assert.deepEqual(names("1.2.3"), ["1.2.3", "1.2"]);
+  assert.deepEqual(names("1.2.2"), ["1.2.2"]);
+  assert.deepEqual(names("1.10.0"), ["1.10.0", "1.10", "latest"]);
+  assert.deepEqual(names("2.0.0-rc.1"), ["2.0.0-rc.1"]);
+
+  const tag = (version) => tagOf(version, channelsOf(version, tagged));
+  assert.deepEqual([tag("1.3.0"), tag("1.2.3"), tag("2.0.0-rc.1")], ["latest", "release-1.2", "next"]);
+
+  const flags = (version) => releaseArguments(`v${version}`, "dist", [], channelsOf(version, tagged)).slice(-1);
+  assert.deepEqual([flags("1.3.0"), flags("1.2.3"), flags("2.0.0-rc.1")], [["--latest=true"], ["--latest=false"], ["--prerelease"]]);
+});
+
+test("the tags of other releases are read from the repository, which must be a complete clone", async (t) => {
+  const [directory, shallow] = [scratch(t), join(scratch(t), "shallow")];
+  const git = (...args) => run("git", args, { cwd: directory });
+  await git("init", "--quiet");
+  const author = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
+  for (const message of ["first", "second"]) await git(...author, "commit", "--quiet", "--allow-empty", "--message", message);
+  for (const name of ["v1.2.0", "v1.3.0-rc.1", "v1", "vendor"]) await git("tag", "--no-sign", name);
+  assert.deepEqual((await taggedVersions(directory)).sort(), ["1.2.0", "1.3.0-rc.1"]);
+
+  await run("git", ["clone", "--quiet", "--depth", "1", `file://${directory}`, shallow]);
+  await assert.rejects(taggedVersions(shallow), /not a complete clone.*git fetch --unshallow --tags/);
 });
 
 test("a package is published with its provenance and without its scripts, and a release with all files", () => {
-  const args = publishArguments("dist/x.tgz", VERSION, { dryRun: false });
+  const args = publishArguments("dist/x.tgz", "latest", { dryRun: false });
   assert.deepEqual(args.slice(0, 3), ["publish", "dist/x.tgz", "--ignore-scripts"]);
   assert.ok(args.includes("--provenance") && !args.includes("--dry-run"));
-  assert.ok(!publishArguments("dist/x.tgz", VERSION, { dryRun: true }).includes("--provenance"));
-  assert.deepEqual(releaseArguments("v1.2.3", "dist", ["a.tgz"]), [
+  assert.deepEqual(args.slice(args.indexOf("--tag"), args.indexOf("--tag") + 2), ["--tag", "latest"]);
+  assert.ok(!publishArguments("dist/x.tgz", "latest", { dryRun: true }).includes("--provenance"));
+  assert.deepEqual(releaseArguments("v1.2.3", "dist", ["a.tgz"], { latest: true }), [
     ...["release", "create", "v1.2.3", join("dist", "a.tgz"), join("dist", "SHA256SUMS")],
-    ...["--verify-tag", "--title", "v1.2.3", "--notes-file", join("dist", "NOTES.md")],
+    ...["--verify-tag", "--title", "v1.2.3", "--notes-file", join("dist", "NOTES.md"), "--latest=true"],
   ]);
   assert.equal(integrityOf(Buffer.from("")), "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==");
 });
