@@ -19,13 +19,16 @@ export function channelsOf(version, tagged) {
 /** Returns the minor version of `version`, such as `1.2`. */
 export const minorOf = (version) => version.split(".").slice(0, 2).join(".");
 
-/** Reads the versions that have a tag in the repository in `directory`. Rejects if this is a shallow clone, which lacks tags. */
-export async function taggedVersions(directory) {
+/**
+ * Reads the versions that have a tag in the repository in `directory`, or only those with a tag on `commit`. Rejects if this is a
+ * shallow clone, which lacks tags.
+ */
+export async function taggedVersions(directory, commit = null) {
   const shallow = await ask("git", ["rev-parse", "--is-shallow-repository"], { cwd: directory });
   if (shallow !== "false") {
     throw new Error(`${directory} is not a complete clone, so the tags of other releases are unknown: run \`git fetch --unshallow --tags\``);
   }
-  const { stdout } = await run("git", ["tag", "--list", "v*"], { cwd: directory });
+  const { stdout } = await run("git", ["tag", ...(commit ? ["--points-at", commit] : []), "--list", "v*"], { cwd: directory });
   return stdout.split("\n").flatMap(versionOfTag);
 }
 

@@ -46,7 +46,7 @@ const OPENAPI = /^(info:\n(?: {2}.*\n)*? {2}version: )(\S+)()$/m;
 const ACTION = /^(own=)(\S+)()$/m;
 
 /** The name of the Worker's package at npm, on which others depend. */
-const WORKER = "terrace-registry";
+export const WORKER = "terrace-registry";
 
 /** In files of npm, which are indented by two spaces, whose first package in a lock file is the checkout itself. */
 const VERSION_MEMBER = /^( {2}"version": ")([^"]+)(")/m;

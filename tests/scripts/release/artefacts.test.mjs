@@ -14,6 +14,7 @@ import { packed } from "../../../scripts/release/command.mjs";
 import { artefacts, checksumsOf } from "../../../scripts/release/distribution.mjs";
 import { formulaOf, parseChecksums } from "../../../scripts/release/formula.mjs";
 import { namesOf, stage } from "../../../scripts/release/image.mjs";
+import { olderRelease } from "../../../scripts/release/older.mjs";
 import { releaseArguments } from "../../../scripts/release/publish-github.mjs";
 import { integrityOf, publishArguments, tagOf } from "../../../scripts/release/publish-npm.mjs";
 import { archiveOf, programFor, stemOf, targetNamed, TARGETS } from "../../../scripts/release/targets.mjs";
@@ -146,6 +147,13 @@ test("the tags of other releases are read from the repository, which must be a c
   for (const message of ["first", "second"]) await git(...author, "commit", "--quiet", "--allow-empty", "--message", message);
   for (const name of ["v1.2.0", "v1.3.0-rc.1", "v1", "vendor"]) await git("tag", "--no-sign", name);
   assert.deepEqual((await taggedVersions(directory)).sort(), ["1.2.0", "1.3.0-rc.1"]);
+  assert.equal(await olderRelease(directory), null);
+
+  await git(...author, "commit", "--quiet", "--allow-empty", "--message", "third");
+  for (const name of ["v1.10.0", "v1.11.0-rc.1"]) await git("tag", "--no-sign", name);
+  assert.equal(await olderRelease(directory), "1.2.0");
+  await git(...author, "commit", "--quiet", "--allow-empty", "--message", "fourth");
+  assert.equal(await olderRelease(directory), "1.10.0");
 
   await run("git", ["clone", "--quiet", "--depth", "1", `file://${directory}`, shallow]);
   await assert.rejects(taggedVersions(shallow), /not a complete clone.*git fetch --unshallow --tags/);
