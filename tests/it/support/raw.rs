@@ -1,8 +1,13 @@
 //! HTTP/1.1 by hand: a client that can also send malformed requests.
 
-use std::io::{Read as _, Write as _};
+use std::fmt::{Display, Formatter};
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::Response;
 
@@ -10,11 +15,88 @@ use super::Response;
 /// after it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends `head` and `body` unchanged to `authority` and reads one response to its end. Returns `None` when
+/// A server that is reached over the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// Its host, and its port unless that is the scheme's own.
+    pub authority: String,
+}
+
+impl Server {
+    /// Splits a URL into its server and its path; `None` if this is no whole URL.
+    pub fn of(url: &str) -> Option<(Self, &str)> {
+        let (scheme, rest) = ["http", "https"].into_iter().find_map(|scheme| {
+            let rest = url.strip_prefix(scheme)?.strip_prefix("://")?;
+            Some((scheme, rest))
+        })?;
+        let (authority, target) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let authority = authority.to_owned();
+        Some((Self { scheme, authority }, target))
+    }
+
+    /// The host, without a port.
+    pub fn hostname(&self) -> &str {
+        self.authority.split(':').next().unwrap_or_default()
+    }
+
+    fn connect(&self) -> Box<dyn Stream> {
+        let port = match self.scheme {
+            "https" => ":443",
+            _ => ":80",
+        };
+        let default_port = if self.authority.contains(':') {
+            ""
+        } else {
+            port
+        };
+        let plain = TcpStream::connect(format!("{}{default_port}", self.authority));
+        let plain = plain.unwrap_or_else(|error| panic!("{self} does not listen: {error}"));
+        plain.set_read_timeout(Some(PATIENCE)).unwrap();
+        if self.scheme == "http" {
+            return Box::new(plain);
+        }
+        let name =
+            ServerName::try_from(self.hostname().to_owned()).expect("a host of certificates");
+        let connection = ClientConnection::new(tls(), name).unwrap();
+        Box::new(StreamOwned::new(connection, plain))
+    }
+}
+
+impl Display for Server {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.authority)
+    }
+}
+
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+/// The settings of TLS: the certificates that this machine trusts, or those of `SSL_CERT_FILE`.
+fn tls() -> Arc<ClientConfig> {
+    static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    let config = TLS.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        Arc::new(
+            config
+                .unwrap()
+                .with_root_certificates(roots)
+                .with_no_client_auth(),
+        )
+    });
+    config.clone()
+}
+
+/// Sends `head` and `body` unchanged to a server and reads one response to its end. Returns `None` when
 /// the server closed the connection without one.
-pub fn exchange(authority: &str, head: &[u8], body: &[u8], is_head: bool) -> Option<Response> {
-    let mut stream = TcpStream::connect(authority).expect("the registry listens");
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+pub fn exchange(server: &Server, head: &[u8], body: &[u8], is_head: bool) -> Option<Response> {
+    let mut stream = server.connect();
     // The server may respond and close the connection before it has read everything.
     let _ = stream.write_all(head).and_then(|()| stream.write_all(body));
     let mut received = Vec::new();

@@ -22,6 +22,7 @@ use terrace_core::limits::CATALOG_SECONDS;
 use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;
 use super::raw;
+use super::raw::Server;
 
 /// The admin token of a registry in memory.
 pub const TOKEN: &str = "an-admin-token-for-tests";
@@ -40,7 +41,7 @@ const BUCKET: &str = "https://bucket.test/terrace/";
 /// A registry under test.
 pub enum Registry {
     Memory { memory: Memory, config: Box<Config> },
-    Http { authority: String, token: String },
+    Http { server: Server, token: String },
 }
 
 /// A response of the registry.
@@ -137,11 +138,7 @@ impl Registry {
     pub fn start() -> Self {
         match env::var("TERRACE_TEST_URL") {
             Ok(url) => Self::Http {
-                authority: url
-                    .strip_prefix("http://")
-                    .expect("an http:// URL")
-                    .trim_end_matches('/')
-                    .to_owned(),
+                server: Server::of(&url).expect("a URL").0,
                 token: env::var("TERRACE_TEST_TOKEN").expect("TERRACE_TEST_TOKEN"),
             },
             Err(_) => Self::in_memory(&Memory::new(), &[]),
@@ -164,18 +161,23 @@ impl Registry {
         }
     }
 
-    /// Returns its `host:port`, if it is reached over HTTP.
-    pub fn authority(&self) -> Option<&str> {
+    /// Returns its server, if it is reached over HTTP.
+    pub fn server(&self) -> Option<&Server> {
         match self {
             Self::Memory { .. } => None,
-            Self::Http { authority, .. } => Some(authority),
+            Self::Http { server, .. } => Some(server),
         }
+    }
+
+    /// Returns the origin of its URLs.
+    pub fn origin(&self) -> String {
+        let server = self.server().map(Server::to_string);
+        server.unwrap_or_else(|| "https://registry.test".to_owned())
     }
 
     /// Returns the hostname under which it is reached, without a port.
     pub fn hostname(&self) -> &str {
-        let authority = self.authority().unwrap_or("registry.test");
-        authority.split(':').next().unwrap_or_default()
+        self.server().map_or("registry.test", Server::hostname)
     }
 
     /// Returns whether downloads are presigned by the bucket.
@@ -215,7 +217,7 @@ impl Registry {
                 let answer = self.answer(sent).now_or_never();
                 answer.expect("operations in memory are immediate")
             }
-            Self::Http { authority, .. } => over_http(authority, sent),
+            Self::Http { server, .. } => over_http(server, sent),
         }
     }
 
@@ -320,15 +322,20 @@ impl Registry {
     }
 }
 
-/// Returns a name that no other test and no earlier run uses.
+/// Returns a name that no other test and no earlier run uses. It begins with `TERRACE_TEST_PREFIX`, if that is set: a registry
+/// that runs elsewhere keeps what tests write.
 pub fn unique(prefix: &str) -> String {
+    let own = env::var("TERRACE_TEST_PREFIX").unwrap_or_default();
     static RUN: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let run = RUN.get_or_init(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         u64::try_from(now.as_millis()).unwrap()
     });
-    format!("{prefix}{run:x}x{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "{own}{prefix}{run:x}x{}",
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// Returns the bucket's own response to a presigned URL. Like R2 it keeps no checksum of such uploads.
@@ -457,14 +464,15 @@ impl RequestSeam for MemoryRequest {
     }
 }
 
-fn over_http(authority: &str, sent: &Sent) -> Response {
-    let (authority, target) = match sent.target.strip_prefix("http://") {
-        Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
-        None => (authority, sent.target.as_str()),
+fn over_http(registry: &Server, sent: &Sent) -> Response {
+    let named = Server::of(&sent.target);
+    let (server, target) = match &named {
+        Some((server, target)) => (server, *target),
+        None => (registry, sent.target.as_str()),
     };
     let mut head = format!("{} {target} HTTP/1.1\r\nconnection: close\r\n", sent.method);
     if sent.host().is_none() {
-        head.push_str(&format!("host: {authority}\r\n"));
+        head.push_str(&format!("host: {}\r\n", server.authority));
     }
     for (name, value) in &sent.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -481,5 +489,5 @@ fn over_http(authority: &str, sent: &Sent) -> Response {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     head.push_str("\r\n");
-    raw::exchange(authority, head.as_bytes(), &body, sent.method == "HEAD").expect("a response")
+    raw::exchange(server, head.as_bytes(), &body, sent.method == "HEAD").expect("a response")
 }

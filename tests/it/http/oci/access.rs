@@ -12,14 +12,9 @@ use crate::support::registry::Sent;
 fn a_push_requires_a_token_that_allows_it_6_10() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
-    let authority = registry.authority().unwrap_or("registry.test");
-    let scheme = if registry.authority().is_some() {
-        "http"
-    } else {
-        "https"
-    };
-    let challenge =
-        format!("Bearer realm=\"{scheme}://{authority}/v2/token\",service=\"{authority}\"");
+    let origin = registry.origin();
+    let (_, service) = origin.split_once("://").unwrap();
+    let challenge = format!("Bearer realm=\"{origin}/v2/token\",service=\"{service}\"");
     let id = "01a3185c-5000-7fff-bfff-ffffffffffff";
     for (method, rest) in [
         ("POST", "blobs/uploads/".to_owned()),
