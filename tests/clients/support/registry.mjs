@@ -30,6 +30,12 @@ export function useRegistry(options = {}) {
   return registry;
 }
 
+/** Returns a registry that runs elsewhere, and is reached by its URL and its admin token alone. */
+export async function deployedRegistry(url, adminToken) {
+  const registry = Object.assign(new Registry(), { url, secrets: { adminToken } });
+  return Object.assign(registry, { services: await registry.json("/.well-known/terraform.json") });
+}
+
 /** Starts a registry for the test `t`: `options` are those of `startServer`, and the `mode`. */
 export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
 

@@ -1,0 +1,166 @@
+// Real clients against a deployed registry. `npm run acceptance -- URL` names it, and the prefix of the namespaces to write to.
+import assert from "node:assert/strict";
+
+import { sha256 } from "../../scripts/lib/sha256.mjs";
+import { usingModule, usingProvider, withEachClient } from "../clients/support/client.mjs";
+import { deployedRegistry } from "../clients/support/registry.mjs";
+import { ELSEWHERE, HERE, module, provider, saying } from "../clients/support/releases.mjs";
+import { scratch } from "../clients/support/scratch.mjs";
+import { newKey } from "../clients/support/signing.mjs";
+import { before, describe, test } from "../clients/support/testing.mjs";
+import { createToken } from "../clients/support/tokens.mjs";
+
+/** How long a change may need to be seen everywhere (docs/limits.md), in milliseconds, with a reserve for the network. */
+const SEEN_MS = 60_000 + 30_000;
+
+/** The pause between two looks, in milliseconds. */
+const PAUSE_MS = 2_000;
+
+const { TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: adminToken, TERRACE_TEST_PREFIX: prefix } = process.env;
+
+/** The size of the module that shows how long archives take: random bytes, which no compression makes smaller. */
+const LARGE_BYTES = 20 * 1024 * 1024;
+
+if (!url) test("no registry was given", { skip: "npm run acceptance names it" }, () => {});
+else describe("the deployed registry", acceptance);
+
+function acceptance() {
+  const namespace = `${prefix}clients${Date.now().toString(36)}`;
+  const [PROVIDER, MODULE] = [`${namespace}/hello`, `${namespace}/greeting/aws`];
+  const host = new URL(url).host;
+  const keyDirectory = scratch();
+  let registry, release, readToken;
+
+  /** The header with which this registry can be read, whether or not it is private. */
+  const reading = () => ({ authorization: `Bearer ${readToken}` });
+
+  const read = async (path) => registry.request(path, { headers: reading() });
+
+  /** The download of the provider for this platform: its URLs are signed, and nothing else is needed to use them. */
+  const download = async () => {
+    const [os, arch] = HERE.split("_");
+    const response = await read(`/v1/providers/${PROVIDER}/1.0.0/download/${os}/${arch}`);
+    assert.equal(response.status, 200, await response.clone().text());
+    return response.json();
+  };
+
+  before(async () => {
+    registry = await deployedRegistry(url, adminToken);
+    readToken = (await createToken(registry, "read")).token;
+    const key = await newKey(keyDirectory);
+    await registry.trusts(namespace, key);
+    release = await provider({ address: PROVIDER, version: "1.0.0", key });
+    await registry.publishes(release, module({ address: MODULE, version: "1.0.0", files: saying("hello") }));
+  }, "publishing");
+
+  test("shows a published version at once, and lists it within a minute", async (t) => {
+    const started = Date.now();
+    const found = await read(`/v1/modules/${MODULE}/1.0.0/download`);
+    assert.ok(found.ok, `${found.status}: ${await found.text()}`);
+    const lists = async (version) => JSON.stringify(await (await read(`/v1/modules/${MODULE}/versions`)).json()).includes(`"${version}"`);
+    await lists("1.0.0");
+    // A list that this data centre has cached before the publish may be seen until it expires.
+    await registry.publishes(module({ address: MODULE, version: "1.0.1", files: saying("again") }));
+    const published = Date.now();
+    while (!(await lists("1.0.1")) && Date.now() - published < SEEN_MS) await new Promise((done) => setTimeout(done, PAUSE_MS));
+    assert.ok(await lists("1.0.1"), `not listed ${SEEN_MS / 1000} s after its publication`);
+    t.diagnostic(`first version: ${published - started} ms for the reads and a publish; the next one was listed ${Date.now() - published} ms after its publication`);
+  });
+
+  test("refuses to change a published version", async () => {
+    const { status, answer } = await registry.publish(module({ address: MODULE, version: "1.0.0", files: saying("changed") }));
+    assert.equal(status, 409, JSON.stringify(answer));
+  });
+
+  test("refuses to publish without a token, and with a read token", async () => {
+    const { path, body } = module({ address: MODULE, version: "9.9.9", files: saying("forged") });
+    for (const headers of [{}, { authorization: "Bearer wrong-token-of-acceptance" }, reading()]) {
+      const response = await registry.request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+      assert.ok([401, 403, 404].includes(response.status), `${response.status}`);
+    }
+  });
+
+  test("serves archives from signed URLs without credentials: whole, in part, and by HEAD only if the length is true", async () => {
+    const { download_url: location, shasum } = await download();
+    const whole = await fetch(location);
+    const bytes = Buffer.from(await whole.arrayBuffer());
+    assert.deepEqual([whole.status, sha256(bytes)], [200, shasum]);
+    assert.equal(whole.headers.get("content-encoding"), null);
+    const part = await fetch(location, { headers: { range: "bytes=0-0" } });
+    assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 1]);
+    const head = await fetch(location, { method: "HEAD" });
+    if (head.ok) assert.equal(head.headers.get("content-length"), String(bytes.length));
+  });
+
+  test("binds signed URLs to their method and their bytes", async () => {
+    const { download_url: location } = await download();
+    const changed = new URL(location);
+    const [name, signature] = [...changed.searchParams].at(-1) ?? ["path", changed.pathname];
+    if (name === "path") changed.pathname = signature.replace(/.(?=[^/]*$)/, (c) => (c === "A" ? "B" : "A"));
+    else changed.searchParams.set(name, signature.replace(/.$/, (c) => (c === "0" ? "1" : "0")));
+    assert.ok((await fetch(changed)).status >= 400, "a changed signature");
+    for (const method of ["PUT", "DELETE"]) {
+      const body = method === "PUT" ? "overwritten" : undefined;
+      assert.ok((await fetch(location, { method, body })).status >= 400, method);
+    }
+    assert.equal((await fetch(location)).status, 200);
+  });
+
+  test("moves an archive of 20 MB both ways", async (t) => {
+    const files = { ...saying("large"), "random.bin": randomBytes(LARGE_BYTES) };
+    const publication = module({ address: `${namespace}/large/aws`, version: "1.0.0", files });
+    const [started, [digest]] = [Date.now(), publication.archives.keys()];
+    await registry.publishes(publication);
+    const published = Date.now();
+    const found = await read(`/v1/modules/${namespace}/large/aws/1.0.0/download`);
+    const location = new URL(found.headers.get("x-terraform-get"), url);
+    const bytes = Buffer.from(await (await fetch(location)).arrayBuffer());
+    assert.equal(sha256(bytes), digest);
+    t.diagnostic(`published in ${published - started} ms, downloaded in ${Date.now() - published} ms`);
+  });
+
+  withEachClient((client) => {
+    const env = () => ({ [`TF_TOKEN_${host.replaceAll("-", "__").replaceAll(".", "_")}`]: readToken, ...caEnv() });
+    const isStandardPort = !new URL(url).port;
+    const config = () => `credentials "${host}" {\n  token = "${readToken}"\n}\n`;
+
+    test("init finds the registry, installs a provider and a module, and again from the lock file", async (t) => {
+      const files = { "provider.tf": usingProvider(`${host}/${PROVIDER}`, "1.0.0"), "module.tf": usingModule(`${host}/${MODULE}`, "1.0.0") };
+      const work = await client.workspace(t, registry, files, { config: config(), env: env() });
+      await work.runs("init");
+      await work.runs("providers", "lock", `-platform=${HERE}`, `-platform=${ELSEWHERE}`);
+      await work.remove(".terraform");
+      await work.runs("init", "-lockfile=readonly");
+      assert.match(await work.read(".terraform/modules/wanted/main.tf"), /hello/);
+    });
+
+    const skip = !isStandardPort && "the hostname of a mirrored provider has no port";
+    test("init installs the same provider from the network mirror, and nothing from elsewhere", { skip }, async (t) => {
+      const mirror = `provider_installation {\n  network_mirror {\n    url = "${new URL("/mirror/", url)}"\n  }\n}\n`;
+      const files = { "provider.tf": usingProvider(`${host}/${PROVIDER}`, "1.0.0") };
+      const work = await client.workspace(t, registry, files, { config: mirror + config(), env: env() });
+      await work.runs("init");
+    });
+  });
+
+  // The last test: published versions are never removed.
+  test("marks the versions of this run as withdrawn", async () => {
+    const body = JSON.stringify({ state: "withdrawn", reason: "made by an acceptance run" });
+    for (const [path, version] of [[`providers/${PROVIDER}`, "1.0.0"], [`modules/${MODULE}`, "1.0.0"], [`modules/${MODULE}`, "1.0.1"]]) {
+      const { status, answer } = await registry.admin("PUT", `/admin/v1/${path}/${version}/standing`, body);
+      assert.equal(status, 200, `${path}: ${status} ${JSON.stringify(answer)}`);
+    }
+  });
+}
+
+function randomBytes(length) {
+  const bytes = Buffer.alloc(length);
+  for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, Math.min(at + 65_536, length)));
+  return bytes;
+}
+
+/** A CA of one's own, if the environment names it: clients of tests run without this user's variables. */
+function caEnv() {
+  const { SSL_CERT_FILE } = process.env;
+  return SSL_CERT_FILE ? { SSL_CERT_FILE } : {};
+}

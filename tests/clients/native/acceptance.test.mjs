@@ -1,0 +1,58 @@
+// `npm run acceptance` against a registry that it reaches only over the network.
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { root } from "../../../scripts/lib/paths.mjs";
+import { useNativeRegistry } from "../support/native.mjs";
+import { run, runs, unlessOnPath } from "../support/programs.mjs";
+import { describe, test } from "../support/testing.mjs";
+
+/** Node reads SSL_CERT_FILE everywhere, Go only on Linux. */
+const skip = unlessOnPath("terraform") || (process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only");
+
+const SCRIPT = join(root, "scripts", "acceptance.mjs");
+
+const acceptance = (command, { url, env }, ...args) =>
+  command(process.execPath, [SCRIPT, url, ...args], { env: { ...process.env, ...env } });
+
+for (const [title, vars] of Object.entries({ public: {}, private: { TERRACE_ACCESS: "private" } })) {
+  describe(`a ${title} registry`, () => {
+    const registry = useNativeRegistry({ https: true, vars });
+
+    test("passes the tests with real clients, in a namespace of their own", { skip }, async () => {
+      const { output } = await acceptance(runs, registry, "--yes", "--only", "clients");
+      const [, prefix] = output.match(/into namespaces that begin with (acceptance\w+)\./);
+      assert.match(output, /\n[1-9]\d* passed, 0 failed, \d+ skipped\nEverything that was published is in namespaces/);
+      const releases = await readdir(join(registry.data, "facts", "releases"), { recursive: true });
+      const versions = releases.filter((name) => name.endsWith(".json"));
+      assert.ok(versions.length >= 4, versions.join(", "));
+      assert.deepEqual(versions.filter((name) => !name.includes(`/${prefix}`)), []);
+    });
+  });
+}
+
+describe("the command line", () => {
+  const registry = useNativeRegistry();
+
+  test("sends nothing without consent", async () => {
+    const { code, output } = await acceptance(run, registry);
+    assert.equal(code, 1);
+    assert.match(output, /publishes up to \d+ versions .*nothing was sent: repeat the command with --yes/s);
+    assert.deepEqual((await registry.json("/v1/modules")).modules, []);
+  });
+
+  test("names the mistake in an address, a token or a part", async () => {
+    const fails = async (args, env = {}) => {
+      const { code, output } = await run(process.execPath, [SCRIPT, ...args], { env: { ...process.env, ...registry.env, ...env } });
+      assert.equal(code, 1, output);
+      return output;
+    };
+    assert.match(await fails(["registry.example.com"]), /usage: TERRACE_TOKEN=… npm run acceptance -- URL/);
+    assert.match(await fails([`${registry.url}/v1`]), /\/v1 is not the URL of a registry, such as https:/);
+    assert.match(await fails([registry.url, "--only", "all"]), /--only all: the parts are http and clients/);
+    assert.match(await fails([registry.url], { TERRACE_TOKEN: "" }), /TERRACE_TOKEN is not set/);
+    assert.match(await fails([registry.url], { TERRACE_TOKEN: "a-wrong-token-of-16" }), /answers 401 to a publish/);
+    assert.match(await fails(["http://127.0.0.1:9"]), /http:\/\/127\.0\.0\.1:9 does not answer: /);
+  });
+});
