@@ -125,7 +125,7 @@ async fn tombstone<P: Host>(
     if let Some((stored, command)) = stored_with(ctx, bytes.digest(), manifests).await? {
         return Ok(RestoreOutcome::Refused(format!(
             "the copy's registry has erased {stored}, which is stored here: to erase it here as well, run `terrace admin erase \
-             {command}`"
+             {command} --reason REASON`"
         )));
     }
     if garbage::has_tombstone(ctx, bytes).await? {

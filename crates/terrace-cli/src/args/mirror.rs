@@ -9,8 +9,10 @@ use clap::{Args, Subcommand};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::name::{Hostname, Namespace, ProviderType};
+use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::status::Reason;
+use terrace_core::model::version::{Version, VersionError};
 use terrace_core::upstream::origin::Constraints;
 
 use super::archive_host::ArchiveHostArguments;
@@ -191,14 +193,65 @@ pub(crate) enum BlockSubject {
     Package(PackageSpec),
 }
 
-impl FromStr for BlockSubject {
-    type Err = <PackageSpec as FromStr>::Err;
+/// A text is not a [`BlockSubject`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BlockSubjectError {
+    /// It has another form.
+    #[error(
+        "it must be HOSTNAME/NAMESPACE/TYPE, with @VERSION for one version, or HOSTNAME/NAMESPACE or HOSTNAME for all their \
+         providers, such as registry.opentofu.org/hashicorp/random@3.6.0{}",
+        .meant.as_ref().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+    )]
+    Form {
+        /// The subject that was probably meant.
+        meant: Option<String>,
+    },
+    /// The version of a provider is invalid.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+}
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.parse() {
-            Ok(part) => Ok(Self::Part(part)),
-            Err(_) => text.parse().map(Self::Package),
+impl BlockSubject {
+    fn read(text: &str) -> Option<Self> {
+        let part = text.parse().map(Self::Part);
+        part.or_else(|_| text.parse().map(Self::Package)).ok()
+    }
+
+    /// Returns the subject that a URL, or a path with further slashes, probably means.
+    fn meant(text: &str) -> Option<String> {
+        let path = text.split_once("://").map_or(text, |(_, path)| path);
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_matches('/');
+        let version = |name: &str| {
+            let (address, version) = name.rsplit_once('/')?;
+            let version = version.strip_prefix('v').unwrap_or(version);
+            let is_provider = address.parse::<MirroredAddress>().is_ok();
+            (is_provider && version.parse::<Version>().is_ok())
+                .then(|| format!("{address}@{version}"))
+        };
+        let meant = version(path).unwrap_or_else(|| path.to_owned());
+        let is_of_mirror = match Self::read(&meant)? {
+            Self::Part(_) => true,
+            Self::Package(spec) => matches!(spec.package, Package::Mirrored(_)),
+        };
+        (is_of_mirror && meant != text).then_some(meant)
+    }
+}
+
+impl FromStr for BlockSubject {
+    type Err = BlockSubjectError;
+
+    fn from_str(text: &str) -> Result<Self, BlockSubjectError> {
+        if let Some(subject) = Self::read(text) {
+            return Ok(subject);
         }
+        if let Some((address, version)) = text.split_once('@')
+            && address.parse::<MirroredAddress>().is_ok()
+        {
+            version.parse::<Version>()?;
+        }
+        let meant = Self::meant(text);
+        Err(BlockSubjectError::Form { meant })
     }
 }
 
@@ -240,5 +293,68 @@ impl FromStr for MirrorPart {
                 Err("it must be hostname, hostname/namespace or hostname/namespace/type".to_owned())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_of_a_host_a_namespace_a_provider_or_a_version() {
+        for text in [
+            "registry.opentofu.org",
+            "Registry.OpenTofu.org/HashiCorp",
+            "registry.opentofu.org/hashicorp/random",
+            "Registry.OpenTofu.org/HashiCorp/Random@3.6.0",
+        ] {
+            assert!(text.parse::<BlockSubject>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_near_miss_of_a_block_is_refused_with_the_forms_and_the_subject_that_was_meant() {
+        let provider = "registry.opentofu.org/hashicorp/random";
+        for (text, meant) in [
+            (
+                "registry.opentofu.org/hashicorp/",
+                Some("registry.opentofu.org/hashicorp"),
+            ),
+            ("registry.opentofu.org/", Some("registry.opentofu.org")),
+            (
+                "https://registry.opentofu.org",
+                Some("registry.opentofu.org"),
+            ),
+            (
+                "HTTPS://registry.opentofu.org/hashicorp",
+                Some("registry.opentofu.org/hashicorp"),
+            ),
+            (
+                "https://registry.opentofu.org/hashicorp/random?x=y",
+                Some(provider),
+            ),
+            ("registry.opentofu.org/hashicorp/random/", Some(provider)),
+            (
+                "registry.opentofu.org/hashicorp/random/v3.6.0",
+                Some("registry.opentofu.org/hashicorp/random@3.6.0"),
+            ),
+            ("registry.opentofu.org/hashicorp@3.6.0", None),
+            ("registry.opentofu.org//random", None),
+            ("registry.opentofu.org/hashicorp/random/a/b", None),
+            ("hashicorp", None),
+            ("", None),
+        ] {
+            let error = text.parse::<BlockSubject>().unwrap_err();
+            let meant = meant.map(str::to_owned);
+            assert_eq!(error, BlockSubjectError::Form { meant }, "{text}");
+            let message = error.to_string();
+            assert!(
+                message.contains("HOSTNAME/NAMESPACE or HOSTNAME"),
+                "{message}"
+            );
+        }
+        let error = "registry.opentofu.org/hashicorp/random@v3.6.0".parse::<BlockSubject>();
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("has a leading"), "{message}");
     }
 }

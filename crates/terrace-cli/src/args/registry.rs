@@ -56,6 +56,8 @@ pub(crate) struct RegistryArguments {
         global = true,
         env = "TERRACE_TOKEN",
         hide_env_values = true,
+        // A random token may begin with a dash.
+        allow_hyphen_values = true,
         value_hint = ValueHint::Other
     )]
     pub(crate) token: Option<String>,

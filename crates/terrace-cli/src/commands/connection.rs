@@ -79,6 +79,10 @@ fn given_token(arguments: &RegistryArguments) -> Result<Option<Token>, Failure> 
             })?;
             Some((text, TokenPlace::File(path.clone())))
         }
+        (Some(text), None, _) if is_like_option(text) => {
+            let message = "--token is followed by what looks like another option: write the token after it, or set TERRACE_TOKEN";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         (Some(text), None, _) => Some((text.to_owned(), TokenPlace::Option("--token"))),
         (None, None, Some(text)) => {
             let variable = arguments.token_variable.as_deref();
@@ -90,6 +94,20 @@ fn given_token(arguments: &RegistryArguments) -> Result<Option<Token>, Failure> 
     given
         .map(|(text, place)| Token::parse(text.trim(), place))
         .transpose()
+}
+
+/// Returns whether the text after an option is probably another option, because the value of the first one is missing: a
+/// variable of a shell may have been empty.
+fn is_like_option(text: &str) -> bool {
+    let is_name = |name: &str| {
+        let name = name.split('=').next().unwrap_or_default();
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+        name.bytes().all(is_part)
+    };
+    match text.strip_prefix("--") {
+        Some(name) => is_name(name),
+        None => text.len() == 2 && text.starts_with('-'),
+    }
 }
 
 fn token_file(path: &Path) -> std::io::Result<String> {

@@ -115,6 +115,11 @@ fn granted(arguments: &RoleAddArguments) -> Result<Value, Failure> {
     if let Some(domain) = &arguments.domain {
         let given = domain;
         let domain = domain.strip_prefix('@').unwrap_or(domain);
+        if domain.trim().is_empty() {
+            return Err(Failure::Usage(format!(
+                "--domain is {given:?}: name the domain of the addresses, such as acme.example"
+            )));
+        }
         if domain.contains('@') {
             return Err(Failure::Usage(format!(
                 "--domain is {given:?}: a domain contains no @; for one person write --email {domain}"

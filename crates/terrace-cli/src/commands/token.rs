@@ -1,5 +1,7 @@
 //! `terrace token`.
 
+mod connected_rules;
+mod departure;
 mod left_behind;
 mod list;
 mod revoke;
@@ -48,12 +50,12 @@ pub(crate) fn run(
             dry_run,
             ..
         } => {
-            let departure = revoke::Departure {
+            let departure = departure::Departure {
                 person,
                 with_rules: *with_rules,
                 dry_run: *dry_run,
             };
-            revoke::of(&departure, registry, output)
+            departure::run(&departure, registry, output)
         }
         TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, registry, output),
     }

@@ -64,9 +64,25 @@ impl DocumentationRequest {
         client: &Client<'_>,
         output: &Output,
     ) -> Result<DocumentationReceipt, Failure> {
+        self.send_after(condition, client, output, || Ok(condition))
+    }
+
+    /// Does the same. `before_upload` runs once, before the first byte of the archive is sent, and returns the condition that
+    /// holds from then on.
+    ///
+    /// # Errors
+    /// Those of `before_upload`, too: then nothing was sent.
+    pub(crate) fn send_after(
+        &self,
+        mut condition: Condition,
+        client: &Client<'_>,
+        output: &Output,
+        before_upload: impl FnOnce() -> Result<Condition, Failure>,
+    ) -> Result<DocumentationReceipt, Failure> {
         let body = self.body();
         let archives = std::slice::from_ref(&self.archive);
         let mut uploads = Uploads::new(archives, client, output);
+        let mut before_upload = Some(before_upload);
         loop {
             match client.document(&self.package, &self.version, condition, &body)? {
                 DocumentationAnswer::Created(it) => {
@@ -78,7 +94,12 @@ impl DocumentationRequest {
                 DocumentationAnswer::Unchanged(it) => {
                     return Ok(DocumentationReceipt::new("unchanged", &it));
                 }
-                DocumentationAnswer::Incomplete { missing } => uploads.round(missing)?,
+                DocumentationAnswer::Incomplete { missing } => {
+                    if let Some(before_upload) = before_upload.take() {
+                        condition = before_upload()?;
+                    }
+                    uploads.round(missing)?;
+                }
             }
         }
     }

@@ -262,6 +262,20 @@ impl PublishRequest {
         ))
     }
 
+    /// Sends the description once. Unless the registry has all archives, this changes nothing, and shows whether it would
+    /// refuse the release.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn begin(&self, client: &Client<'_>) -> Result<PublishAnswer, Failure> {
+        let answer = client.publish(&self.path(), &self.description.to_string());
+        match answer.map_err(|failure| self.compare(failure))? {
+            PublishAnswer::Conflict { errors } => Err(self.compare(Failure::Conflict(errors))),
+            PublishAnswer::Invalid { errors } => Err(Failure::Refused(errors)),
+            accepted => Ok(accepted),
+        }
+    }
+
     /// Sends the description, then the archives that the registry does not have, and the description again,
     /// until the release is published.
     pub(crate) fn send(
@@ -270,12 +284,25 @@ impl PublishRequest {
         output: &Output,
         before_uploads: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<Receipt, Failure> {
-        let (path, body) = (self.path(), self.description.to_string());
+        self.send_begun(None, client, output, before_uploads)
+    }
+
+    /// Does the same. `begun` is the answer to a description that was sent already.
+    pub(crate) fn send_begun(
+        &self,
+        mut begun: Option<PublishAnswer>,
+        client: &Client<'_>,
+        output: &Output,
+        before_uploads: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Receipt, Failure> {
         let mut before_uploads = Some(before_uploads);
         let mut uploads = Uploads::new(&self.archives, client, output);
         loop {
-            let answer = client.publish(&path, &body);
-            match answer.map_err(|failure| self.compare(failure))? {
+            let answer = match begun.take() {
+                Some(answer) => answer,
+                None => self.begin(client)?,
+            };
+            match answer {
                 PublishAnswer::Created(published) => {
                     return Ok(Receipt::new("created", uploads, published));
                 }

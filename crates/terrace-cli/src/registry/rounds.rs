@@ -46,11 +46,12 @@ impl<'a> Uploads<'a> {
         self.sent.into_iter().map(str::to_owned).collect()
     }
 
-    /// Uploads the missing archives. A failure that may pass is left to the next round.
+    /// Uploads the missing archives. A failure that may pass is left to the next round, if the archive may be sent again.
     pub(super) fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
         let jobs = self.jobs(&missing)?;
         let outcomes = upload(self.client.http().agent(), &jobs, self.output);
         let mut pause = None;
+        let mut is_last = false;
         for ((archive, _), outcome) in jobs.iter().zip(outcomes) {
             if !matches!(outcome, Upload::NotTried) {
                 *self.tries.entry(archive.sha256.to_string()).or_default() += 1;
@@ -60,10 +61,14 @@ impl<'a> Uploads<'a> {
                 Upload::AlreadyThere | Upload::NotTried => {}
                 Upload::Refused(failure) => return Err(failure),
                 Upload::Failed(failure, asked) => {
+                    is_last |= self.is_exhausted(&archive.sha256.to_string());
                     self.last_failure = Some(failure);
                     pause = pause.max(Some(asked));
                 }
             }
+        }
+        if let Some(failure) = self.last_failure.as_ref().filter(|_| is_last) {
+            return Err(failure.clone());
         }
         if let (Some(asked), Some(failure)) = (pause, &self.last_failure)
             && let Some(pause) = self.retries.next(asked)
@@ -78,7 +83,6 @@ impl<'a> Uploads<'a> {
         &self,
         missing: &[MissingArchive],
     ) -> Result<Vec<(&'a Archive, MissingArchive)>, Failure> {
-        let most = self.client.http().retries() + 1;
         let mut jobs = Vec::new();
         for missing in missing {
             let filename = &missing.filename;
@@ -87,7 +91,7 @@ impl<'a> Uploads<'a> {
                     "the registry requests {filename}, which is not part of this release"
                 ))
             })?;
-            if self.tries.get(&missing.sha256).is_some_and(|n| *n >= most) {
+            if self.is_exhausted(&missing.sha256) {
                 return Err(self.exhausted(filename));
             }
             jobs.push((*archive, missing.clone()));
@@ -98,6 +102,12 @@ impl<'a> Uploads<'a> {
             ));
         }
         Ok(jobs)
+    }
+
+    /// Returns whether an archive was sent as often as allowed.
+    fn is_exhausted(&self, sha256: &str) -> bool {
+        let most = self.client.http().retries() + 1;
+        self.tries.get(sha256).is_some_and(|n| *n >= most)
     }
 
     fn exhausted(&self, filename: &str) -> Failure {

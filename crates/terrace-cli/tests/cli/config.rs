@@ -141,6 +141,14 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
                 "rest of its URL: acme/x",
             ],
         ),
+        (
+            "TERRACE_LOGIN_ISSUER = \"https://idp.example\"\nTERRACE_LOGIN_CLIENT_ID = \"terrace\"\n\
+             TERRACE_LOGIN_RULES = '''[{\"scopes\": [\"read\"], \"claims\": {\"email\": \"*@\"}}]'''",
+            &[
+                "TERRACE_LOGIN_RULES rule 1 requires",
+                "\"*@\", which matches no person",
+            ],
+        ),
         ("A = ", &["line 18"]),
     ] {
         let ended = check(vars).expect(3);

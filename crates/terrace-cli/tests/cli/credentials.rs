@@ -151,6 +151,37 @@ fn a_token_on_the_command_line_and_one_in_a_file_are_rejected_together() {
 }
 
 #[test]
+fn a_token_that_begins_with_a_dash_is_sent_as_it_is() {
+    for given in [
+        &["--token", "-q7Zp0cT1l9yQ3n"][..],
+        &["--token=-q7Zp0cT1l9yQ3n"],
+    ] {
+        let registry = Registry::start();
+        let ended = ended(list(&registry).args(given)).expect(5);
+        let errors = ended.errors();
+        assert!(errors.contains("--token"), "{errors}");
+        assert_eq!(registry.requests().len(), 1, "{errors}");
+        assert!(
+            !format!("{ended:?}").contains("q7Zp0cT1l9yQ3n"),
+            "{ended:?}"
+        );
+    }
+}
+
+#[test]
+fn an_option_in_place_of_a_token_is_refused() {
+    for option in ["--json", "--dry-run", "--url=https://a.example", "-q"] {
+        let registry = Registry::start();
+        let ended = ended(list(&registry).args(["--token", option])).expect(2);
+        assert!(
+            ended.errors().contains("looks like another option"),
+            "{ended:?}"
+        );
+        assert_eq!(registry.requests(), [""; 0]);
+    }
+}
+
+#[test]
 fn an_unusable_token_file_is_rejected_without_its_text() {
     let registry = Registry::start();
     let files = directory(&[("words", &format!("{OTHER} {OTHER}")), ("empty", "\n")]);

@@ -268,6 +268,21 @@ fn the_exit_code_is_that_of_the_most_urgent_failure() {
 }
 
 #[test]
+fn without_retries_a_failed_upload_is_neither_retried_nor_announced_as_such() {
+    let registry = Registry::start();
+    registry.fail("PUT", "/bucket/", soon(503));
+    let mirror = versions(&["1.0.0"]);
+    let mut command = terrace(&["mirror", "push", &mirror.text(), "--retries", "0"]);
+    command.env("TERRACE_URL", registry.url());
+    let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(6);
+    assert!(!ended.stderr.contains("retrying"), "{ended:?}");
+    assert!(ended.stderr.contains("status 503"), "{ended:?}");
+    // The description, and one attempt to send the archive.
+    let requests = registry.all_requests();
+    assert_eq!(requests.len(), 2, "{requests:?}");
+}
+
+#[test]
 fn a_wrong_token_is_reported_once() {
     let registry = Registry::start();
     let mirror = versions(&["1.0.0", "1.1.0", "1.2.0"]);

@@ -459,6 +459,7 @@ fn a_removal_is_only_shown_without_yes() {
     );
     answer(&registry, "GET", "prefix=docs", &json!({ "facts": [] }));
     answer(&registry, "GET", "prefix=oci", &json!({ "facts": [] }));
+    answer(&registry, "GET", "prefix=garbage", &json!({ "facts": [] }));
     let spec = format!("{ADDRESS}@1.0.0");
     let ended = run(
         &registry,

@@ -239,6 +239,42 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_rule_with_an_empty_part_is_refused_before_anything_is_sent() {
+    let registry = Registry::start();
+    let role = ["role", "add", "--scope", "read"];
+    let trust = ["trust", "add", "--scope", "publish:acme"];
+    let github = [&trust[..], &["--github", "acme/x"]].concat();
+    let issuer = [&trust[..], &["--claim", "sub=a"]].concat();
+    for (rule, part, value, code, message) in [
+        (&role[..], "--domain", "", 2, "name the domain"),
+        (&role, "--domain", "@", 2, "name the domain"),
+        (&role, "--domain", " ", 2, "name the domain"),
+        (&role, "--domain", "acme.", 2, "is written as"),
+        (&role, "--email", "", 3, "it is empty"),
+        (&role, "--email", "*@", 2, "is written as"),
+        (&role, "--claim", "email=*@", 2, "is written as"),
+        (&role, "--claim", "groups=", 3, "it is empty"),
+        (&role, "--claim", "groups= ", 2, "white space"),
+        (&role, "--claim", "=platform", 2, "NAME=VALUE"),
+        (&trust, "--github", "", 3, "it is empty"),
+        (&trust, "--github", "/", 3, "does not identify the jobs"),
+        (&trust, "--github", "acme/", 2, "as in acme/widget"),
+        (&trust, "--gitlab", "/vpc", 3, "does not identify the jobs"),
+        (&issuer, "--issuer", "", 3, "as its issuer"),
+        (&github, "--ref", "", 3, "it is empty"),
+        (&github, "--environment", "", 3, "it is empty"),
+        (&github, "--environment", " ", 2, "white space"),
+        (&github, "--audience", "", 3, "as its audience"),
+        (&github, "--audience", " ", 2, "as its audience"),
+    ] {
+        let line = [rule, &[part, value]].concat();
+        let errors = run(&registry, &line).expect(code).errors();
+        assert!(errors.contains(message), "{part} {value:?}: {errors}");
+    }
+    assert_eq!(registry.requests(), Vec::<String>::new());
+}
+
+#[test]
 fn a_rule_is_added_with_its_warnings() {
     let registry = Registry::start();
     let rule = json!({ "scopes": ["publish:acme"], "issuer": "https://gitlab.com", "claims": { "project_path": "acme/vpc" } });

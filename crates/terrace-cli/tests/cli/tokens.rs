@@ -185,11 +185,11 @@ fn all_valid_tokens_of_a_person_are_revoked() {
     assert_eq!(document["complete"], true);
     let expected = [
         "GET /admin/v1/tokens",
-        "DELETE /admin/v1/tokens/0000000000000002",
         "GET /admin/v1/rules",
         "GET /api/v1/token",
         "GET /admin/v1/webhooks",
         "GET /admin/v1/facts",
+        "DELETE /admin/v1/tokens/0000000000000002",
     ];
     assert_eq!(registry.requests(), expected);
 }
@@ -400,6 +400,154 @@ fn the_tokens_of_an_unknown_person_are_missing() {
     ] {
         run(&registry(), wrong).expect(2);
     }
+}
+
+#[test]
+fn the_revocation_of_an_unknown_person_says_what_it_could_not_see() {
+    let revoke = ["token", "revoke", "--of", "bob@acme.example"];
+    let registry = registry();
+    store_webhooks_and_keys(&registry);
+    let ended = run(&registry, &revoke).expect(3);
+    let warnings = ended.json()["warnings"].to_string();
+    assert!(
+        warnings.contains("who added 1 signing key is not known"),
+        "{warnings}"
+    );
+    assert_eq!(ended.json()["complete"], true);
+
+    present(&registry, &["admin:acme"]);
+    let ended = run(&registry, &revoke).expect(3);
+    let warnings = ended.json()["warnings"].to_string();
+    assert!(
+        warnings.contains("this token (admin:acme) may manage were considered, and no webhooks"),
+        "{warnings}"
+    );
+    assert_eq!(ended.json()["complete"], false);
+}
+
+#[test]
+fn a_failed_read_leaves_a_departure_without_any_change() {
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+        "--retries",
+        "0",
+    ];
+    for read in [
+        "/admin/v1/tokens",
+        "/admin/v1/rules",
+        "/api/v1/token",
+        "/admin/v1/webhooks",
+        "/admin/v1/facts",
+    ] {
+        let registry = registry();
+        store_rules(&registry);
+        let busy = Response::new(503, r#"{"errors":["storage did not answer"]}"#);
+        registry.fail("GET", read, Fault::Answer(busy));
+        let ended = run(&registry, &revoke).expect(6);
+        let errors = ended.errors();
+        assert!(
+            errors.contains("no token of ann@acme.example is revoked, and no rule removed"),
+            "{read}: {errors}"
+        );
+        let mut requests = registry.requests().into_iter();
+        assert!(requests.all(|it| it.starts_with("GET ")), "{read}");
+    }
+}
+
+#[test]
+fn a_departure_that_fails_part_way_says_what_was_done_and_what_was_not() {
+    let registry = registry();
+    store_rules(&registry);
+    answer_revocations(&registry, &["tokens/0000000000000002"]);
+    let busy = || {
+        Fault::Answer(Response::new(
+            503,
+            r#"{"errors":["storage did not answer"]}"#,
+        ))
+    };
+    registry.fail("DELETE", "rules/0000000000000001", busy());
+    let removed = json!({ "removed": "0000000000000002" }).to_string();
+    let removed = Fault::Answer(Response::new(200, removed));
+    registry.fail("DELETE", "rules/0000000000000002", removed);
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+        "--retries",
+        "0",
+    ];
+    let ended = run(&registry, &revoke).expect(6);
+    let document = ended.json();
+    assert_eq!(document["status"], "unavailable");
+    assert_eq!(document["revoked"], json!(["0000000000000002"]));
+    assert_eq!(document["not_revoked"], json!([]));
+    assert_eq!(document["rules_removed"], json!(["0000000000000002"]));
+    let left = json!(["0000000000000001", "0000000000000003"]);
+    assert_eq!(document["rules_left"], left);
+    let errors = ended.errors();
+    assert!(
+        errors.contains("rule 0000000000000001 is not removed: "),
+        "{errors}"
+    );
+    assert!(errors.contains("run the same command again"), "{errors}");
+}
+
+#[test]
+fn changes_that_cannot_succeed_are_not_tried_after_a_refusal() {
+    let registry = registry();
+    store_rules(&registry);
+    let refused = Response::new(403, r#"{"errors":["this token may not do that"]}"#);
+    registry.fail("DELETE", "tokens/0000000000000002", Fault::Answer(refused));
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+    ];
+    let ended = run(&registry, &revoke).expect(5);
+    let document = ended.json();
+    assert_eq!(document["revoked"], json!([]));
+    assert_eq!(document["not_revoked"], json!(["0000000000000002"]));
+    assert_eq!(document["rules_removed"], json!([]));
+    let errors = ended.errors();
+    for expected in [
+        "token 0000000000000002 is not revoked: ",
+        "rule 0000000000000001 is not removed: it was not tried",
+    ] {
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
+#[test]
+fn the_token_of_the_command_itself_is_revoked_last() {
+    let registry = registry();
+    store_rules(&registry);
+    let own = json!({ "id": "0000000000000002", "name": "Ann@acme.example", "scopes": ["admin"], "expires": null });
+    registry.set("/api/v1/token", Response::new(200, own.to_string()));
+    for id in ["1", "2"] {
+        let id = format!("{id:0>16}");
+        let removed = Response::new(200, json!({ "removed": id }).to_string());
+        registry.fail("DELETE", &format!("rules/{id}"), Fault::Answer(removed));
+    }
+    answer_revocations(&registry, &["tokens/0000000000000002"]);
+    let revoke = [
+        "token",
+        "revoke",
+        "--of",
+        "ann@acme.example",
+        "--with-rules",
+    ];
+    run(&registry, &revoke).expect(0);
+    let requests = registry.requests();
+    let last = requests.last().unwrap();
+    assert_eq!(last, "DELETE /admin/v1/tokens/0000000000000002");
 }
 
 #[test]

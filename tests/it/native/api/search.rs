@@ -358,6 +358,26 @@ fn modules_of_other_systems_take_no_places_in_a_search() {
 }
 
 #[test]
+fn a_parameter_that_a_list_does_not_have_changes_nothing() {
+    let (_, registry) = filled(&[]);
+    for path in [
+        "/v1/modules?limit=2",
+        "/v1/modules/acme?limit=2",
+        "/v1/modules/acme/vpc?limit=2",
+        "/v1/modules/search?q=vpc",
+        "/v1/providers?limit=1",
+        "/v1/providers/acme?limit=1",
+        "/api/v1/search?q=vpc",
+        "/api/v1/namespaces?limit=1",
+        "/api/v1/namespaces/acme?limit=1",
+    ] {
+        let plain = registry.get(path).expect(200).text();
+        let further = registry.get(&format!("{path}&page=2&utm_source=x&limt=1"));
+        assert_eq!(further.expect(200).text(), plain, "{path}");
+    }
+}
+
+#[test]
 fn too_many_anonymous_searches_are_429_and_tokens_pass() {
     let (_, registry) = filled(&[("TERRACE_SEARCHES_A_MINUTE", "3")]);
     let from = |path: &str| Sent::new("GET", path).header("cf-connecting-ip", "192.0.2.1");

@@ -11,6 +11,7 @@ use terrace_core::model::package::Package;
 
 use super::pushed::{PushedContent, Repositories};
 use crate::args::{EraseArguments, RegistryArguments};
+use crate::clock;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -55,7 +56,7 @@ pub(crate) fn erase(
         preview(&plan, output);
         return Ok(());
     }
-    plan.check()?;
+    plan.check(output)?;
     let answers = carry_out(&client, &plan, &reason.to_string(), output)?;
     report(&plan, &answers, output);
     Ok(())
@@ -80,7 +81,7 @@ fn preview(plan: &Plan, output: &Output) {
             names => format!("{digest} would be erased in {}", names.join(", ")),
         }
     }));
-    lines.extend(plan.notes());
+    lines.extend(plan.notes(output));
     if plan.is_empty() {
         lines.push("nothing would be erased".to_owned());
     } else if !plan.is_all_done() {
@@ -115,7 +116,10 @@ fn carry_out(
         };
         left.retain(|key| !body.archives.contains(key));
         answers.push(client.erase(&body)?);
-        output.progress(&format!("erased {}", release.name));
+        output.progress(&match plan.is_done(&release.name) {
+            true => format!("completed the erasure of {}", release.name),
+            false => format!("erased {}", release.name),
+        });
     }
     let left: Vec<String> = left.into_iter().collect();
     for archives in left.chunks(limits::ERASED_AT_ONCE) {
@@ -218,18 +222,27 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     ];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let what: Vec<String> = counted.map(|(count, noun)| plural(count, noun)).collect();
-    let mut text = match what.is_empty() {
-        true => "everything was erased before".to_owned(),
-        false => format!("erased {}", what.join(" and ")),
+    let mut text = match (what.is_empty(), plan.keeps_some()) {
+        (true, false) => "everything was erased before".to_owned(),
+        (true, true) => "nothing more was erased".to_owned(),
+        (false, _) => format!("erased {}", what.join(" and ")),
     };
-    let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
-    if let Some(end) = uploads_end {
+    if plan.returned() > 0 {
+        let returned = plural(plan.returned(), "archive");
         text.push_str(&format!(
-            "; URLs that were signed before may upload erased bytes again until {end}, and the repair removes it then"
+            "; removed {returned} that an upload had stored again"
+        ));
+    }
+    let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
+    if let Some(end) = uploads_end.filter(|end| *end > clock::now()) {
+        text.push_str(&format!(
+            "; URLs that were signed before may upload erased bytes again until {end}: nobody can download these, and the repair \
+             removes them, as {} does",
+            output.command("admin gc --yes")
         ));
     }
     let mut lines = vec![text];
-    lines.extend(plan.notes());
+    lines.extend(plan.notes(output));
     let uploads_end = uploads_end.map(|end| end.to_string());
     output.result(&lines, &plan.report("ok", uploads_end));
 }

@@ -16,7 +16,7 @@ use ureq::Agent;
 
 use super::backup::{Backup, OLD_LOGS, Summary, Sums, local};
 use super::loss::{Older, UNLESS_RESTORED, lost_documents, lost_entries, lost_releases};
-use super::stored::{Log, References, documentation_archive, each_fact, each_tombstone};
+use super::stored::{Log, References, documentation_archive, each_fact, each_tombstone, missing};
 use crate::archive::each_chunk;
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -127,7 +127,8 @@ pub(crate) fn export(
     lost.extend(lost_releases(&references, accepted));
     lost.extend(lost_documents(&references));
     if let Some(older) = older {
-        lost.extend(older.losses(changed, &references.there, &compared));
+        lost.extend(older.losses(changed, &references, &compared));
+        older.warn_of_erased(&references, output);
         if restarted.is_some() {
             lost.extend(older.unrestored(&references));
         }
@@ -150,15 +151,14 @@ pub(crate) fn export(
         output,
     )?;
     let mut wrong = references.wrong.clone();
-    let missing = references.bytes.iter();
-    for (key, (by, _)) in missing.filter(|(key, _)| !sums.contains_key(*key)) {
-        let message = references.missing(key, by);
-        match references.is_erased(key) {
-            // The tombstone says so: nothing is lost that could be restored.
-            true => output.warning(&message),
-            false => wrong.push(message),
+    let absent = references.bytes.iter();
+    for (key, (by, _)) in absent.filter(|(key, _)| !sums.contains_key(*key)) {
+        // The tombstone of erased bytes says so: nothing is lost that could be restored.
+        if !references.is_erased(key) {
+            wrong.push(missing(key, by));
         }
     }
+    references.warn_of_erased(&sums, output);
     if !wrong.is_empty() {
         wrong.push(
             "the copy is incomplete; run `terrace admin verify` to check everything".to_owned(),

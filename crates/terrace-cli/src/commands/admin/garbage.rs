@@ -31,6 +31,8 @@ struct Plan {
     remove: Vec<MarkedBody>,
     /// The number of archives and blobs that were marked too recently to be removed.
     waiting: usize,
+    /// The number of those to remove that were erased, and stored again.
+    returned: usize,
     bytes: u64,
 }
 
@@ -55,13 +57,15 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{} ({}) that nothing refers to: {} would be marked; {} marked more than an hour ago and would be \
-                 removed; {} for that hour to pass. Run the command with --yes to do this",
+                "{} ({}) to remove: {} would be marked, because nothing refers to them; {} marked more than an hour ago and would be \
+                 removed; {} for that hour to pass; {} erased, stored again by an upload, and would be removed. Run the \
+                 command with --yes to do this",
                 plural(count, "object"),
                 bytes(plan.bytes),
                 plan.mark.len(),
-                were(plan.remove.len()),
-                waits(plan.waiting)
+                were(plan.remove.len().saturating_sub(plan.returned)),
+                waits(plan.waiting),
+                were(plan.returned)
             ),
         };
         let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
@@ -171,6 +175,7 @@ fn plan(
         if let Some(since) = digest_of(key).and_then(|digest| erased.get(&digest)) {
             // It was erased, and stored again.
             plan.bytes += archive.size;
+            plan.returned += 1;
             plan.remove.push(MarkedBody {
                 key: key.clone(),
                 marked_at: *since,

@@ -203,12 +203,21 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
             .iter()
             .map(|key| format!("the index of {key} was not written")),
     );
-    let text = format!(
+    let mut text = format!(
         "{} new at {to}, {} unchanged; {} sent",
         are(created.len(), "document"),
         are(unchanged.len(), "document"),
         are(sent, "archive")
     );
+    if !erased.is_empty() {
+        text.push_str(&format!(
+            "; {} out, because the content was erased",
+            match erased.len() {
+                1 => "1 document stays".to_owned(),
+                count => format!("{count} documents stay"),
+            }
+        ));
+    }
     let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent, "erased": erased.len() });
     let worst = match (reasons.is_empty(), refused.is_empty()) {
         (true, _) => None,

@@ -9,6 +9,7 @@ use std::path::Path;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
+use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
 use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
 use terrace_core::storage::release::Release;
@@ -18,7 +19,7 @@ use super::difference::has_same_bytes;
 use super::stored::{Log, References, documentation_archive};
 use crate::args::AcceptedLoss;
 use crate::error::Failure;
-use crate::output::plural;
+use crate::output::{Output, plural};
 
 /// Returns whether the operator accepts the loss of a document.
 pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
@@ -173,14 +174,14 @@ impl Older {
     pub(super) fn losses(
         &self,
         changes: Vec<Change>,
-        there: &BTreeSet<String>,
+        references: &References,
         accepted: &[AcceptedLoss],
     ) -> Vec<String> {
         let place = &self.place;
-        let keys = self.sums.keys().filter_map(|path| fact_at(path));
-        let missing = keys
-            .filter(|key| self.must_be_there(key))
-            .filter(|key| !there.contains(key) && !accepts(accepted, key));
+        let missing = self.absent(&references.there);
+        let missing = missing.filter(|key| {
+            !accepts(accepted, key) && self.erased_archive(key, references).is_none()
+        });
         let (missing_entries, missing): (Vec<String>, Vec<String>) =
             missing.partition(|key| Log::has(key));
         let (mut changed_entries, mut found) = (Vec::new(), Vec::new());
@@ -198,6 +199,38 @@ impl Older {
             )
         }));
         found
+    }
+
+    /// Warns of the releases of the copy that the registry does not have because their archives were erased: an import keeps
+    /// them out.
+    pub(super) fn warn_of_erased(&self, references: &References, output: &Output) {
+        for key in self.absent(&references.there) {
+            if let Some(archive) = self.erased_archive(&key, references) {
+                output.warning(&format!(
+                    "{key} is in {} but not in the registry, where {archive} was erased: it stays out",
+                    self.place
+                ));
+            }
+        }
+    }
+
+    /// Returns the permanent documents of the copy that a registry with these documents lacks.
+    fn absent(&self, there: &BTreeSet<String>) -> impl Iterator<Item = String> {
+        let keys = self.sums.keys().filter_map(|path| fact_at(path));
+        keys.filter(|key| self.must_be_there(key) && !there.contains(key))
+    }
+
+    /// Returns an archive of a release of the copy that was erased in the registry.
+    fn erased_archive(&self, key: &str, references: &References) -> Option<String> {
+        let key = FactKey::parse(key)?;
+        let FactKey::Release(..) = key else {
+            return None;
+        };
+        let path = path_of_fact(&key.to_string());
+        let document = self.copy.document(&path, self.sums.get(&path)?).ok()?;
+        let restored = Restored::parse(&key, &document).ok()?;
+        let mut archives = restored.bytes.iter().map(|it| it.key.to_string());
+        archives.find(|archive| references.is_erased(archive))
     }
 
     /// Describes the documents of the copy that a restored registry does not have, apart from its own log. Content that was

@@ -9,7 +9,7 @@ use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::documentation::DocumentationDocument;
-use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE};
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, PushedFact};
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -316,7 +316,8 @@ impl References {
         let mut found = self.disagreeing.clone();
         for (key, (by, size)) in &self.bytes {
             match (stored.get(key), size) {
-                (None, _) => found.push(self.missing(key, by)),
+                (None, _) if self.is_erased(key) => {}
+                (None, _) => found.push(missing(key, by)),
                 (Some(stored), Some(size)) if stored.size != *size => found.push(format!(
                     "{key} has {}, but {size} according to {by}",
                     plural(stored.size, "byte")
@@ -326,17 +327,19 @@ impl References {
         }
         let missing = self.facts.iter();
         let missing = missing.filter(|(key, _)| !self.there.contains(*key));
-        found.extend(missing.map(|(key, by)| self.missing(key, by)));
+        found.extend(missing.map(|(key, by)| self::missing(key, by)));
         found
     }
 
-    /// Describes a reference to bytes or to a document that does not exist.
-    pub(super) fn missing(&self, key: &str, by: &str) -> String {
-        match self.is_erased(key) {
-            true => format!(
-                "{key} was erased, but {by} refers to it: erase that as well (terrace admin erase)"
-            ),
-            false => format!("{key} is missing, but {by} refers to it"),
+    /// Warns of the references to bytes that were erased and are not stored: these are not missing, and no copy restores them.
+    pub(super) fn warn_of_erased<T>(&self, stored: &BTreeMap<String, T>, output: &Output) {
+        let erased = self.bytes.iter();
+        let erased = erased.filter(|(key, _)| !stored.contains_key(*key) && self.is_erased(key));
+        for (key, (by, _)) in erased {
+            output.warning(&format!(
+                "{key} was erased, so {by}, which refers to it, cannot be installed or pulled: {}",
+                removal(by, output)
+            ));
         }
     }
 
@@ -357,4 +360,28 @@ impl References {
         };
         returned.map(describe).collect()
     }
+}
+
+/// Describes a reference to bytes or to a document that does not exist.
+pub(super) fn missing(key: &str, by: &str) -> String {
+    format!("{key} is missing, but {by} refers to it")
+}
+
+/// Returns the advice about a document that refers to erased bytes.
+fn removal(key: &str, output: &Output) -> String {
+    let subject = match FactKey::parse(key) {
+        Some(FactKey::Release(package, version)) => format!("{}@{version}", package.address()),
+        Some(FactKey::Pushed(PushedFact::Manifest(repository, digest))) => {
+            format!("--manifest {repository}@{digest}")
+        }
+        Some(FactKey::Pushed(PushedFact::Link(_, digest))) => format!("--blob {digest}"),
+        Some(FactKey::Documentation(..)) => {
+            return "the repair of the registry removes it".to_owned();
+        }
+        _ => return "erase that as well".to_owned(),
+    };
+    format!(
+        "to erase that as well, run `{}`",
+        output.command(format_args!("admin erase {subject} --reason REASON"))
+    )
 }

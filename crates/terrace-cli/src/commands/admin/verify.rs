@@ -59,13 +59,15 @@ pub(crate) fn verify(
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
     wrong.extend(references.dangling(&stored));
+    references.warn_of_erased(&stored, output);
     wrong.extend(references.returned(&stored));
     wrong.extend(lost_entries(&references.log, newest, accepted));
     wrong.extend(lost_releases(&references, accepted));
     wrong.extend(lost_documents(&references));
-    wrong.extend(older.map_or_else(Vec::new, |older| {
-        older.losses(changed, &references.there, accepted)
-    }));
+    if let Some(older) = older {
+        wrong.extend(older.losses(changed, &references, accepted));
+        older.warn_of_erased(&references, output);
+    }
     if documents == 0 && has_old_archives(&stored, began) {
         wrong.push(format!(
             "there are {} archives, but no documents: everything that describes them is missing",

@@ -1,9 +1,12 @@
-//! The documentation of a release. It is sent before the release, so that the registry writes every index once.
+//! The documentation of a release. It is sent before the release, so that the registry writes every index once. If the registry
+//! lacks its bytes, the description of the release is sent before them: the documentation of a release that the registry refuses,
+//! such as one with an erased archive, is not stored.
 //!
 //! Until the release is published, other publishers of the same version may replace the documentation. It is therefore
 //! compared with that of the registry after the release, and removed if the release is rejected.
 
 use serde_json::{Map, Value, json};
+use terrace_core::api::admin::PublishAnswer;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -155,14 +158,27 @@ impl ReleaseDocumentation {
         output: &Output,
         before_uploads: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(Receipt, Sent), Failure> {
-        let sent = self.send(Condition::Unpublished, client, output);
+        let mut begun = None;
+        let sent = self.send_after(client, output, || {
+            let answer = release.begin(client);
+            let condition = match &answer {
+                Ok(answer) if is_committed(Some(answer)) => Ok(Condition::Always),
+                Ok(_) => Ok(Condition::Unpublished),
+                Err(refusal) => Err(refusal.clone()),
+            };
+            begun = Some(answer);
+            condition
+        });
+        let begun = begun.transpose()?;
         match &sent {
+            // It is published already.
+            Some(Err(_)) if is_committed(begun.as_ref()) => {}
             // The version is published, perhaps with these bytes. That shows next.
             Some(Err(Failure::Conflict(_))) => {}
             Some(Err(failure)) if self.is_required => return Err(failure.clone()),
             _ => {}
         }
-        let receipt = release.send(client, output, before_uploads);
+        let receipt = release.send_begun(begun, client, output, before_uploads);
         let receipt = receipt.inspect_err(|failure| {
             if matches!(sent, Some(Ok(_))) && is_final(failure) {
                 self.withdraw(client, output);
@@ -175,6 +191,20 @@ impl ReleaseDocumentation {
     fn send(&self, condition: Condition, client: &Client<'_>, output: &Output) -> Sent {
         let ready = self.ready.as_ref()?;
         Some(ready.request.send(condition, client, output))
+    }
+
+    /// Sends the documentation of a version that is not published. `before_upload` runs before its bytes are sent, if the
+    /// registry lacks them, and returns the condition that holds from then on.
+    fn send_after(
+        &self,
+        client: &Client<'_>,
+        output: &Output,
+        before_upload: impl FnOnce() -> Result<Condition, Failure>,
+    ) -> Sent {
+        let ready = self.ready.as_ref()?;
+        let condition = Condition::Unpublished;
+        let sent = (ready.request).send_after(condition, client, output, before_upload);
+        Some(sent)
     }
 
     /// Sends the documentation once more, now that the version is published with these bytes, if the registry has rejected
@@ -210,6 +240,14 @@ impl ReleaseDocumentation {
             )),
         }
     }
+}
+
+/// Returns whether the registry has published the release at the first description.
+fn is_committed(begun: Option<&PublishAnswer>) -> bool {
+    matches!(
+        begun,
+        Some(PublishAnswer::Created(_) | PublishAnswer::Unchanged(_))
+    )
 }
 
 /// Returns whether the same request would fail again, so that it will not be repeated.

@@ -41,8 +41,17 @@ fn mark(digit: &str) -> Value {
     json!({ "key": archive(digit).replace("archives/", "garbage/"), "document": document })
 }
 
-/// Sets the responses for one look at everything that refers to archives.
+/// Sets the responses for one look at everything that refers to archives, without tombstones.
 fn answers_looks(registry: &Registry, releases: &[Value], links: &[Value]) {
+    answers_looks_with(registry, releases, links, &[]);
+}
+
+/// Sets the responses for one look at everything that refers to archives.
+fn answers_looks_with(registry: &Registry, releases: &[Value], links: &[Value], marks: &[Value]) {
+    answers(registry, "prefix=garbage", &json!({ "facts": marks }));
+    if !marks.is_empty() {
+        answers_archives(registry, &json!([]));
+    }
     answers(registry, "prefix=releases", &json!({ "facts": releases }));
     answers(
         registry,
@@ -138,6 +147,7 @@ fn answers_documented(registry: &Registry) {
         release("1.1.0", "1"),
         release("2.0.0", "2"),
     ];
+    answers(registry, "prefix=garbage", &json!({ "facts": [] }));
     answers(registry, "prefix=releases", &json!({ "facts": releases }));
     let documented = |version: &str| json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "archive": docs });
     let all = ["1.0.0", "1.1.0", "2.0.0"].map(documented);
@@ -178,7 +188,7 @@ fn the_documentation_of_unrelated_versions_stays_unless_it_is_named() {
         .env("TERRACE_TOKEN", TOKEN);
     let shown = ended(&mut command).expect(0).stdout;
     let advice = format!(
-        "terrace admin erase --archive {} --everywhere",
+        "terrace admin erase --archive {} --everywhere --reason REASON",
         "3".repeat(64)
     );
     assert!(shown.contains(&advice), "{shown}");
@@ -191,12 +201,8 @@ fn the_documentation_of_unrelated_versions_stays_unless_it_is_named() {
 #[test]
 fn an_interrupted_erasure_of_a_package_is_continued() {
     let registry = Registry::start();
-    answers_looks(&registry, &[tombstone("1"), release("1.1.0", "2")], &[]);
-    answers(
-        &registry,
-        "prefix=garbage",
-        &json!({ "facts": [mark("1")] }),
-    );
+    let releases = [tombstone("1"), release("1.1.0", "2")];
+    answers_looks_with(&registry, &releases, &[], &[mark("1")]);
     answers_erasure(&registry, Some(ERASED), &[archive("1")]);
     answers_erasure(&registry, Some("acme/vpc/aws@1.1.0"), &[archive("2")]);
     let arguments = [
@@ -350,6 +356,7 @@ fn an_archive_is_erased_by_its_digest() {
             &json!({ "documented": [] }),
         );
         answers_archives(&registry, &stored);
+        answers(&registry, "prefix=garbage", &json!({ "facts": [] }));
         answers(&registry, "prefix=oci", &json!({ "facts": [] }));
     };
     answer(&[release("1.0.0", "1")]);
@@ -605,10 +612,127 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
     let ran = run(&registry, &["admin", "export", copy.to_str().unwrap()]).expect(0);
     assert!(
         ran.stderr
-            .contains("was erased, but releases/modules/acme/vpc/aws/1.0.0"),
+            .contains("was erased, so releases/modules/acme/vpc/aws/1.0.0, which refers to it"),
         "{}",
         ran.stderr
     );
+    // The advice can be followed, and does not fail the next check.
+    let advice = "terrace admin erase acme/vpc/aws@1.0.0 --reason REASON";
+    assert!(ran.stderr.contains(advice), "{}", ran.stderr);
+    // The same registry, and one that the copy was imported into, agree with it.
+    let verify = [
+        "admin",
+        "verify",
+        "--quick",
+        "--copy",
+        copy.to_str().unwrap(),
+    ];
+    let changes = [PUBLISH, (&*log, 200)];
+    answers_verify(&registry, &changes, &[release("1.0.0", "1"), mark("1")]);
+    let ended = run(&registry, &verify).expect(0);
+    assert!(ended.json()["warnings"].to_string().contains(advice));
+    registry.forget_faults();
+    let imported = Registry::start();
+    answers_verify(&imported, &[], &[mark("1")]);
+    let ended = run(&imported, &verify).expect(0);
+    let warnings = ended.json()["warnings"].to_string();
+    let stays_out = format!("but not in the registry, where {} was erased", archive("1"));
+    assert!(warnings.contains(&stays_out), "{warnings}");
+    // Without the tombstone, the release is missing.
+    registry.forget_faults();
+    let other = Registry::start();
+    answers_verify(&other, &[], &[]);
+    let errors = run(&other, &verify).expect(3).errors();
+    assert!(errors.contains("restore it with"), "{errors}");
+}
+
+#[test]
+fn an_erased_archive_of_another_version_was_erased_before() {
+    let registry = Registry::start();
+    let (own, other) = (release("1.0.0", "1"), release("1.1.0", "2"));
+    answers_looks_with(&registry, &[own, other], &[], &[mark("1")]);
+    answers_erasure(&registry, Some(ERASED), &[archive("1")]);
+    let mut command = terrace(&[&ERASE[..], &["--yes"]].concat());
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", TOKEN);
+    let ended = ended(&mut command).expect(0);
+    let before = format!(
+        "{} was already erased at 1970-01-01T00:00:02Z",
+        archive("1")
+    );
+    assert!(ended.stdout.contains("erased 1 version\n"), "{ended:?}");
+    assert!(ended.stdout.contains(&before), "{ended:?}");
+    // The URLs of that time have expired.
+    assert!(!ended.stdout.contains("may upload"), "{ended:?}");
+}
+
+#[test]
+fn an_erased_archive_that_an_upload_has_stored_again_is_shown_and_removed() {
+    let digest = "1".repeat(64);
+    let stored = json!([{ "key": archive("1"), "size": 7, "stored_at": 1 }]);
+    let reason = ["admin", "erase", "--reason", "a leaked key"];
+    for subject in [&[ERASED][..], &["--archive", &digest]] {
+        let registry = Registry::start();
+        let answer = || {
+            answers(
+                &registry,
+                "prefix=garbage",
+                &json!({ "facts": [mark("1")] }),
+            );
+            answers(
+                &registry,
+                "prefix=releases",
+                &json!({ "facts": [tombstone("1")] }),
+            );
+            answers(
+                &registry,
+                "/admin/v1/documentation",
+                &json!({ "documented": [] }),
+            );
+            answers(&registry, "prefix=oci", &json!({ "facts": [] }));
+            answers_archives(&registry, &stored);
+        };
+        let shown = |more: &[&str]| {
+            answer();
+            let mut command = terrace(&[&reason[..], subject, more].concat());
+            command.env("TERRACE_URL", registry.url());
+            ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0).stdout
+        };
+        let note = format!(
+            "{} was already erased at 1970-01-01T00:00:02Z, and is stored again",
+            archive("1")
+        );
+        let preview = shown(&[]);
+        assert!(preview.contains(&note), "{preview}");
+        assert!(preview.contains("Run the command with --yes"), "{preview}");
+        assert!(!preview.contains("would be erased"), "{preview}");
+        answers_erasure(&registry, None, &[archive("1")]);
+        let done = shown(&["--yes"]);
+        let removed =
+            "everything was erased before; removed 1 archive that an upload had stored again";
+        assert!(done.starts_with(removed), "{done}");
+    }
+}
+
+#[test]
+fn a_repeated_erasure_says_what_it_keeps_and_does_not_claim_to_erase() {
+    let registry = Registry::start();
+    let releases = [tombstone("1"), release("1.1.0", "1")];
+    answers_looks(&registry, &releases, &[]);
+    answers_erasure(&registry, Some(ERASED), &[]);
+    let mut command = terrace(&[&ERASE[..], &["--yes"]].concat());
+    command
+        .env("TERRACE_URL", registry.url())
+        .env("TERRACE_TOKEN", TOKEN);
+    let ended = ended(&mut command).expect(0);
+    assert!(
+        ended.stdout.starts_with("nothing more was erased\n"),
+        "{ended:?}"
+    );
+    let stays = format!("{} stays, because", archive("1"));
+    assert!(ended.stdout.contains(&stays), "{ended:?}");
+    assert_eq!(ended.stderr, format!("completed the erasure of {ERASED}\n"));
 }
 
 #[test]
@@ -796,17 +920,20 @@ fn write_older(copy: &Path, facts: &[Value], archive: &str) {
 }
 
 #[test]
-fn an_erased_archive_that_exists_or_is_used_fails_verification() {
+fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_used() {
     let registry = Registry::start();
     let verify = ["admin", "verify", "--quick"];
     answers_verify(&registry, &[], &[tombstone("1"), mark("1")]);
     run(&registry, &verify).expect(0);
     answers_verify(&registry, &[], &[release("1.1.0", "1"), mark("1")]);
-    let message = run(&registry, &verify).expect(3).errors();
-    assert!(
-        message.contains("was erased, but releases/modules/acme/vpc/aws/1.1.0"),
-        "{message}"
-    );
+    let document = run(&registry, &verify).expect(0).json();
+    let warnings = document["warnings"].to_string();
+    for expected in [
+        "was erased, so releases/modules/acme/vpc/aws/1.1.0",
+        "terrace admin erase acme/vpc/aws@1.1.0 --reason REASON",
+    ] {
+        assert!(warnings.contains(expected), "{warnings}");
+    }
     registry.forget_faults();
     let stored = json!([{ "key": archive("1"), "size": 7, "stored_at": 1 }]);
     answers_archives(&registry, &json!([]));

@@ -77,9 +77,9 @@ fn the_documentation_is_sent_before_the_release() {
         registry.all_requests(),
         [
             before.clone(),
+            put(""),
             uploads[0].clone(),
             before,
-            put(""),
             uploads[1].clone(),
             put(""),
             get("/documentation"),
@@ -218,9 +218,10 @@ fn a_conflict_leaves_the_documentation_of_the_version_unchanged() {
 
 #[test]
 fn documentation_that_another_publisher_has_replaced_is_sent_again_after_the_release() {
-    let registry = Registry::start();
+    let module = module();
+    let registry = with_archives(module.path());
     registry.interpose_documentation(RELEASE, other_documentation());
-    let report = publish(&registry, module().path(), &[]).expect(0).json();
+    let report = publish(&registry, module.path(), &[]).expect(0).json();
     assert_eq!(report["documentation"]["status"], "changed");
     let requests = registry.all_requests();
     let last = [put(""), get("/documentation"), put("/documentation")];
@@ -242,16 +243,71 @@ fn documentation_is_sent_again_if_the_registry_does_not_show_its_state() {
     assert_eq!(report["warnings"], json!([]));
 }
 
+/// A registry that has the archives of another version with the same bytes, so that a publish uploads none.
+fn with_archives(module: &Path) -> Registry {
+    let registry = Registry::start();
+    let path = module.to_str().unwrap();
+    let other = [
+        "publish",
+        "module",
+        path,
+        "--address",
+        "acme/vpc/aws",
+        "--version",
+        "0.9.0",
+    ];
+    run(&registry, &other).expect(0);
+    registry.all_requests();
+    registry
+}
+
+#[test]
+fn the_documentation_of_a_refused_release_is_not_sent() {
+    for (status, code) in [(410, 3), (422, 3), (403, 5), (409, 4)] {
+        let registry = Registry::start();
+        let refusal = errors(status, &["archives/1.zip was erased"]);
+        registry.fail("PUT", RELEASE, Fault::Answer(refusal));
+        let ended = publish(&registry, module().path(), &[]).expect(code);
+        assert!(ended.errors().ends_with("archives/1.zip was erased"));
+        assert!(!ended.stderr.contains("warning:"), "{ended:?}");
+        let expected = [put("/documentation?unpublished=true"), put("")];
+        assert_eq!(registry.all_requests(), expected);
+        assert_eq!(registry.documentation(RELEASE), None);
+    }
+}
+
+#[test]
+fn the_documentation_of_a_release_that_needs_no_upload_is_sent_after_it() {
+    let module = module();
+    let registry = with_archives(module.path());
+    let other = directory(&[("README.md", "# Other")]);
+    let docs = ["--docs", other.path().to_str().unwrap(), "--require-docs"];
+    let report = publish(&registry, module.path(), &docs).expect(0).json();
+    assert_eq!(report["status"], "created");
+    assert_eq!(report["documentation"]["status"], "created");
+    assert_eq!(
+        registry.all_requests(),
+        [
+            put("/documentation?unpublished=true"),
+            put(""),
+            "PUT /docs-bucket".to_owned(),
+            put("/documentation"),
+            get("/documentation"),
+        ]
+    );
+}
+
 #[test]
 fn the_documentation_of_a_rejected_release_is_removed() {
     for (status, code) in [(422, 3), (403, 5)] {
-        let registry = Registry::start();
+        let module = module();
+        let registry = with_archives(module.path());
         registry.fail(
             "PUT",
             RELEASE,
             Fault::Answer(errors(status, &["no such release"])),
         );
-        let ended = publish(&registry, module().path(), &[]).expect(code);
+        let ended = publish(&registry, module.path(), &[]).expect(code);
         assert_eq!(registry.documentation(RELEASE), None, "{ended:?}");
         let requests = registry.all_requests();
         let [.., publish, removal] = requests.as_slice() else {
@@ -266,10 +322,11 @@ fn the_documentation_of_a_rejected_release_is_removed() {
 
 #[test]
 fn the_documentation_of_a_release_that_may_be_retried_is_kept() {
-    let registry = Registry::start();
+    let module = module();
+    let registry = with_archives(module.path());
     let busy = errors(503, &["storage is busy"]);
     registry.fail("PUT", RELEASE, Fault::Answer(busy));
-    publish(&registry, module().path(), &["--retries", "0"]).expect(6);
+    publish(&registry, module.path(), &["--retries", "0"]).expect(6);
     assert!(registry.documentation(RELEASE).is_some());
     let requests = registry.all_requests();
     assert_eq!(requests.last(), Some(&put("")));
@@ -277,20 +334,22 @@ fn the_documentation_of_a_release_that_may_be_retried_is_kept() {
 
 #[test]
 fn the_documentation_of_another_publisher_is_kept_after_a_rejected_release() {
-    let registry = Registry::start();
+    let module = module();
+    let registry = with_archives(module.path());
     registry.interpose_documentation(RELEASE, other_documentation());
     let invalid = errors(422, &["no such release"]);
     registry.fail("PUT", RELEASE, Fault::Answer(invalid));
-    publish(&registry, module().path(), &[]).expect(3);
+    publish(&registry, module.path(), &[]).expect(3);
     assert_eq!(registry.documentation(RELEASE), Some(other_documentation()));
 }
 
 #[test]
 fn a_conflict_with_a_release_that_came_in_between_warns_about_the_documentation() {
-    let registry = Registry::start();
+    let module = module();
+    let registry = with_archives(module.path());
     let archive = json!({ "format": "zip", "sha256": Sha256::of(b"other").to_string(), "size": 5 });
     registry.interpose_release(RELEASE, json!({ "archive": archive }));
-    let ended = publish(&registry, module().path(), &[]).expect(4);
+    let ended = publish(&registry, module.path(), &[]).expect(4);
     assert!(
         ended.stderr.contains("warning: another publisher"),
         "{ended:?}"
@@ -300,12 +359,13 @@ fn a_conflict_with_a_release_that_came_in_between_warns_about_the_documentation(
 
 #[test]
 fn documentation_that_cannot_be_removed_after_a_rejection_is_a_warning() {
-    let registry = Registry::start();
+    let module = module();
+    let registry = with_archives(module.path());
     let invalid = errors(422, &["no such release"]);
     registry.fail("PUT", RELEASE, Fault::Answer(invalid));
     let busy = errors(503, &["storage is busy"]);
     registry.fail("DELETE", "/documentation", Fault::Answer(busy));
-    let ended = publish(&registry, module().path(), &["--retries", "0"]).expect(3);
+    let ended = publish(&registry, module.path(), &["--retries", "0"]).expect(3);
     assert_eq!(ended.errors(), "no such release");
     let warning = "and the registry keeps it for a day: ";
     assert!(ended.stderr.contains(warning), "{ended:?}");

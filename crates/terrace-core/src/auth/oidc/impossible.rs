@@ -32,9 +32,9 @@ pub(super) fn of_people(rule: &Rule) -> Option<RuleError> {
     rule.claims().find_map(|(name, pattern)| {
         let text = pattern.to_string();
         let form = match name {
-            "email" if !pattern.is_anything() => address(&text),
-            "hd" if !pattern.is_anything() => domain_of_workspace(&text),
-            _ => None,
+            "email" => address(&text),
+            "hd" => domain_of_workspace(&text),
+            _ => blank(&text),
         };
         Some(error(name, pattern, "person", form?))
     })
@@ -53,7 +53,7 @@ fn error(name: &str, pattern: &ClaimPattern, whom: &'static str, form: String) -
 fn form_for_job(system: CiSystem, name: &str, pattern: &ClaimPattern) -> Option<String> {
     let text = pattern.to_string();
     match (system, name) {
-        (CiSystem::Other, _) => None,
+        (CiSystem::Other, _) => blank(&text),
         (CiSystem::GitHub, "repository") => repository(&text),
         (CiSystem::GitHub, "repository_owner") => owner(&text),
         (CiSystem::GitHub, "sub") => subject(&text),
@@ -69,8 +69,14 @@ fn form_for_job(system: CiSystem, name: &str, pattern: &ClaimPattern) -> Option<
             "repository_id" | "repository_owner_id" | "actor_id" | "enterprise_id",
         )
         | (CiSystem::GitLab, "project_id" | "namespace_id" | "user_id") => number(&text),
-        _ => None,
+        _ => blank(&text),
     }
+}
+
+/// No name consists of white space: a variable in the command line may have been empty.
+fn blank(text: &str) -> Option<String> {
+    let is_blank = text.trim().is_empty();
+    is_blank.then(|| "it consists of white space; write the value that the claim has".to_owned())
 }
 
 /// A repository of GitHub has two parts, of letters, digits and `-._`, and never ends in `.git`.
@@ -330,6 +336,12 @@ mod tests {
                 "did you mean refs/tags/v*?",
             ),
             (GITLAB, "ref_protected", "yes", "it is true or false"),
+            (GITHUB, "repository", "/", "as in acme/widget"),
+            (GITHUB, "repository", "/widget", "as in acme/widget"),
+            (GITHUB, "environment", " ", "white space"),
+            (GITLAB, "namespace_path", "/", "as in acme"),
+            (GITLAB, "environment", " ", "white space"),
+            ("https://ci.acme.example", "queue", "  ", "white space"),
         ] {
             let error = of_job(issuer, claim, pattern).expect_err(pattern);
             assert!(error.contains(advice), "{claim}={pattern}: {error}");
@@ -383,6 +395,12 @@ mod tests {
             ("email", "ann", "write ann@acme.example"),
             ("email", "@acme.example", "or *@acme.example"),
             ("email", "*@https://acme.example", "is written as"),
+            ("email", "*@", "is written as"),
+            ("email", "@", "is written as"),
+            ("email", "*@*.", "is written as"),
+            ("email", " ", "write ann@acme.example"),
+            ("hd", ".", "write acme.example"),
+            ("groups", " ", "white space"),
             ("email", "Ann <ann@acme.example>", "is written as"),
             ("hd", "ann@acme.example", "write acme.example"),
             ("hd", "https://acme.example", "write acme.example"),
@@ -396,7 +414,9 @@ mod tests {
             ("email", "*@*.acme.example"),
             ("email", "*@b\u{fc}cher.example"),
             ("email", "*"),
+            ("email", "*@*"),
             ("email", "*.acme.example"),
+            ("groups", "*"),
             ("hd", "acme.example"),
             ("groups", "a@b@c"),
         ] {

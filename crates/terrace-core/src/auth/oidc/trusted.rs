@@ -211,6 +211,9 @@ impl TrustedPublisher {
 
     /// Checks that a job can match a new rule.
     pub(super) fn check(&self) -> Result<(), RuleError> {
+        if let Some(audience) = self.audience.as_deref().filter(|it| it.trim().is_empty()) {
+            return Err(no_audience(Quoted::text(audience)));
+        }
         let impossible = impossible::of_jobs(CiSystem::of(&self.issuer), &self.rule);
         impossible.map_or(Ok(()), Err)
     }
@@ -334,11 +337,15 @@ fn read_audience(value: &Value) -> Result<String, RuleError> {
         (1..=limits::AUDIENCE_BYTES).contains(&text.len()) && !text.contains(char::is_control)
     };
     let audience = value.as_str().filter(is_audience).map(str::to_owned);
-    audience.ok_or_else(|| RuleError::Shape {
+    audience.ok_or_else(|| no_audience(Quoted::value(Some(value))))
+}
+
+fn no_audience(found: Quoted) -> RuleError {
+    RuleError::Shape {
         name: "audience",
-        found: Quoted::value(Some(value)),
+        found,
         wanted: "a string, as in the job's token request",
-    })
+    }
 }
 
 impl FromStr for TrustedPublishers {

@@ -1,5 +1,7 @@
 //! The versions, archives and pushed content to erase, and everything that refers to them.
 
+mod notes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -60,6 +62,8 @@ pub(super) struct Plan {
     kept_documentation: BTreeMap<String, BTreeSet<String>>,
     /// The versions, repositories and manifests that will lack erased bytes.
     broken: BTreeMap<String, BTreeSet<String>>,
+    /// The erased archives that an upload has stored again. They are removed.
+    returned: BTreeSet<String>,
     /// The versions, archives and digests that were erased before, with the times. Their erasure is sent again, in case it was
     /// interrupted.
     done: BTreeMap<String, UnixTime>,
@@ -86,7 +90,7 @@ impl Plan {
                 let releases = plan.releases.iter();
                 releases.flat_map(|it| it.archives.clone()).collect()
             }
-            Subject::Archives(digests) => keys_of(client, digests, &mut plan.done, output)?,
+            Subject::Archives(digests) => plan.keys_of(client, digests, output)?,
             Subject::Manifests(_) | Subject::Blobs(_) => {
                 plan.read_contents(client, subject, &users, everywhere, output)?;
                 return Ok(plan.with_named());
@@ -130,16 +134,54 @@ impl Plan {
         client: &Client<'_>,
         output: &Output,
     ) -> Result<(), Failure> {
-        if self.done.is_empty() {
-            return Ok(());
-        }
         let tombstones = tombstones(client, output)?;
         for archive in self.releases.iter().flat_map(|it| &it.archives) {
             if let Some(since) = tombstones.get(archive) {
                 self.done.insert(archive.clone(), *since);
             }
         }
+        let erased = self.releases.iter().flat_map(|it| &it.archives);
+        let erased: Vec<&String> = erased.filter(|it| self.done.contains_key(*it)).collect();
+        if !erased.is_empty() {
+            let (stored, _) = all_archives(client, output)?;
+            let returned = erased.into_iter().filter(|it| stored.contains_key(*it));
+            self.returned = returned.cloned().collect();
+        }
         Ok(())
+    }
+
+    /// Returns the number of erased archives that are stored again.
+    pub(super) fn returned(&self) -> usize {
+        self.returned.len()
+    }
+
+    /// Returns the keys of the stored archives with these digests, and of those that were erased, which are noted.
+    fn keys_of(
+        &mut self,
+        client: &Client<'_>,
+        digests: &[Sha256],
+        output: &Output,
+    ) -> Result<BTreeSet<String>, Failure> {
+        let (stored, _) = all_archives(client, output)?;
+        let tombstones = tombstones(client, output)?;
+        let mut keys = BTreeSet::new();
+        for digest in digests {
+            let prefix = format!("{ARCHIVES}{digest}.");
+            let is_of_digest = |key: &&String| key.starts_with(&prefix);
+            keys.extend(stored.keys().filter(is_of_digest).cloned());
+            for (key, since) in tombstones.iter().filter(|(key, _)| is_of_digest(key)) {
+                self.done.insert(key.clone(), *since);
+                keys.insert(key.clone());
+                if stored.contains_key(key) {
+                    self.returned.insert(key.clone());
+                }
+            }
+            if !keys.iter().any(|key| is_of_digest(&key)) {
+                let message = format!("the registry has no archive with the SHA-256 {digest}");
+                return Err(Failure::Missing(message));
+            }
+        }
+        Ok(keys)
     }
 
     /// Notes the documentation of the versions that lose theirs, if a version with other archives has it as well: the registry
@@ -168,17 +210,22 @@ impl Plan {
         self
     }
 
+    /// Returns whether something stays, because others have it as well.
+    pub(super) fn keeps_some(&self) -> bool {
+        !self.kept.is_empty() || !self.kept_documentation.is_empty()
+    }
+
     /// Returns whether everything that was named stays.
     pub(super) fn is_empty(&self) -> bool {
         self.releases.is_empty() && self.erased.is_empty() && self.contents.is_empty()
     }
 
     /// Rejects a plan that erases nothing.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(super) fn check(&self, output: &Output) -> Result<(), Failure> {
         if !self.is_empty() {
             return Ok(());
         }
-        let mut lines = self.kept_lines();
+        let mut lines = self.kept_lines(output);
         lines.push("nothing is erased".to_owned());
         Err(Failure::Refused(lines))
     }
@@ -188,11 +235,11 @@ impl Plan {
         self.done.contains_key(name)
     }
 
-    /// Returns whether everything was erased before.
+    /// Returns whether everything was erased before, and nothing of it is stored again.
     pub(super) fn is_all_done(&self) -> bool {
         let releases = self.releases.iter().map(|it| &it.name);
         let mut all = releases.chain(&self.erased).chain(self.contents.keys());
-        all.all(|name| self.is_done(name))
+        self.returned.is_empty() && all.all(|name| self.is_done(name))
     }
 
     /// Reads pushed content, and decides what of it is erased.
@@ -269,27 +316,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns everything that was erased before or stays, and the consequences for others, one line each.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let done = self.done.iter();
-        let done = done.map(|(name, time)| format!("{name} was already erased at {time}"));
-        let mut lines: Vec<String> = done.collect();
-        lines.extend(self.kept_lines());
-        lines.extend(self.broken.iter().map(|(key, users)| {
-            match documentation_digest(key).is_some() {
-                true => format!(
-                    "the documentation of {} is removed, because it is {key}: add it again without the secret (terrace docs add)",
-                    listed(users)
-                ),
-                false => format!(
-                    "{} cannot be installed or pulled without {key}: erase this as well",
-                    listed(users)
-                ),
-            }
-        }));
-        lines
-    }
-
     /// Returns everything for programs.
     pub(super) fn report(&self, status: &str, uploads_end: Option<String>) -> Value {
         let releases: Vec<&String> = self.releases.iter().map(|it| &it.name).collect();
@@ -314,35 +340,6 @@ impl Plan {
     /// interrupted erasure.
     pub(super) fn rank(&self, digest: &str) -> (bool, bool) {
         (self.manifests.contains(digest), self.named.contains(digest))
-    }
-
-    fn kept_lines(&self) -> Vec<String> {
-        let line = |(key, users): (&String, &BTreeSet<String>)| {
-            let users = listed(users);
-            let is_layer = !key.contains('/') && !self.named.contains(key);
-            match is_layer {
-                // Once its manifest is erased, a repeated command does not know the layer.
-                true => format!(
-                    "{key} stays, because {users} also has it: with --everywhere it is erased there as well; later, `terrace \
-                     admin erase --blob {key} --everywhere` does it"
-                ),
-                false => format!(
-                    "{key} stays, because {users} also has it: with --everywhere it is erased there as well"
-                ),
-            }
-        };
-        let documentation = |(key, users): (&String, &BTreeSet<String>)| {
-            let digest = documentation_digest(key).map(|it| it.to_string());
-            format!(
-                "{key} stays, because it is also the documentation of {}: to erase it there as well, run `terrace admin erase \
-                 --archive {} --everywhere`",
-                listed(users),
-                digest.unwrap_or_default()
-            )
-        };
-        let kept = self.kept.iter().map(line);
-        kept.chain(self.kept_documentation.iter().map(documentation))
-            .collect()
     }
 
     /// Reads all releases, and keeps those to erase.
@@ -474,42 +471,6 @@ fn name_of(key: &str) -> Option<String> {
     let (package, version) = key.rsplit_once('/')?;
     let package = Package::parse_key(package)?;
     Some(format!("{}@{version}", package.address()))
-}
-
-/// Returns the keys of the stored archives with these digests, and of those that were erased, which are added to `done`.
-fn keys_of(
-    client: &Client<'_>,
-    digests: &[Sha256],
-    done: &mut BTreeMap<String, UnixTime>,
-    output: &Output,
-) -> Result<BTreeSet<String>, Failure> {
-    let (stored, _) = all_archives(client, output)?;
-    let with = |digest: &Sha256, key: &&String| key.starts_with(&format!("{ARCHIVES}{digest}."));
-    let mut keys = BTreeSet::new();
-    let mut absent = Vec::new();
-    for digest in digests {
-        let mut found = stored.keys().filter(|key| with(digest, key)).peekable();
-        match found.peek() {
-            Some(_) => keys.extend(found.cloned()),
-            None => absent.push(digest),
-        }
-    }
-    if absent.is_empty() {
-        return Ok(keys);
-    }
-    let tombstones = tombstones(client, output)?;
-    for digest in absent {
-        let before = keys.len();
-        for (key, since) in tombstones.iter().filter(|(key, _)| with(digest, key)) {
-            keys.insert(key.clone());
-            done.insert(key.clone(), *since);
-        }
-        if keys.len() == before {
-            let message = format!("the registry has no archive with the SHA-256 {digest}");
-            return Err(Failure::Missing(message));
-        }
-    }
-    Ok(keys)
 }
 
 /// Returns the digests that an erasure is about, and the repositories whose manifests it names.
