@@ -10,8 +10,10 @@
 mod archives;
 mod connection;
 mod facts;
+mod flag;
 mod markers;
 mod probe;
+mod s3;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -42,6 +44,7 @@ use facts::{etag_of, listed_part};
 use markers::{MARKERS, Markers, indices_of};
 
 pub use connection::{Connection, UrlError};
+pub use flag::FlagError;
 
 /// The name of the local file in a temporary directory.
 const FILE: &str = "indices.redb";

@@ -1,10 +1,9 @@
 //! The object store that a URL names, and the client that reaches it.
 
-use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3EncryptionConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -14,11 +13,12 @@ use object_store::{
     BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, ObjectStoreScheme,
     RetryConfig,
 };
-use terrace_base::secret::Secret;
-use terrace_presign::{Endpoint, Presigner};
+use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
 use url::Url;
 
+use super::flag::{FlagError, flag};
+use super::s3;
 use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
 
 /// The settings of the client that the environment can change.
@@ -28,6 +28,33 @@ const CLIENT_SETTINGS: [ClientConfigKey; 5] = [
     ClientConfigKey::ProxyUrl,
     ClientConfigKey::ProxyCaCertificate,
     ClientConfigKey::ProxyExcludes,
+];
+
+/// Those among them that are booleans.
+const CLIENT_FLAGS: [ClientConfigKey; 2] = [
+    ClientConfigKey::AllowHttp,
+    ClientConfigKey::AllowInvalidCertificates,
+];
+
+/// The booleans of S3. The client's own errors do not name the variable.
+const S3_FLAGS: [AmazonS3ConfigKey; 8] = [
+    AmazonS3ConfigKey::ImdsV1Fallback,
+    AmazonS3ConfigKey::VirtualHostedStyleRequest,
+    AmazonS3ConfigKey::S3Express,
+    AmazonS3ConfigKey::UnsignedPayload,
+    AmazonS3ConfigKey::SkipSignature,
+    AmazonS3ConfigKey::DisableTagging,
+    AmazonS3ConfigKey::DisableBulkDelete,
+    AmazonS3ConfigKey::Encryption(S3EncryptionConfigKey::BucketKeyEnabled),
+];
+
+/// The booleans of Azure.
+const AZURE_FLAGS: [AzureConfigKey; 5] = [
+    AzureConfigKey::UseEmulator,
+    AzureConfigKey::UseFabricEndpoint,
+    AzureConfigKey::UseAzureCli,
+    AzureConfigKey::SkipSignature,
+    AzureConfigKey::DisableTagging,
 ];
 
 /// An object store, and how it is reached.
@@ -60,6 +87,9 @@ pub enum UrlError {
         /// The place of the settings.
         environment: &'static str,
     },
+    /// The environment contains a value that is no boolean.
+    #[error(transparent)]
+    Flag(#[from] FlagError),
     /// The endpoint is one without TLS, and that is not allowed.
     #[error(
         "{endpoint} is an endpoint without TLS: set AWS_ALLOW_HTTP=true to send requests and credentials unprotected, or use \
@@ -136,9 +166,9 @@ impl Connection {
         let (stores, presigner) = match (scheme, parsed.scheme()) {
             (ObjectStoreScheme::AmazonS3, "s3") => {
                 let builder = AmazonS3Builder::from_env();
-                refuse_plain(&builder)?;
+                s3::refuse_plain(&builder)?;
                 let bucket = parsed.host_str().unwrap_or_default();
-                let presigner = presigner(&builder, bucket, &prefix);
+                let presigner = s3::presigner(&builder, bucket, &prefix)?;
                 (clients.s3(builder)?, presigner)
             }
             (ObjectStoreScheme::GoogleCloudStorage, _) => (clients.gcs()?, None),
@@ -170,8 +200,12 @@ struct Clients<'a> {
 
 /// Calls what the builders of all stores have, without a trait of their own.
 macro_rules! both {
-    ($clients:expr, $builder:expr, $client_key:path, $environment:literal) => {{
+    ($clients:expr, $builder:expr, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
         let builder = $builder.with_url($clients.url);
+        for key in CLIENT_FLAGS.map($client_key).into_iter().chain($flags) {
+            let value = builder.get_config_value(&key);
+            flag($variables, key.as_ref(), value.as_deref())?;
+        }
         let mut options = client_options();
         for setting in CLIENT_SETTINGS {
             if let Some(value) = builder.get_config_value(&$client_key(setting)) {
@@ -203,6 +237,8 @@ impl Clients<'_> {
             self,
             builder,
             AmazonS3ConfigKey::Client,
+            s3::VARIABLES,
+            S3_FLAGS,
             "see the variables AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL"
         )
     }
@@ -212,6 +248,8 @@ impl Clients<'_> {
             self,
             GoogleCloudStorageBuilder::from_env(),
             GoogleConfigKey::Client,
+            "GOOGLE_",
+            [GoogleConfigKey::SkipSignature],
             "see the variable GOOGLE_SERVICE_ACCOUNT"
         )
     }
@@ -221,6 +259,8 @@ impl Clients<'_> {
             self,
             MicrosoftAzureBuilder::from_env(),
             AzureConfigKey::Client,
+            "AZURE_",
+            AZURE_FLAGS,
             "see the variables AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
         )
     }
@@ -258,52 +298,4 @@ fn once() -> RetryConfig {
         max_retries: 0,
         ..repeating()
     }
-}
-
-/// Returns the endpoint of an S3-compatible store, if the environment names one.
-fn endpoint(builder: &AmazonS3Builder) -> Option<String> {
-    let value = |key| builder.get_config_value(&key);
-    value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint))
-}
-
-/// Refuses an endpoint without TLS with a reason. The client's own error would not name the variable.
-fn refuse_plain(builder: &AmazonS3Builder) -> Result<(), UrlError> {
-    let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
-    let is_allowed = builder.get_config_value(&allow).as_deref() == Some("true");
-    match endpoint(builder) {
-        Some(endpoint) if endpoint.starts_with("http://") && !is_allowed => {
-            Err(UrlError::Plain { endpoint })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns the signer of URLs for the objects below a prefix. There is none without keys, with keys that expire, and for
-/// a bucket that is part of the hostname.
-fn presigner(builder: &AmazonS3Builder, bucket: &str, prefix: &Path) -> Option<Presigner> {
-    let value = |key| {
-        builder
-            .get_config_value(&key)
-            .filter(|value| !value.is_empty())
-    };
-    let is_set = |key| value(key).as_deref() == Some("true");
-    if value(AmazonS3ConfigKey::Token).is_some()
-        || is_set(AmazonS3ConfigKey::VirtualHostedStyleRequest)
-        || is_set(AmazonS3ConfigKey::SkipSignature)
-    {
-        return None;
-    }
-    let region = value(AmazonS3ConfigKey::Region)
-        .or_else(|| env::var("AWS_DEFAULT_REGION").ok())
-        .unwrap_or_else(|| "us-east-1".to_owned());
-    let endpoint =
-        endpoint(builder).unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
-    let presigner = Presigner::new(
-        Endpoint::parse(&endpoint).ok()?,
-        region,
-        bucket,
-        value(AmazonS3ConfigKey::AccessKeyId)?,
-        Secret::new(value(AmazonS3ConfigKey::SecretAccessKey)?),
-    );
-    Some(presigner.below(prefix.as_ref()))
 }
