@@ -14,6 +14,7 @@ mod flag;
 mod markers;
 mod probe;
 mod s3;
+mod store_url;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -45,6 +46,7 @@ use markers::{MARKERS, Markers, indices_of};
 
 pub use connection::{Connection, UrlError};
 pub use flag::FlagError;
+pub use store_url::FormError;
 
 /// The name of the local file in a temporary directory.
 const FILE: &str = "indices.redb";

@@ -77,7 +77,7 @@ impl Store {
 
     fn connect(url: &str, data: Option<&Path>, streams: bool) -> Result<Self, Failure> {
         let connection = Connection::to(url);
-        let connection = connection.map_err(|error| Failure::Usage(format!("--store {error}")))?;
+        let connection = connection.map_err(|error| Failure::Usage(format!("--store: {error}")))?;
         let presigner = connection.presigner().filter(|_| !streams).cloned();
         let local = data.map_or(LocalPlace::Temporary, LocalPlace::Directory);
         let objects = ObjectStorage::connect(connection, local).map_err(|error| match error {

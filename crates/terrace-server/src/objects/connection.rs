@@ -7,18 +7,17 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3EncryptionConfigKe
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{
-    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, ObjectStoreScheme,
+    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore,
     RetryConfig,
 };
 use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
-use url::Url;
 
 use super::flag::{FlagError, flag};
 use super::s3;
+use super::store_url::{FormError, Kind, StoreUrl};
 use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
 
 /// The settings of the client that the environment can change.
@@ -74,9 +73,9 @@ pub struct Connection {
 /// The reason why a URL leads to no store.
 #[derive(Debug, thiserror::Error)]
 pub enum UrlError {
-    /// It is of no kind that is supported.
-    #[error("{0} is not s3://BUCKET, gs://BUCKET or az://CONTAINER, with or without a /PREFIX")]
-    Kind(String),
+    /// It is not the URL of a store.
+    #[error(transparent)]
+    Form(#[from] FormError),
     /// The environment lacks a setting, or contains an invalid one.
     #[error("{url}: {error}; {environment}")]
     Settings {
@@ -90,6 +89,12 @@ pub enum UrlError {
     /// The environment contains a value that is no boolean.
     #[error(transparent)]
     Flag(#[from] FlagError),
+    /// The endpoint contains a user name or a password, which the error does not repeat.
+    #[error(
+        "AWS_ENDPOINT_URL contains \"@\": name only the host, and set the credentials in AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY"
+    )]
+    EndpointUserInfo,
     /// The endpoint is one without TLS, and that is not allowed.
     #[error(
         "{endpoint} is an endpoint without TLS: set AWS_ALLOW_HTTP=true to send requests and credentials unprotected, or use \
@@ -152,34 +157,26 @@ impl Connection {
     /// # Errors
     /// If the URL is of no known kind, or the environment lacks a setting. The store is not contacted.
     pub fn to(url: &str) -> Result<Self, UrlError> {
-        let unknown = || UrlError::Kind(url.to_owned());
-        let parsed: Url = url.parse().map_err(|_| unknown())?;
-        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
+        let url: StoreUrl = url.parse()?;
         // The client of a store finds the provider of its cryptography here. Another one may be installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let io = IoThreads::start().map_err(UrlError::Threads)?;
-        let clients = Clients {
-            io: &io,
-            url,
-            prefix: &prefix,
-        };
-        let (stores, presigner) = match (scheme, parsed.scheme()) {
-            (ObjectStoreScheme::AmazonS3, "s3") => {
+        let clients = Clients { io: &io, url: &url };
+        let (stores, presigner) = match url.kind {
+            Kind::S3 => {
                 let builder = AmazonS3Builder::from_env();
-                s3::refuse_plain(&builder)?;
-                let bucket = parsed.host_str().unwrap_or_default();
-                let presigner = s3::presigner(&builder, bucket, &prefix)?;
+                s3::check_endpoint(&builder)?;
+                let presigner = s3::presigner(&builder, &url.bucket, &url.prefix)?;
                 (clients.s3(builder)?, presigner)
             }
-            (ObjectStoreScheme::GoogleCloudStorage, _) => (clients.gcs()?, None),
-            (ObjectStoreScheme::MicrosoftAzure, "az") => (clients.azure()?, None),
-            _ => return Err(unknown()),
+            Kind::Google => (clients.gcs()?, None),
+            Kind::Azure => (clients.azure()?, None),
         };
         let [store, once] = stores;
         Ok(Self {
             store,
             once,
-            name: url.to_owned(),
+            name: url.to_string(),
             presigner,
             io: Some(io),
         })
@@ -194,14 +191,13 @@ impl Connection {
 /// Makes the two clients of a store.
 struct Clients<'a> {
     io: &'a IoThreads,
-    url: &'a str,
-    prefix: &'a Path,
+    url: &'a StoreUrl,
 }
 
 /// Calls what the builders of all stores have, without a trait of their own.
 macro_rules! both {
-    ($clients:expr, $builder:expr, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
-        let builder = $builder.with_url($clients.url);
+    ($clients:expr, $builder:expr, $with_name:ident, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
+        let builder = $builder.$with_name(&$clients.url.bucket);
         for key in CLIENT_FLAGS.map($client_key).into_iter().chain($flags) {
             let value = builder.get_config_value(&key);
             flag($variables, key.as_ref(), value.as_deref())?;
@@ -221,7 +217,7 @@ macro_rules! both {
                 builder = builder.with_http_connector(SpawnedReqwestConnector::new(handle.clone()));
             }
             let store = builder.build().map_err(|error| UrlError::Settings {
-                url: $clients.url.to_owned(),
+                url: $clients.url.to_string(),
                 error,
                 environment: $environment,
             })?;
@@ -236,6 +232,7 @@ impl Clients<'_> {
         both!(
             self,
             builder,
+            with_bucket_name,
             AmazonS3ConfigKey::Client,
             s3::VARIABLES,
             S3_FLAGS,
@@ -247,6 +244,7 @@ impl Clients<'_> {
         both!(
             self,
             GoogleCloudStorageBuilder::from_env(),
+            with_bucket_name,
             GoogleConfigKey::Client,
             "GOOGLE_",
             [GoogleConfigKey::SkipSignature],
@@ -258,6 +256,7 @@ impl Clients<'_> {
         both!(
             self,
             MicrosoftAzureBuilder::from_env(),
+            with_container_name,
             AzureConfigKey::Client,
             "AZURE_",
             AZURE_FLAGS,
@@ -266,9 +265,9 @@ impl Clients<'_> {
     }
 
     fn below_prefix(&self, store: impl ObjectStore) -> Arc<dyn ObjectStore> {
-        match self.prefix.as_ref() {
+        match self.url.prefix.as_ref() {
             "" => Arc::new(store),
-            _ => Arc::new(PrefixStore::new(store, self.prefix.clone())),
+            _ => Arc::new(PrefixStore::new(store, self.url.prefix.clone())),
         }
     }
 }

@@ -25,11 +25,13 @@ fn endpoint(builder: &AmazonS3Builder) -> Option<String> {
     value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint))
 }
 
-/// Refuses an endpoint without TLS with a reason. The client's own error would not name the variable.
-pub(super) fn refuse_plain(builder: &AmazonS3Builder) -> Result<(), UrlError> {
+/// Refuses an endpoint with a password, which errors would repeat, and one without TLS with a reason. The client's own error would
+/// not name the variable.
+pub(super) fn check_endpoint(builder: &AmazonS3Builder) -> Result<(), UrlError> {
     let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
     let is_allowed = is_set(builder, allow)?;
     match endpoint(builder) {
+        Some(endpoint) if endpoint.contains('@') => Err(UrlError::EndpointUserInfo),
         Some(endpoint) if endpoint.starts_with("http://") && !is_allowed => {
             Err(UrlError::Plain { endpoint })
         }
@@ -121,14 +123,23 @@ mod tests {
     }
 
     #[test]
+    fn an_endpoint_with_a_password_is_refused_without_printing_it() {
+        for endpoint in ["http://user:sesame@127.0.0.1:9000", "https://sesame@example.com"] {
+            let refused = check_endpoint(&with_keys().with_endpoint(endpoint)).unwrap_err();
+            assert!(matches!(refused, UrlError::EndpointUserInfo), "{refused}");
+            assert!(!format!("{refused} {refused:?}").contains("sesame"));
+        }
+    }
+
+    #[test]
     fn an_endpoint_without_tls_is_accepted_if_any_spelling_allows_it() {
         let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
         let plain = || with_keys().with_endpoint("http://127.0.0.1:9000");
-        let allowed = |value: &str| refuse_plain(&plain().with_config(allow, value));
+        let allowed = |value: &str| check_endpoint(&plain().with_config(allow, value));
         for value in ["true", "1", "TRUE", "yes", "True"] {
             assert!(allowed(value).is_ok(), "{value}");
         }
-        for unset in [refuse_plain(&plain()), allowed("false"), allowed("0")] {
+        for unset in [check_endpoint(&plain()), allowed("false"), allowed("0")] {
             assert!(matches!(unset, Err(UrlError::Plain { .. })), "{unset:?}");
         }
         let refused = allowed("maybe").unwrap_err().to_string();

@@ -16,7 +16,7 @@ use terrace_core::model::package::Package;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
-use super::{Connection, LocalPlace, ObjectStorage, OpenError};
+use super::{LocalPlace, ObjectStorage, OpenError};
 use crate::contract::contract_tests;
 
 async fn open() -> (ObjectStorage, ()) {
@@ -304,25 +304,6 @@ async fn a_list_begins_at_its_prefix() {
     );
     let rest = names("oci/tags/acme/", Some("app/")).await;
     assert_eq!(rest, ["app2:1.0.0", "app:1.0.0", "zoo:1.0.0"]);
-}
-
-#[test]
-fn a_url_of_another_kind_is_refused() {
-    for url in [
-        "registry",
-        "https://example.com/x",
-        "file:///tmp",
-        "memory:///",
-        "s3a://bucket",
-    ] {
-        let refused = Connection::to(url).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            format!(
-                "{url} is not s3://BUCKET, gs://BUCKET or az://CONTAINER, with or without a /PREFIX"
-            )
-        );
-    }
 }
 
 #[tokio::test]
