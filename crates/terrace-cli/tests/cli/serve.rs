@@ -15,8 +15,12 @@ struct Served {
 }
 
 impl Served {
+    /// Starts a registry in memory.
     fn start(command: &mut Command) -> Self {
-        command.args(["--memory", "--listen", "127.0.0.1:0", "--json"]);
+        Self::started(command.args(["--memory", "--listen", "127.0.0.1:0", "--json"]))
+    }
+
+    fn started(command: &mut Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -65,6 +69,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -168,4 +173,12 @@ fn an_address_that_is_in_use_is_named() {
     let ended = ended(&mut command).expect(1);
     assert!(ended.stderr.contains(served.authority()), "{ended:?}");
     assert!(ended.stderr.contains("--listen"), "{ended:?}");
+}
+
+#[test]
+fn a_setting_of_a_store_that_is_no_boolean_is_named() {
+    let mut command = terrace(&["serve", "--store", "s3://registry"]);
+    let ended = ended(command.env("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "ja")).expect(2);
+    let expected = "AWS_VIRTUAL_HOSTED_STYLE_REQUEST is \"ja\", which is no boolean";
+    assert!(ended.stderr.contains(expected), "{ended:?}");
 }

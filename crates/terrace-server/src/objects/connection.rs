@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3EncryptionConfigKey};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::prefix::PrefixStore;
 use object_store::{
-    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore,
-    RetryConfig,
+    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, RetryConfig,
 };
 use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -36,7 +35,7 @@ const CLIENT_FLAGS: [ClientConfigKey; 2] = [
 ];
 
 /// The booleans of S3. The client's own errors do not name the variable.
-const S3_FLAGS: [AmazonS3ConfigKey; 8] = [
+const S3_FLAGS: [AmazonS3ConfigKey; 7] = [
     AmazonS3ConfigKey::ImdsV1Fallback,
     AmazonS3ConfigKey::VirtualHostedStyleRequest,
     AmazonS3ConfigKey::S3Express,
@@ -44,7 +43,6 @@ const S3_FLAGS: [AmazonS3ConfigKey; 8] = [
     AmazonS3ConfigKey::SkipSignature,
     AmazonS3ConfigKey::DisableTagging,
     AmazonS3ConfigKey::DisableBulkDelete,
-    AmazonS3ConfigKey::Encryption(S3EncryptionConfigKey::BucketKeyEnabled),
 ];
 
 /// The booleans of Azure.
@@ -221,7 +219,7 @@ macro_rules! both {
                 error,
                 environment: $environment,
             })?;
-            Ok($clients.below_prefix(store))
+            Ok::<_, UrlError>($clients.below_prefix(store))
         };
         Ok([build(repeating())?, build(once())?])
     }};

@@ -2,7 +2,9 @@
 
 /// A setting of the environment that is no boolean.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable} is {value:?}, which is no boolean: set it to \"true\" or \"false\", or unset it")]
+#[error(
+    "{variable} is {value:?}, which is no boolean: set it to \"true\" or \"false\", or unset it"
+)]
 pub struct FlagError {
     variable: String,
     value: String,
@@ -46,9 +48,10 @@ mod tests {
 
     #[test]
     fn a_boolean_is_one_for_the_client_of_the_store_as_well() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let spellings = [
-            "1", "true", "on", "yes", "y", "0", "false", "off", "no", "n", "TRUE", "True", "Yes", "YES", "ON", "No", "",
-            " true", "true ", "t", "f", "2", "enabled", "nonsense",
+            "1", "true", "on", "yes", "y", "0", "false", "off", "no", "n", "TRUE", "True", "Yes",
+            "YES", "ON", "No", "", " true", "true ", "t", "f", "2", "enabled", "nonsense",
         ];
         for spelling in spellings {
             let builder = AmazonS3Builder::new()
@@ -56,7 +59,11 @@ mod tests {
                 .with_access_key_id("id")
                 .with_secret_access_key("secret")
                 .with_config(AmazonS3ConfigKey::SkipSignature, spelling);
-            assert_eq!(parse(spelling).is_some(), builder.build().is_ok(), "{spelling:?}");
+            assert_eq!(
+                parse(spelling).is_some(),
+                builder.build().is_ok(),
+                "{spelling:?}"
+            );
         }
         assert_eq!(["1", "TRUE", "yes", "True"].map(parse), [Some(true); 4]);
         assert_eq!(["0", "FALSE", "no", "Off"].map(parse), [Some(false); 4]);
@@ -71,7 +78,8 @@ mod tests {
             ("aws_skip_signature", "AWS_SKIP_SIGNATURE"),
         ] {
             let refused = flag("AWS_", setting, Some("ture")).unwrap_err().to_string();
-            let expected = "is \"ture\", which is no boolean: set it to \"true\" or \"false\", or unset it";
+            let expected =
+                "is \"ture\", which is no boolean: set it to \"true\" or \"false\", or unset it";
             assert_eq!(refused, format!("{variable} {expected}"));
         }
     }
