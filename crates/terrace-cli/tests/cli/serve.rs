@@ -176,6 +176,29 @@ fn an_address_that_is_in_use_is_named() {
 }
 
 #[test]
+fn a_password_in_the_url_of_a_store_is_refused_and_not_printed() {
+    for url in [
+        "s3://AKIAEXAMPLE:sesame@registry",
+        "s3://AKIAEXAMPLE:ses/ame@registry",
+    ] {
+        let ended = ended(&mut terrace(&["serve", "--store", url])).expect(2);
+        assert!(
+            ended.stderr.contains("a user name or a password"),
+            "{ended:?}"
+        );
+        let printed = format!("{}{}", ended.stdout, ended.stderr);
+        for secret in ["AKIAEXAMPLE", "sesame", "ses/ame"] {
+            assert!(!printed.contains(secret), "{printed}");
+        }
+    }
+    let ended = ended(&mut terrace(&["serve", "--store", "s3://registry/a/../b"])).expect(2);
+    assert!(
+        ended.stderr.contains("the prefix contains \"..\""),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn a_setting_of_a_store_that_is_no_boolean_is_named() {
     let mut command = terrace(&["serve", "--store", "s3://registry"]);
     let ended = ended(command.env("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "ja")).expect(2);

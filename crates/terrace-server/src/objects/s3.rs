@@ -124,7 +124,10 @@ mod tests {
 
     #[test]
     fn an_endpoint_with_a_password_is_refused_without_printing_it() {
-        for endpoint in ["http://user:sesame@127.0.0.1:9000", "https://sesame@example.com"] {
+        for endpoint in [
+            "http://user:sesame@127.0.0.1:9000",
+            "https://sesame@example.com",
+        ] {
             let refused = check_endpoint(&with_keys().with_endpoint(endpoint)).unwrap_err();
             assert!(matches!(refused, UrlError::EndpointUserInfo), "{refused}");
             assert!(!format!("{refused} {refused:?}").contains("sesame"));
@@ -143,6 +146,9 @@ mod tests {
             assert!(matches!(unset, Err(UrlError::Plain { .. })), "{unset:?}");
         }
         let refused = allowed("maybe").unwrap_err().to_string();
-        assert!(refused.starts_with("AWS_ALLOW_HTTP is \"maybe\""), "{refused}");
+        assert!(
+            refused.starts_with("AWS_ALLOW_HTTP is \"maybe\""),
+            "{refused}"
+        );
     }
 }

@@ -69,9 +69,10 @@ impl FromStr for StoreUrl {
             url: text.to_owned(),
             part: part.to_owned(),
         };
+        let is_whole = prefix.is_empty();
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
-        let segments = || prefix.split('/').filter(|_| !prefix.is_empty());
-        if let Some(part) = segments().find(|part| !is_segment(part)) {
+        let mut segments = prefix.split('/').filter(|_| !is_whole);
+        if let Some(part) = segments.find(|part| !is_segment(part)) {
             return Err(invalid(part));
         }
         Ok(Self {
@@ -122,9 +123,19 @@ mod tests {
         for (text, kind, bucket, prefix) in [
             ("s3://registry", Kind::S3, "registry", ""),
             ("s3://registry/", Kind::S3, "registry", ""),
-            ("gs://my.registry_1/a/b", Kind::Google, "my.registry_1", "a/b"),
+            (
+                "gs://my.registry_1/a/b",
+                Kind::Google,
+                "my.registry_1",
+                "a/b",
+            ),
             ("az://registry/a/b/", Kind::Azure, "registry", "a/b"),
-            ("s3://registry/a@b/é x/...", Kind::S3, "registry", "a@b/é x/..."),
+            (
+                "s3://registry/a@b/é x/...",
+                Kind::S3,
+                "registry",
+                "a@b/é x/...",
+            ),
         ] {
             let url: StoreUrl = text.parse().unwrap();
             let found = (url.kind, url.bucket.as_str(), url.prefix.as_ref());
@@ -168,7 +179,10 @@ mod tests {
             let error = refused(text);
             assert_eq!(error, FormError::UserInfo, "{text}");
             let printed = format!("{error} {error:?}");
-            assert!(!printed.contains("ame@") && !printed.contains("sesame"), "{printed}");
+            assert!(
+                !printed.contains("ame@") && !printed.contains("sesame"),
+                "{printed}"
+            );
         }
     }
 
