@@ -176,6 +176,22 @@ fn an_address_that_is_in_use_is_named() {
 }
 
 #[test]
+fn a_number_of_threads_that_no_machine_can_use_is_refused_with_the_reason() {
+    for (threads, reason) in [
+        (
+            "100000",
+            "at most 256: each thread answers many requests at once",
+        ),
+        ("257", "at most 256"),
+        ("0", "no number from 1 on"),
+    ] {
+        let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
+        let ended = ended(command.args(["--threads", threads])).expect(2);
+        assert!(ended.stderr.contains(reason), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_password_in_the_url_of_a_store_is_refused_and_not_printed() {
     for url in [
         "s3://AKIAEXAMPLE:sesame@registry",
