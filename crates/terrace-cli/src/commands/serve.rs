@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
             "{listen}: {error}; select another address or port with --listen"
         ))
     })?;
+    token.keep()?;
     greet(&format!("{scheme}://{}", server.address()), &token, output);
     store.storage.serve(server)
 }

@@ -175,6 +175,28 @@ fn an_address_that_is_in_use_is_named() {
     assert!(ended.stderr.contains("--listen"), "{ended:?}");
 }
 
+/// A first start that fails shows no token, so the next one does.
+#[test]
+fn an_admin_token_is_kept_by_the_start_that_shows_it() {
+    let served = Served::start(&mut terrace(&["serve"]));
+    let folder = directory(&[]);
+    let data = folder.path().join("registry");
+    let start = |listen: &str| {
+        let mut command = terrace(&["serve", "--listen", listen, "--json", "--data"]);
+        command.arg(&data);
+        command
+    };
+    ended(&mut start(served.authority())).expect(1);
+    let file = data.join(".terrace/admin-token");
+    assert!(!file.exists());
+    let first = Served::started(&mut start("127.0.0.1:0"));
+    let token = first.greeting["token"].as_str().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
+    drop(first);
+    let second = Served::started(&mut start("127.0.0.1:0"));
+    assert_eq!(second.greeting.get("token"), None);
+}
+
 #[test]
 fn a_number_of_threads_that_no_machine_can_use_is_refused_with_the_reason() {
     for (threads, reason) in [
