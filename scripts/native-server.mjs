@@ -69,7 +69,7 @@ export async function startNativeServer(
 }
 
 /** The environment of this process, without variables that are meant for the tests, or for another registry or store. */
-const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TERRACE|AWS)_/.test(name)));
+const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TERRACE|AWS|AZURE|GOOGLE)_/.test(name)));
 
 /** Returns the discovery document as soon as the registry answers, or `null` if it has ended, or takes too long. */
 async function firstAnswer(url, tls, ended) {

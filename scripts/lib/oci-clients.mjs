@@ -27,6 +27,8 @@ const CLIENTS = {
   "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
   "terraform-config-inspect": () =>
     goInstall("terraform-config-inspect", "github.com/hashicorp/terraform-config-inspect", "v0.0.0-20260904064934-75d64de68c31"),
+  // An object store of another project, which `terrace serve` is tested with.
+  versitygw: () => goInstall("versitygw", "github.com/versity/versitygw/cmd/versitygw", "v1.8.0"),
 };
 
 /** Installs the missing programs. Returns the directories to put on PATH, and the reason for each missing program, by name. */

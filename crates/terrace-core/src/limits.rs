@@ -649,6 +649,10 @@ pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 /// response.
 pub const CATALOG_CARDS_AT_ONCE: u32 = 200;
 
+/// How long the health check waits for KV or R2, in seconds. A read of either takes milliseconds, and load balancers and uptime
+/// monitors wait for 5 to 30 seconds: they are to receive the answer that names the part.
+pub const HEALTH_SECONDS: u32 = 3;
+
 /// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart, because KV
 /// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.
 pub const CATALOG_ROUNDS: u32 = 3;

@@ -40,6 +40,10 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Time between two steps of the periodic repair: that of the Worker's cron trigger.
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Maximum number of threads that answer requests: one for each core of the largest machines. Each has a few files and up to
+/// [`BLOCKING_THREADS`] others, and all of them wait for one socket.
+pub const THREADS: usize = 256;
+
 /// Maximum number of threads per core thread for operations that block, such as those on files. A disk serves few at once.
 pub const BLOCKING_THREADS: usize = 16;
 

@@ -10,8 +10,13 @@
 mod archives;
 mod connection;
 mod facts;
+#[cfg(test)]
+mod fault_tests;
+mod flag;
 mod markers;
 mod probe;
+mod s3;
+mod store_url;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -42,6 +47,8 @@ use facts::{etag_of, listed_part};
 use markers::{MARKERS, Markers, indices_of};
 
 pub use connection::{Connection, UrlError};
+pub use flag::FlagError;
+pub use store_url::FormError;
 
 /// The name of the local file in a temporary directory.
 const FILE: &str = "indices.redb";
@@ -186,27 +193,36 @@ impl ObjectStorage {
 
     /// Looks for the changes of other processes, and removes the indices that may be older. This takes one request for each
     /// thousand packages, owners and repositories.
+    ///
+    /// # Errors
+    /// The first failure. It does not prevent the other looks.
     pub(crate) async fn look(&self) -> Result<(), StoreError> {
+        let mut looked = Ok(());
         for prefix in MARKERS {
-            let listed = self.0.list_objects(prefix, None, usize::MAX).await;
-            let (listed, _) = listed.map_err(|error| failure("list", prefix, &error))?;
-            let etags = listed
-                .iter()
-                .map(|it| (it.location.to_string(), etag_of(it)));
-            let changed = self.0.markers.changed(etags.collect());
-            let stale = changed
-                .iter()
-                .flat_map(|(key, _)| indices_of(key))
-                .collect();
-            let removed = self.indices().remove_below(stale).await;
-            removed.map_err(|error| StoreError::Failed {
-                operation: format!("remove the indices that follow from {prefix}"),
-                cause: error.to_string(),
-            })?;
-            // Not before their indices are removed.
-            for (key, etag) in changed {
-                self.0.markers.remember(key, etag);
-            }
+            looked = looked.and(self.look_below(prefix).await);
+        }
+        looked
+    }
+
+    async fn look_below(&self, prefix: &str) -> Result<(), StoreError> {
+        let listed = self.0.list_objects(prefix, None, usize::MAX).await;
+        let (listed, _) = listed.map_err(|error| failure("list", prefix, &error))?;
+        let etags = listed
+            .iter()
+            .map(|it| (it.location.to_string(), etag_of(it)));
+        let changed = self.0.markers.changed(etags.collect());
+        let stale = changed
+            .iter()
+            .flat_map(|(key, _)| indices_of(key))
+            .collect();
+        let removed = self.indices().remove_below(stale).await;
+        removed.map_err(|error| StoreError::Failed {
+            operation: format!("remove the indices that follow from {prefix}"),
+            cause: error.to_string(),
+        })?;
+        // Not before their indices are removed.
+        for (key, etag) in changed {
+            self.0.markers.remember(key, etag);
         }
         Ok(())
     }

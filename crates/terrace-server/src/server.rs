@@ -1,12 +1,11 @@
 //! The server: its threads, their connections, background tasks, and the end of all of them.
 
 mod thread;
+mod thread_count;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use terrace_core::config::Config;
@@ -25,13 +24,15 @@ use crate::stores::{Bucket, IndexStore};
 use crate::tls::ServerTls;
 use thread::{Entrance, Thread};
 
+pub use thread_count::{ThreadCount, ThreadCountError};
+
 /// The settings of a server, besides the configuration of the registry.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     /// The address to listen at. Port 0 selects a free one.
     pub listen: SocketAddr,
     /// The number of threads; one for each core without it.
-    pub threads: Option<NonZeroUsize>,
+    pub threads: Option<ThreadCount>,
     /// The certificate for TLS; without it, the server speaks plain HTTP.
     pub tls: Option<ServerTls>,
     /// The proxies whose statements about a client are trusted.
@@ -74,7 +75,7 @@ impl Server {
         let listener = TcpListener::bind(settings.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let threads = settings.threads.map_or_else(available_parallelism, Ok);
+        let threads = settings.threads.unwrap_or_else(ThreadCount::of_cores);
         for warning in config.faults().into_iter().chain(config.warnings()) {
             log::line(&format!("configuration: {warning}"));
         }
@@ -84,7 +85,7 @@ impl Server {
         Ok(Self {
             listener,
             address,
-            threads: threads.map_or(1, NonZeroUsize::get),
+            threads: threads.get(),
             shared: Arc::new(Shared::new(config, hosts)),
             entrance: Entrance {
                 tls: settings.tls,

@@ -1,6 +1,7 @@
 // The operations of requests, counted at the bindings of the built Worker in workerd.
 import assert from "node:assert/strict";
 
+import { counts } from "../support/counts.mjs";
 import { inBothModes } from "../support/registry.mjs";
 import { HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -95,7 +96,6 @@ inBothModes((mode) => {
     await registry.watched();
     await registry.publishes(release);
     const { operations } = await registry.watched();
-    const byName = Object.groupBy(operations, ({ name }) => name);
-    return Object.fromEntries(Object.entries(byName).map(([name, all]) => [name, all.length]));
+    return counts(operations.map(({ name }) => name));
   }
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { sha256, zip } from "../support/archives.mjs";
+import { counts } from "../support/counts.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { packaged, provider, signedProvider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -33,8 +34,8 @@ inBothModes((mode) => {
   test(`${CROWD} versions of one provider are all published concurrently, and listed in order`, async (t) => {
     const releases = await Promise.all(VERSIONS.map((version) => provider({ address: "acme/hello", version, key })));
     const { statuses, reads } = await publishAtOnce("acme/hello", releases);
-    t.diagnostic(`${JSON.stringify(count(statuses))}; ${reads} reads`);
-    assert.deepEqual(count(statuses), { 201: CROWD });
+    t.diagnostic(`${JSON.stringify(counts(statuses))}; ${reads} reads`);
+    assert.deepEqual(counts(statuses), { 201: CROWD });
     const all = ["0.1.0", ...VERSIONS].sort(compare);
     for (const path of LISTS["acme/hello"]) assert.deepEqual(versionsIn(await registry.json(path), path), all, path);
   });
@@ -43,14 +44,14 @@ inBothModes((mode) => {
     const release = await provider({ address: "acme/same", version: "1.0.0", key });
     await sendArchives([release]);
     const { statuses } = await publishAtOnce("acme/same", Array(CROWD).fill(release));
-    assert.deepEqual(count(statuses), { 200: CROWD - 1, 201: 1 });
+    assert.deepEqual(counts(statuses), { 200: CROWD - 1, 201: 1 });
   });
 
   test(`one of ${CROWD} publishers of different bytes as one version wins`, async () => {
     const releases = await Promise.all(Array.from({ length: CROWD }, (_, number) => otherBytes(number)));
     await sendArchives(releases);
     const { statuses } = await publishAtOnce("acme/other", releases);
-    assert.deepEqual(count(statuses), { 201: 1, 409: CROWD - 1 });
+    assert.deepEqual(counts(statuses), { 201: 1, 409: CROWD - 1 });
     const winner = releases[statuses.indexOf(201)];
     const [{ os, arch, sha256: digest }] = winner.body.packages;
     const download = await registry.json(`/v1/providers/acme/other/1.0.0/download/${os}/${arch}`);
@@ -101,8 +102,6 @@ inBothModes((mode) => {
     return signedProvider({ address: "acme/other", version: "1.0.0", key, zips });
   }
 });
-
-const count = (statuses) => Object.fromEntries(Object.entries(Object.groupBy(statuses, String)).map(([status, all]) => [status, all.length]));
 
 /** Returns the versions in a list of any protocol; tags, which are ordered as texts (6.3), are sorted by version. */
 function versionsIn(list, path) {

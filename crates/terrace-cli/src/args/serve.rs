@@ -1,13 +1,13 @@
 //! The command line of `terrace serve`.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 use terrace_server::limits::LOOK_SECONDS;
 use terrace_server::proxy::Network;
+use terrace_server::server::ThreadCount;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
@@ -64,7 +64,7 @@ pub(crate) struct ServeArguments {
     pub(crate) trusted_proxies: Vec<Network>,
     /// The number of threads; by default one for each core
     #[arg(long, value_name = "NUMBER")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) threads: Option<ThreadCount>,
     /// Keep the registry in memory, and lose it at the end
     #[arg(long, hide = true, conflicts_with_all = ["data", "store"])]
     pub(crate) memory: bool,

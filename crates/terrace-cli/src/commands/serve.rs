@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
             "{listen}: {error}; select another address or port with --listen"
         ))
     })?;
+    token.keep()?;
     greet(&format!("{scheme}://{}", server.address()), &token, output);
     store.storage.serve(server)
 }
@@ -77,7 +78,7 @@ impl Store {
 
     fn connect(url: &str, data: Option<&Path>, streams: bool) -> Result<Self, Failure> {
         let connection = Connection::to(url);
-        let connection = connection.map_err(|error| Failure::Usage(format!("--store {error}")))?;
+        let connection = connection.map_err(|error| Failure::Usage(format!("--store: {error}")))?;
         let presigner = connection.presigner().filter(|_| !streams).cloned();
         let local = data.map_or(LocalPlace::Temporary, LocalPlace::Directory);
         let objects = ObjectStorage::connect(connection, local).map_err(|error| match error {

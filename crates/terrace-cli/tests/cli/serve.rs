@@ -15,8 +15,12 @@ struct Served {
 }
 
 impl Served {
+    /// Starts a registry in memory.
     fn start(command: &mut Command) -> Self {
-        command.args(["--memory", "--listen", "127.0.0.1:0", "--json"]);
+        Self::started(command.args(["--memory", "--listen", "127.0.0.1:0", "--json"]))
+    }
+
+    fn started(command: &mut Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -65,6 +69,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -168,4 +173,73 @@ fn an_address_that_is_in_use_is_named() {
     let ended = ended(&mut command).expect(1);
     assert!(ended.stderr.contains(served.authority()), "{ended:?}");
     assert!(ended.stderr.contains("--listen"), "{ended:?}");
+}
+
+/// A first start that fails shows no token, so the next one does.
+#[test]
+fn an_admin_token_is_kept_by_the_start_that_shows_it() {
+    let served = Served::start(&mut terrace(&["serve"]));
+    let folder = directory(&[]);
+    let data = folder.path().join("registry");
+    let start = |listen: &str| {
+        let mut command = terrace(&["serve", "--listen", listen, "--json", "--data"]);
+        command.arg(&data);
+        command
+    };
+    ended(&mut start(served.authority())).expect(1);
+    let file = data.join(".terrace/admin-token");
+    assert!(!file.exists());
+    let first = Served::started(&mut start("127.0.0.1:0"));
+    let token = first.greeting["token"].as_str().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
+    drop(first);
+    let second = Served::started(&mut start("127.0.0.1:0"));
+    assert_eq!(second.greeting.get("token"), None);
+}
+
+#[test]
+fn a_number_of_threads_that_no_machine_can_use_is_refused_with_the_reason() {
+    for (threads, reason) in [
+        (
+            "100000",
+            "at most 256: each thread answers many requests at once",
+        ),
+        ("257", "at most 256"),
+        ("0", "no number from 1 on"),
+    ] {
+        let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
+        let ended = ended(command.args(["--threads", threads])).expect(2);
+        assert!(ended.stderr.contains(reason), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_password_in_the_url_of_a_store_is_refused_and_not_printed() {
+    for url in [
+        "s3://AKIAEXAMPLE:sesame@registry",
+        "s3://AKIAEXAMPLE:ses/ame@registry",
+    ] {
+        let ended = ended(&mut terrace(&["serve", "--store", url])).expect(2);
+        assert!(
+            ended.stderr.contains("a user name or a password"),
+            "{ended:?}"
+        );
+        let printed = format!("{}{}", ended.stdout, ended.stderr);
+        for secret in ["AKIAEXAMPLE", "sesame", "ses/ame"] {
+            assert!(!printed.contains(secret), "{printed}");
+        }
+    }
+    let ended = ended(&mut terrace(&["serve", "--store", "s3://registry/a/../b"])).expect(2);
+    assert!(
+        ended.stderr.contains("the prefix contains \"..\""),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_setting_of_a_store_that_is_no_boolean_is_named() {
+    let mut command = terrace(&["serve", "--store", "s3://registry"]);
+    let ended = ended(command.env("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "ja")).expect(2);
+    let expected = "AWS_VIRTUAL_HOSTED_STYLE_REQUEST is \"ja\", which is no boolean";
+    assert!(ended.stderr.contains(expected), "{ended:?}");
 }

@@ -76,7 +76,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Completes the object if it has this digest.
+    /// Completes the object if it has this digest, and gives it up otherwise.
     pub(super) async fn complete(
         mut self,
         inner: &Inner,
@@ -86,6 +86,15 @@ impl Writing {
             self.abort().await;
             return Ok((Stored::DigestMismatch, None));
         }
+        let written = self.write_rest(inner).await;
+        if written.is_err() {
+            self.abort().await;
+        }
+        Ok((Stored::Yes, written?))
+    }
+
+    /// Writes the rest of the object, and returns its ETag.
+    async fn write_rest(&mut self, inner: &Inner) -> Result<Option<String>, Error> {
         let rest = std::mem::take(&mut self.part).freeze();
         let put = match &mut self.upload {
             Some(upload) => {
@@ -101,7 +110,7 @@ impl Writing {
                 inner.store.put_opts(&path, payload, options).await?
             }
         };
-        Ok((Stored::Yes, put.e_tag))
+        Ok(put.e_tag)
     }
 
     /// Gives up. What stays if this fails is removed by the store's own rule for incomplete uploads.

@@ -1,6 +1,5 @@
 //! The object store that a URL names, and the client that reaches it.
 
-use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,17 +7,16 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{
-    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, ObjectStoreScheme,
-    RetryConfig,
+    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, RetryConfig,
 };
-use terrace_base::secret::Secret;
-use terrace_presign::{Endpoint, Presigner};
+use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
-use url::Url;
 
+use super::flag::{FlagError, flag};
+use super::s3;
+use super::store_url::{FormError, Kind, StoreUrl};
 use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
 
 /// The settings of the client that the environment can change.
@@ -28,6 +26,32 @@ const CLIENT_SETTINGS: [ClientConfigKey; 5] = [
     ClientConfigKey::ProxyUrl,
     ClientConfigKey::ProxyCaCertificate,
     ClientConfigKey::ProxyExcludes,
+];
+
+/// Those among them that are booleans.
+const CLIENT_FLAGS: [ClientConfigKey; 2] = [
+    ClientConfigKey::AllowHttp,
+    ClientConfigKey::AllowInvalidCertificates,
+];
+
+/// The booleans of S3. The client's own errors do not name the variable.
+const S3_FLAGS: [AmazonS3ConfigKey; 7] = [
+    AmazonS3ConfigKey::ImdsV1Fallback,
+    AmazonS3ConfigKey::VirtualHostedStyleRequest,
+    AmazonS3ConfigKey::S3Express,
+    AmazonS3ConfigKey::UnsignedPayload,
+    AmazonS3ConfigKey::SkipSignature,
+    AmazonS3ConfigKey::DisableTagging,
+    AmazonS3ConfigKey::DisableBulkDelete,
+];
+
+/// The booleans of Azure.
+const AZURE_FLAGS: [AzureConfigKey; 5] = [
+    AzureConfigKey::UseEmulator,
+    AzureConfigKey::UseFabricEndpoint,
+    AzureConfigKey::UseAzureCli,
+    AzureConfigKey::SkipSignature,
+    AzureConfigKey::DisableTagging,
 ];
 
 /// An object store, and how it is reached.
@@ -47,9 +71,9 @@ pub struct Connection {
 /// The reason why a URL leads to no store.
 #[derive(Debug, thiserror::Error)]
 pub enum UrlError {
-    /// It is of no kind that is supported.
-    #[error("{0} is not s3://BUCKET, gs://BUCKET or az://CONTAINER, with or without a /PREFIX")]
-    Kind(String),
+    /// It is not the URL of a store.
+    #[error(transparent)]
+    Form(#[from] FormError),
     /// The environment lacks a setting, or contains an invalid one.
     #[error("{url}: {error}; {environment}")]
     Settings {
@@ -60,6 +84,15 @@ pub enum UrlError {
         /// The place of the settings.
         environment: &'static str,
     },
+    /// The environment contains a value that is no boolean.
+    #[error(transparent)]
+    Flag(#[from] FlagError),
+    /// The endpoint contains a user name or a password, which the error does not repeat.
+    #[error(
+        "AWS_ENDPOINT_URL contains \"@\": name only the host, and set the credentials in AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY"
+    )]
+    EndpointUserInfo,
     /// The endpoint is one without TLS, and that is not allowed.
     #[error(
         "{endpoint} is an endpoint without TLS: set AWS_ALLOW_HTTP=true to send requests and credentials unprotected, or use \
@@ -122,34 +155,26 @@ impl Connection {
     /// # Errors
     /// If the URL is of no known kind, or the environment lacks a setting. The store is not contacted.
     pub fn to(url: &str) -> Result<Self, UrlError> {
-        let unknown = || UrlError::Kind(url.to_owned());
-        let parsed: Url = url.parse().map_err(|_| unknown())?;
-        let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
+        let url: StoreUrl = url.parse()?;
         // The client of a store finds the provider of its cryptography here. Another one may be installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let io = IoThreads::start().map_err(UrlError::Threads)?;
-        let clients = Clients {
-            io: &io,
-            url,
-            prefix: &prefix,
-        };
-        let (stores, presigner) = match (scheme, parsed.scheme()) {
-            (ObjectStoreScheme::AmazonS3, "s3") => {
+        let clients = Clients { io: &io, url: &url };
+        let (stores, presigner) = match url.kind {
+            Kind::S3 => {
                 let builder = AmazonS3Builder::from_env();
-                refuse_plain(&builder)?;
-                let bucket = parsed.host_str().unwrap_or_default();
-                let presigner = presigner(&builder, bucket, &prefix);
+                s3::check_endpoint(&builder)?;
+                let presigner = s3::presigner(&builder, &url.bucket, &url.prefix)?;
                 (clients.s3(builder)?, presigner)
             }
-            (ObjectStoreScheme::GoogleCloudStorage, _) => (clients.gcs()?, None),
-            (ObjectStoreScheme::MicrosoftAzure, "az") => (clients.azure()?, None),
-            _ => return Err(unknown()),
+            Kind::Google => (clients.gcs()?, None),
+            Kind::Azure => (clients.azure()?, None),
         };
         let [store, once] = stores;
         Ok(Self {
             store,
             once,
-            name: url.to_owned(),
+            name: url.to_string(),
             presigner,
             io: Some(io),
         })
@@ -164,14 +189,17 @@ impl Connection {
 /// Makes the two clients of a store.
 struct Clients<'a> {
     io: &'a IoThreads,
-    url: &'a str,
-    prefix: &'a Path,
+    url: &'a StoreUrl,
 }
 
 /// Calls what the builders of all stores have, without a trait of their own.
 macro_rules! both {
-    ($clients:expr, $builder:expr, $client_key:path, $environment:literal) => {{
-        let builder = $builder.with_url($clients.url);
+    ($clients:expr, $builder:expr, $with_name:ident, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
+        let builder = $builder.$with_name(&$clients.url.bucket);
+        for key in CLIENT_FLAGS.map($client_key).into_iter().chain($flags) {
+            let value = builder.get_config_value(&key);
+            flag($variables, key.as_ref(), value.as_deref())?;
+        }
         let mut options = client_options();
         for setting in CLIENT_SETTINGS {
             if let Some(value) = builder.get_config_value(&$client_key(setting)) {
@@ -187,11 +215,11 @@ macro_rules! both {
                 builder = builder.with_http_connector(SpawnedReqwestConnector::new(handle.clone()));
             }
             let store = builder.build().map_err(|error| UrlError::Settings {
-                url: $clients.url.to_owned(),
+                url: $clients.url.to_string(),
                 error,
                 environment: $environment,
             })?;
-            Ok($clients.below_prefix(store))
+            Ok::<_, UrlError>($clients.below_prefix(store))
         };
         Ok([build(repeating())?, build(once())?])
     }};
@@ -202,7 +230,10 @@ impl Clients<'_> {
         both!(
             self,
             builder,
+            with_bucket_name,
             AmazonS3ConfigKey::Client,
+            s3::VARIABLES,
+            S3_FLAGS,
             "see the variables AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL"
         )
     }
@@ -211,7 +242,10 @@ impl Clients<'_> {
         both!(
             self,
             GoogleCloudStorageBuilder::from_env(),
+            with_bucket_name,
             GoogleConfigKey::Client,
+            "GOOGLE_",
+            [GoogleConfigKey::SkipSignature],
             "see the variable GOOGLE_SERVICE_ACCOUNT"
         )
     }
@@ -220,15 +254,18 @@ impl Clients<'_> {
         both!(
             self,
             MicrosoftAzureBuilder::from_env(),
+            with_container_name,
             AzureConfigKey::Client,
+            "AZURE_",
+            AZURE_FLAGS,
             "see the variables AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
         )
     }
 
     fn below_prefix(&self, store: impl ObjectStore) -> Arc<dyn ObjectStore> {
-        match self.prefix.as_ref() {
+        match self.url.prefix.as_ref() {
             "" => Arc::new(store),
-            _ => Arc::new(PrefixStore::new(store, self.prefix.clone())),
+            _ => Arc::new(PrefixStore::new(store, self.url.prefix.clone())),
         }
     }
 }
@@ -258,52 +295,4 @@ fn once() -> RetryConfig {
         max_retries: 0,
         ..repeating()
     }
-}
-
-/// Returns the endpoint of an S3-compatible store, if the environment names one.
-fn endpoint(builder: &AmazonS3Builder) -> Option<String> {
-    let value = |key| builder.get_config_value(&key);
-    value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint))
-}
-
-/// Refuses an endpoint without TLS with a reason. The client's own error would not name the variable.
-fn refuse_plain(builder: &AmazonS3Builder) -> Result<(), UrlError> {
-    let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
-    let is_allowed = builder.get_config_value(&allow).as_deref() == Some("true");
-    match endpoint(builder) {
-        Some(endpoint) if endpoint.starts_with("http://") && !is_allowed => {
-            Err(UrlError::Plain { endpoint })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns the signer of URLs for the objects below a prefix. There is none without keys, with keys that expire, and for
-/// a bucket that is part of the hostname.
-fn presigner(builder: &AmazonS3Builder, bucket: &str, prefix: &Path) -> Option<Presigner> {
-    let value = |key| {
-        builder
-            .get_config_value(&key)
-            .filter(|value| !value.is_empty())
-    };
-    let is_set = |key| value(key).as_deref() == Some("true");
-    if value(AmazonS3ConfigKey::Token).is_some()
-        || is_set(AmazonS3ConfigKey::VirtualHostedStyleRequest)
-        || is_set(AmazonS3ConfigKey::SkipSignature)
-    {
-        return None;
-    }
-    let region = value(AmazonS3ConfigKey::Region)
-        .or_else(|| env::var("AWS_DEFAULT_REGION").ok())
-        .unwrap_or_else(|| "us-east-1".to_owned());
-    let endpoint =
-        endpoint(builder).unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
-    let presigner = Presigner::new(
-        Endpoint::parse(&endpoint).ok()?,
-        region,
-        bucket,
-        value(AmazonS3ConfigKey::AccessKeyId)?,
-        Secret::new(value(AmazonS3ConfigKey::SecretAccessKey)?),
-    );
-    Some(presigner.below(prefix.as_ref()))
 }

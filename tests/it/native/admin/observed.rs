@@ -1,6 +1,7 @@
 //! Observability for operators: log lines, figures, and the health route.
 
 use serde_json::Value;
+use terrace_app::host::Clock as _;
 
 use crate::support::faults::Break;
 use crate::support::memory::Memory;
@@ -310,10 +311,15 @@ fn the_health_route_reports_which_of_kv_and_r2_does_not_answer() {
         (0, Break::Before, "does not answer", "ok"),
         (1, Break::Before, "ok", "does not answer"),
         (0, Break::Outage, "does not answer", "does not answer"),
+        // The operation never ends.
+        (0, Break::KilledBefore, "does not answer", "ok"),
+        (1, Break::KilledBefore, "ok", "does not answer"),
     ] {
+        let before = memory.now().0;
         let fault = memory.break_at(at, how);
         let told = registry.get("/healthz").expect(503).json();
         assert_eq!((&told["kv"], &told["r2"]), (&kv.into(), &r2.into()));
         assert!(fault.lift());
+        assert!(memory.now().0 - before <= 5);
     }
 }

@@ -28,13 +28,13 @@ pub(super) enum AdminToken {
     Made {
         /// The token.
         secret: Secret,
-        /// The file that contains it, unless the registry is lost at the end.
+        /// The file that [`AdminToken::keep`] writes, unless the registry is lost at the end.
         file: Option<PathBuf>,
     },
 }
 
 impl AdminToken {
-    /// Adds the admin token to the settings, if they have none: that in the directory, or else a new one.
+    /// Adds the admin token to the settings, if they have none: that in the directory, or else a new one, which is not kept yet.
     pub(super) fn of(
         settings: &mut Vec<(String, String)>,
         data: Option<&Path>,
@@ -66,11 +66,7 @@ impl AdminToken {
         match fs::read_to_string(&file) {
             Ok(text) => Ok((Self::Stored(file.clone()), Secret::new(text.trim()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if let Some(folder) = file.parent() {
-                    fs::create_dir_all(folder).map_err(failed)?;
-                }
                 let secret = random()?;
-                write(&file, &secret).map_err(failed)?;
                 let made = Self::Made {
                     secret: secret.clone(),
                     file: Some(file),
@@ -79,6 +75,19 @@ impl AdminToken {
             }
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Writes a new token into its file. A start that fails before shows no token, so it must not keep one either: the next
+    /// start would not show it.
+    pub(super) fn keep(&self) -> Result<(), Failure> {
+        let Self::Made {
+            secret,
+            file: Some(file),
+        } = self
+        else {
+            return Ok(());
+        };
+        write(file, secret).map_err(|error| Failure::Local(format!("{}: {error}", file.display())))
     }
 
     /// Returns the file that contains the token, if there is one.
@@ -101,6 +110,9 @@ fn random() -> Result<Secret, Failure> {
 
 /// Writes a token into a new file that its owner alone may read.
 fn write(path: &Path, secret: &Secret) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
     let mut file = create(path)?;
     writeln!(file, "{}", secret.expose())?;
     file.sync_all()
@@ -129,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_made_once_for_a_directory_and_is_private() {
+    fn a_token_is_kept_once_for_a_directory_and_is_private() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("registry");
         let mut first = vec![(ADMIN_TOKEN.to_owned(), String::new())];
@@ -138,6 +150,15 @@ mod tests {
             panic!("{made:?}");
         };
         assert_eq!(token_of(&first), [secret.expose()]);
+        assert!(!data.exists());
+        let mut another = Vec::new();
+        AdminToken::of(&mut another, Some(&data)).unwrap();
+        assert_ne!(token_of(&another), [secret.expose()]);
+        let made = AdminToken::Made { secret, file };
+        made.keep().unwrap();
+        let AdminToken::Made { secret, file } = made else {
+            panic!("it is the same");
+        };
         let mut second = Vec::new();
         let stored = AdminToken::of(&mut second, Some(&data)).unwrap();
         assert_eq!(stored.file(), file.as_deref());
