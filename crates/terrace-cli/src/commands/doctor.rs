@@ -15,9 +15,9 @@ mod local;
 mod machine;
 mod modules;
 mod oci;
+mod outcome;
 mod providers;
 mod report;
-mod sample;
 mod selection;
 mod table;
 mod target;
@@ -25,8 +25,9 @@ mod transport;
 
 use std::fs;
 
-use check::{Made, Status};
+use check::Made;
 use machine::Machine;
+use outcome::Status;
 use target::Target;
 
 use crate::args::{DoctorArguments, RegistryArguments};

@@ -180,8 +180,7 @@ impl Probe {
         })
     }
 
-    /// Sends a request, and follows redirects as Go's HTTP client does: only those of its own host get the headers. Also
-    /// returns the redirects on the way.
+    /// Sends a request, and follows redirects. A token goes to no other origin. Also returns the redirects on the way.
     pub(crate) fn follow(&self, ask: &Ask) -> Result<(Seen, Vec<Seen>), ProbeError> {
         let mut ask = ask.clone();
         let mut passed: Vec<Seen> = Vec::new();
@@ -195,7 +194,7 @@ impl Probe {
             }
             let base = Url::parse(&ask.url).map_err(|_| ProbeError::Malformed)?;
             let next = base.join(location).map_err(|_| ProbeError::Malformed)?;
-            if next.host() != base.host() {
+            if next.origin() != base.origin() {
                 ask.headers.retain(|(name, _)| *name != "authorization");
             }
             ask.url = next.into();

@@ -6,11 +6,10 @@ use terrace_core::api::admin::PresentedToken;
 use ureq::http::Method;
 use url::Url;
 
-use super::check::Outcome;
+use super::outcome::{Outcome, days as days_in_words};
 use super::providers::ABSENT;
 use super::target::Target;
 use crate::http::Ask;
-use crate::output::plural;
 
 /// The days before the expiry of a token from which on it is a warning.
 const EXPIRY_DAYS: u64 = 7;
@@ -53,6 +52,10 @@ pub(super) fn refuses_writes(target: &Target) -> Outcome {
         match target.probe.send(&ask) {
             Ok(seen) if matches!(seen.status, 401 | 403 | 404 | 405 | 429) => {
                 statuses.push(seen.status)
+            }
+            // A failure says nothing about who may write.
+            Ok(seen) if seen.status >= 500 => {
+                return Outcome::skip(format!("{what}: status {}", seen.status));
             }
             Ok(seen) => {
                 return Outcome::fail(
@@ -190,14 +193,14 @@ pub(super) fn describes_token(target: &Target) -> Outcome {
     let left = token.expires.as_deref().and_then(UnixTime::parse_utc);
     match left.map(|end| end.since(target.now) / DAY_SECONDS) {
         Some(days @ 0..EXPIRY_DAYS) => Outcome::warn(
-            format!("{}: expires in {}", token.name, plural(days, "day")),
+            format!("{}: expires in {}", token.name, days_in_words(days)),
             "jobs that use it fail from then on",
             "`terrace token rotate`, or create another one",
         ),
         Some(days) => Outcome::pass(format!(
             "{}: {scopes}, {} left",
             token.name,
-            plural(days, "day")
+            days_in_words(days)
         )),
         None => Outcome::pass(format!("{}: {scopes}", token.name)),
     }

@@ -3,8 +3,8 @@
 
 use terrace_base::time::UnixTime;
 
-use super::check::Outcome;
 use super::downloads::archives;
+use super::outcome::Outcome;
 use super::target::{DISCOVERY, Target};
 use crate::clock;
 use crate::http::Seen;

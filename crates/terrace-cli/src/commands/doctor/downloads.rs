@@ -10,9 +10,8 @@ use terrace_base::time::UnixTime;
 use ureq::http::Method;
 use url::Url;
 
-use super::check::Outcome;
-use super::sample::absolute;
-use super::target::Target;
+use super::outcome::Outcome;
+use super::target::{Target, absolute};
 use crate::archive::{Archive, Source};
 use crate::http::{Ask, ProbeError, Seen, header};
 use crate::output::{bytes, plural};
@@ -110,7 +109,7 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
     observed.dedup();
     match outcomes
         .iter()
-        .all(|it| it.status == super::check::Status::Skip)
+        .all(|it| it.status == super::outcome::Status::Skip)
     {
         true => Outcome::skip(observed.join("; ")),
         false => Outcome::pass(observed.join("; ")),
@@ -370,6 +369,9 @@ pub(super) fn answers_ranges(target: &Target) -> Outcome {
                     "answer ranges exactly, or ignore them and answer 200",
                 ),
                 (200, _) => Outcome::pass(format!("{}: ignored", offered.what)),
+                _ if offered.start(target).is_ok_and(|seen| seen.status != 200) => {
+                    Outcome::skip("D1 failed")
+                }
                 (status, _) => Outcome::warn(
                     format!("{}: status {status} for a range", offered.what),
                     "a download manager or a proxy cannot resume a download",

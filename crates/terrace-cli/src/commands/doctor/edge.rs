@@ -1,6 +1,6 @@
 //! Group W: what stands in front of the registry: a firewall, a cache, a proxy.
 
-use super::check::Outcome;
+use super::outcome::Outcome;
 use super::target::{DISCOVERY, Target};
 use crate::http::{Ask, Seen, at_once};
 

@@ -1,7 +1,8 @@
 //! Making the checks: in parallel, within limits, with the time of each.
 
-use super::check::{Check, Group, Made, Outcome, Run, Status};
+use super::check::{Check, Made, Run};
 use super::machine::Machine;
+use super::outcome::{Group, Outcome, Status};
 use super::target::Target;
 use crate::http::timed;
 use crate::output::Output;

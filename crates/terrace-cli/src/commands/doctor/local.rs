@@ -5,8 +5,8 @@ use std::env;
 use terrace_core::model::version::Version;
 use url::Url;
 
-use super::check::Outcome;
 use super::machine::Machine;
+use super::outcome::Outcome;
 use super::target::Target;
 use crate::credentials::TokenHost;
 use crate::http::certificate_files;

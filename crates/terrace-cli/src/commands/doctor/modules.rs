@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::Outcome;
+use super::outcome::Outcome;
 use super::providers::{ABSENT, absent};
 use super::target::Target;
 use crate::http::ProbeError;
@@ -124,30 +124,37 @@ pub(super) fn mirrors(target: &Target) -> Outcome {
         }
     };
     let newest = provider.newest.to_string();
-    let index = match document("index") {
-        Ok(index) => index,
+    let documents = document("index").and_then(|index| Ok((index, document(&newest)?)));
+    let (index, version) = match documents {
+        Ok(documents) => documents,
         Err(outcome) => return outcome,
     };
+    let platform = package.package.platform.to_string();
+    let hash = format!("zh:{}", package.package.sha256);
+    match is_mirrored(&index, &version, (&newest, &platform, &hash)) {
+        Ok(()) => Outcome::pass(format!("{hostname}/{}", provider.address)),
+        Err(observed) => unlisted(&observed),
+    }
+}
+
+/// Checks that the two documents of a mirror have the package that the registry serves.
+fn is_mirrored(
+    index: &Value,
+    version: &Value,
+    (newest, platform, hash): (&str, &str, &str),
+) -> Result<(), String> {
     if index
         .get("versions")
-        .and_then(|it| it.get(&newest))
+        .and_then(|it| it.get(newest))
         .is_none()
     {
-        return unlisted(&format!("index.json does not list {newest}"));
+        return Err(format!("index.json does not list {newest}"));
     }
-    let version = match document(&newest) {
-        Ok(version) => version,
-        Err(outcome) => return outcome,
-    };
-    let archive = version
-        .get("archives")
-        .and_then(|it| it.get(package.package.platform.to_string()));
+    let archive = version.get("archives").and_then(|it| it.get(platform));
     let hashes = archive.and_then(|it| it.get("hashes")?.as_array());
-    let expected = format!("zh:{}", package.package.sha256);
-    let has_hash = hashes.is_some_and(|it| it.iter().any(|hash| hash.as_str() == Some(&expected)));
-    match has_hash {
-        true => Outcome::pass(format!("{hostname}/{}", provider.address)),
-        false => unlisted(&format!(
+    match hashes.is_some_and(|it| it.iter().any(|found| found.as_str() == Some(hash))) {
+        true => Ok(()),
+        false => Err(format!(
             "{newest}.json does not list the zip that the registry serves"
         )),
     }
@@ -172,4 +179,24 @@ fn unlisted(observed: &str) -> Outcome {
     let fix =
         "list every hostname in TERRACE_HOSTNAMES; for a stale index, run `terrace admin reindex`";
     Outcome::fail(observed, cause, fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_mirror_must_list_the_version_and_the_zip_of_the_registry() {
+        let index = json!({ "versions": { "1.0.0": {} } });
+        let version =
+            |hash: &str| json!({ "archives": { "linux_amd64": { "url": "x", "hashes": [hash] } } });
+        let package = ("1.0.0", "linux_amd64", "zh:ab");
+        assert_eq!(is_mirrored(&index, &version("zh:ab"), package), Ok(()));
+        let stale = is_mirrored(&json!({ "versions": {} }), &version("zh:ab"), package);
+        assert!(stale.unwrap_err().contains("does not list 1.0.0"));
+        let other = is_mirrored(&index, &version("zh:cd"), package);
+        assert!(other.unwrap_err().contains("does not list the zip"));
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use terrace_base::digest::Sha256;
 use url::Url;
 
-use super::check::Outcome;
+use super::outcome::Outcome;
 use super::target::Target;
 use crate::http::{Ask, Seen};
 

@@ -2,7 +2,7 @@
 
 use terrace_openpgp::{SigningKey, parse_signing_keys};
 
-use super::check::Outcome;
+use super::outcome::Outcome;
 use super::target::Target;
 use crate::output::plural;
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::check::{Group, Made, Status};
+use super::check::Made;
 use super::engine::Counts;
+use super::outcome::{Group, Status};
 use crate::error::Exit;
 use crate::output::{Mark, Screen, plural};
 

@@ -1,6 +1,7 @@
 //! The checks that a command line selects.
 
-use super::check::{Check, Group};
+use super::check::Check;
+use super::outcome::Group;
 use super::table::CHECKS;
 use crate::args::DoctorArguments;
 use crate::error::Failure;

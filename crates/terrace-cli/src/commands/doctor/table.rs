@@ -1,7 +1,8 @@
 //! Every check, in the order of the output. docs/doctor.md has a section for each.
 
 use super::check::Run::{Last, Local, Remote};
-use super::check::{Check, Group, Run};
+use super::check::{Check, Run};
+use super::outcome::Group;
 use super::{
     access, admin, clocks, discovery, downloads, edge, local, modules, oci, providers, transport,
 };
@@ -123,5 +124,50 @@ mod tests {
                 group.letter()
             );
         }
+    }
+
+    fn page(name: &str) -> String {
+        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn every_id_has_a_section_and_every_section_an_id() {
+        let page = page("doctor.md");
+        let sections: Vec<&str> = page.split("\n### ").skip(1).collect();
+        let described = sections.iter().map(|it| it.lines().next().unwrap());
+        let ids = CHECKS.iter().map(|check| check.id);
+        assert_eq!(described.collect::<Vec<_>>(), ids.collect::<Vec<_>>());
+        for (check, section) in CHECKS.iter().zip(sections) {
+            let id = check.id;
+            assert!(section.contains(&format!("\n*{}*\n", check.title)), "{id}");
+            for part in ["**Symptom:** ", "**Cause:** ", "**Fix:** "] {
+                assert!(section.contains(part), "{id}: {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_troubleshooting_names_a_check_or_why_none_finds_it() {
+        let page = page("troubleshooting.md");
+        let rows = page
+            .lines()
+            .filter(|line| line.starts_with("| ") && !line.starts_with("| symptom"));
+        let mut count = 0;
+        for row in rows {
+            count += 1;
+            let cell = row.trim_end_matches(" |").rsplit_once(" | ").unwrap().1;
+            if let Some(reason) = cell.strip_prefix("no: ") {
+                assert!(reason.len() > 10, "{row}");
+                continue;
+            }
+            for link in cell.split(", ") {
+                let (id, anchor) = link.split_once("](").unwrap_or_else(|| panic!("{row}"));
+                let id = id.strip_prefix('[').unwrap();
+                assert!(CHECKS.iter().any(|check| check.id == id), "{row}");
+                assert_eq!(anchor, format!("doctor.md#{})", id.to_lowercase()), "{row}");
+            }
+        }
+        assert!(count > 60, "{count}");
     }
 }

@@ -1,6 +1,10 @@
 //! The registry under examination, and the facts about it that several checks share. Each is found once, when the first
 //! check needs it.
 
+mod discovery;
+mod facts;
+mod sample;
+
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,11 +14,13 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Hostname;
-use terrace_core::upstream::origin::{Fetch, Fetched, Service};
+use terrace_core::upstream::origin::{Fetch, Fetched};
 
-use super::admin::Facts;
-use super::check::{Outcome, Status};
-use super::sample::{ModuleSample, PackageSample, ProviderSample};
+pub(super) use discovery::{Discovery, NO_REDIRECT, USUAL_PATHS, services};
+pub(super) use facts::Facts;
+pub(super) use sample::{ModuleSample, PackageSample, ProviderSample, absolute};
+
+use super::outcome::{Outcome, Status};
 use crate::args::{DoctorArguments, RegistryArguments};
 use crate::clock;
 use crate::commands::connection::reader_token;
@@ -61,18 +67,6 @@ impl Gap {
 
 /// A fact, or the reason why it is not known.
 pub(super) type Known<T> = Result<T, Gap>;
-
-/// The services of a registry.
-#[derive(Debug)]
-pub(super) struct Discovery {
-    /// The response with the document, after redirects.
-    pub(super) seen: Seen,
-    /// The redirects on the way.
-    pub(super) passed: Vec<Seen>,
-    pub(super) document: serde_json::Value,
-    pub(super) providers: Option<Service>,
-    pub(super) modules: Option<Service>,
-}
 
 /// The registry under examination.
 pub(super) struct Target {
@@ -227,7 +221,7 @@ impl Target {
     /// Returns the services of the registry.
     pub(super) fn discovery(&self) -> Result<&Discovery, &Gap> {
         self.discovery
-            .get_or_init(|| super::discovery::find(self))
+            .get_or_init(|| discovery::find(self))
             .as_ref()
     }
 

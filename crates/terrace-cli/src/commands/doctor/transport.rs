@@ -2,7 +2,7 @@
 
 use std::net::ToSocketAddrs as _;
 
-use super::check::Outcome;
+use super::outcome::{Outcome, days as days_in_words};
 use super::target::Target;
 use crate::http::{Ask, Presented, ProbeError, is_loopback, presented};
 use crate::output::plural;
@@ -80,7 +80,7 @@ pub(super) fn trusts(target: &Target) -> Outcome {
             "renew the certificate",
         );
     }
-    if text.contains("NotValidForName") {
+    if text.contains("not valid for name") || text.contains("NotValidForName") {
         return Outcome::fail(
             text,
             format!(
@@ -136,10 +136,10 @@ pub(super) fn lasts(target: &Target) -> Outcome {
         return Outcome::skip("T2 failed");
     }
     let days = end.since(target.now) / DAY_SECONDS;
-    let text = format!("{} left", plural(days, "day"));
+    let text = format!("{} left", days_in_words(days));
     match days {
         0..RENEWAL_DAYS => Outcome::warn(
-            format!("it ends {end}, in {}", plural(days, "day")),
+            format!("it ends {end}, in {}", days_in_words(days)),
             "certificates are renewed earlier than this, so the renewal has probably failed",
             "renew the certificate, and look at the log of its renewal",
         ),

@@ -10,8 +10,8 @@ use terrace_core::upstream::origin::{
 };
 use url::Url;
 
-use super::check::Outcome;
-use super::target::{Gap, Known, Target};
+use super::{Gap, Known, Target};
+use crate::commands::doctor::outcome::Outcome;
 use crate::http::{ProbeError, Seen};
 use crate::registry::catalog::{NamespacesPage, PackagesPage};
 use crate::upstream::module_location::{LOCATION_HEADER, ModuleLocation};
@@ -24,38 +24,38 @@ const USUAL_PLATFORM: &str = "linux_amd64";
 
 /// A provider with its versions.
 #[derive(Debug)]
-pub(super) struct ProviderSample {
-    pub(super) address: ProviderAddress,
-    pub(super) versions: OriginVersions,
-    pub(super) newest: Version,
+pub(in crate::commands::doctor) struct ProviderSample {
+    pub(in crate::commands::doctor) address: ProviderAddress,
+    pub(in crate::commands::doctor) versions: OriginVersions,
+    pub(in crate::commands::doctor) newest: Version,
     /// The request for the versions.
-    pub(super) url: String,
+    pub(in crate::commands::doctor) url: String,
 }
 
 /// A package of a provider's newest version.
 #[derive(Debug)]
-pub(super) struct PackageSample {
-    pub(super) package: OriginPackage,
+pub(in crate::commands::doctor) struct PackageSample {
+    pub(in crate::commands::doctor) package: OriginPackage,
     /// The response with its description.
-    pub(super) description: Seen,
+    pub(in crate::commands::doctor) description: Seen,
     /// The absolute URL of the zip, which is a secret.
-    pub(super) zip: String,
+    pub(in crate::commands::doctor) zip: String,
 }
 
 impl PackageSample {
     /// Returns the host that the zip comes from.
-    pub(super) fn archive_host(&self) -> Option<String> {
+    pub(in crate::commands::doctor) fn archive_host(&self) -> Option<String> {
         Url::parse(&self.zip).ok()?.host_str().map(str::to_owned)
     }
 }
 
 /// A module with the location of its newest version.
 #[derive(Debug)]
-pub(super) struct ModuleSample {
-    pub(super) address: ModuleAddress,
-    pub(super) newest: Version,
+pub(in crate::commands::doctor) struct ModuleSample {
+    pub(in crate::commands::doctor) address: ModuleAddress,
+    pub(in crate::commands::doctor) newest: Version,
     /// The number of versions.
-    pub(super) count: usize,
+    pub(in crate::commands::doctor) count: usize,
 }
 
 /// The versions of a module, as the protocol defines them.
@@ -77,7 +77,7 @@ struct ModuleVersion {
 
 impl Target {
     /// Returns the provider to try, with its versions. P1 reports why there is none.
-    pub(super) fn provider(&self) -> Result<&ProviderSample, &Gap> {
+    pub(in crate::commands::doctor) fn provider(&self) -> Result<&ProviderSample, &Gap> {
         self.provider.get_or_init(|| self.find_provider()).as_ref()
     }
 
@@ -158,7 +158,7 @@ impl Target {
     }
 
     /// Returns a package of the newest version. P2 reports why there is none.
-    pub(super) fn package(&self) -> Result<&PackageSample, &Gap> {
+    pub(in crate::commands::doctor) fn package(&self) -> Result<&PackageSample, &Gap> {
         self.package.get_or_init(|| self.find_package()).as_ref()
     }
 
@@ -212,7 +212,7 @@ impl Target {
     }
 
     /// Returns the module to try. M1 reports why there is none.
-    pub(super) fn module(&self) -> Result<&ModuleSample, &Gap> {
+    pub(in crate::commands::doctor) fn module(&self) -> Result<&ModuleSample, &Gap> {
         self.module.get_or_init(|| self.find_module()).as_ref()
     }
 
@@ -271,7 +271,7 @@ impl Target {
     }
 
     /// Requests the location of the module's newest version. The locations differ from request to request.
-    pub(super) fn module_location(
+    pub(in crate::commands::doctor) fn module_location(
         &self,
     ) -> Result<(ModuleLocation, Fetched, Option<String>), Outcome> {
         let module = self.module().map_err(|gap| gap.outcome("M2"))?;
@@ -303,7 +303,7 @@ impl Target {
 }
 
 /// Returns the absolute URL of a request.
-pub(super) fn absolute(fetch: &Fetch) -> String {
+pub(in crate::commands::doctor) fn absolute(fetch: &Fetch) -> String {
     match &fetch.base {
         Some(base) => crate::upstream::resolve::resolve(base, &fetch.reference),
         None => fetch.reference.clone(),
