@@ -17,9 +17,9 @@ use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
 use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
-    archive_inventory, archive_transfers, audit, document, documentation, erasures, exchange,
-    facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull, reindex, rules,
-    search, status, tokens, webhooks,
+    archive_inventory, archive_transfers, audit, doctor, document, documentation, erasures,
+    exchange, facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull,
+    reindex, rules, search, status, tokens, webhooks,
 };
 use crate::host::{Host, Request};
 
@@ -189,6 +189,7 @@ fn dispatch_admin<'c, P: Host>(
         },
         AdminRoute::Rule(id) => Box::pin(rules::remove(ctx, call, id)),
         AdminRoute::Reindex => Box::pin(reindex::reindex(ctx, call)),
+        AdminRoute::Doctor => Box::pin(doctor::examine(ctx, call)),
         AdminRoute::Verify => Box::pin(archive_inventory::verify(ctx, call)),
         AdminRoute::Facts => match method {
             Method::Get => Box::pin(facts::list(ctx, call)),

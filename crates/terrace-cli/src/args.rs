@@ -8,6 +8,7 @@ mod collection;
 mod completion;
 mod config;
 mod docs;
+mod doctor;
 #[cfg(test)]
 mod documented;
 mod duration;
@@ -37,6 +38,7 @@ pub(crate) use collection::CollectionArguments;
 pub(crate) use completion::{CompletionArguments, Shell};
 pub(crate) use config::{ConfigCheckArguments, ConfigCommand};
 pub(crate) use docs::{DocsAddArguments, DocsCommand, DocsPreviewArguments, DocsSubject};
+pub(crate) use doctor::DoctorArguments;
 pub(crate) use erase::{EraseArguments, ManifestSpec};
 pub(crate) use key::{KeyCommand, KeyStatusArguments};
 pub(crate) use mirror::{
@@ -148,6 +150,11 @@ pub(crate) enum Command {
     /// Check the configuration of a registry
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Find what is wrong with a registry, as its clients see it, and with this machine
+    ///
+    /// Without a URL, only this machine is checked. With the token of an administrator, the registry also checks itself.
+    /// Nothing is changed unless --deep is given. Every check has an ID, and a section in docs/doctor.md.
+    Doctor(DoctorArguments),
     /// Sign in to a registry, and store the token for terraform, tofu and this command
     ///
     /// Opens the sign-in of the registry in a browser, as `terraform login` does, and stores the token in the same file. With
@@ -172,6 +179,7 @@ impl Command {
             | Self::Show(_)
             | Self::Search(_)
             | Self::Config(_)
+            | Self::Doctor(_)
             | Self::Whoami(_)
             | Self::Profile(_)
             | Self::Completion(_) => true,
@@ -197,6 +205,7 @@ impl Command {
             Self::Docs(command) => matches!(command, DocsCommand::Add(_)),
             Self::Login(arguments) => arguments.account.registry.is_none(),
             Self::Logout(arguments) | Self::Whoami(arguments) => arguments.registry.is_none(),
+            Self::Doctor(arguments) => arguments.account.registry.is_none(),
             _ => true,
         }
     }

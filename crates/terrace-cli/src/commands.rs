@@ -7,6 +7,7 @@ mod completion;
 mod config;
 mod connection;
 mod docs;
+mod doctor;
 mod documentation;
 mod key;
 mod list;
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Role(command) => rule::role(command, registry, output),
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Config(command) => config::run(command, output),
+        Command::Doctor(arguments) => doctor::run(arguments, registry, output),
         Command::Login(arguments) => account::login(arguments, registry, output),
         Command::Logout(arguments) => account::logout(arguments, registry, output),
         Command::Whoami(arguments) => account::whoami(arguments, registry, output),

@@ -3,6 +3,7 @@
 
 mod configuration;
 mod host;
+mod inspection;
 mod locations;
 mod store;
 mod token;
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 use terrace_base::untrusted;
 
 pub(crate) use host::TokenHost;
+pub(crate) use inspection::ClientConfiguration;
 pub(crate) use store::CredentialsFile;
 pub(crate) use token::{Token, TokenPlace};
 

@@ -75,6 +75,9 @@ pub(crate) enum Failure {
     /// The input is invalid, here or by the registry's checks; every reason.
     #[error("{}", .0.join("\n"))]
     Refused(Vec<String>),
+    /// The result, which is already printed, contains the failures.
+    #[error("the result contains failures")]
+    Reported(Exit),
     /// Some of several operations failed, and the others succeeded.
     #[error("{}", .0.reasons.join("\n"))]
     Several(Box<Several>),
@@ -114,6 +117,7 @@ impl Failure {
             Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => Exit::Unexpected,
             Self::Usage(_) => Exit::Usage,
             Self::Missing(_) | Self::Refused(_) => Exit::Rejected,
+            Self::Reported(exit) => *exit,
             Self::Several(several) => several.worst.exit(),
             Self::Conflict(_) => Exit::Conflict,
             Self::NotAllowed(_) => Exit::NotAllowed,
@@ -130,6 +134,7 @@ impl Failure {
             Self::Missing(_) | Self::Refused(_) => "refused",
             Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
+            Self::Reported(_) => "reported",
             Self::UnknownArchive(_) | Self::Unexpected(_) => "unexpected",
             Self::Usage(_) => "usage",
         }
@@ -146,6 +151,7 @@ impl Failure {
             | Self::Unavailable(reason)
             | Self::Unexpected(reason)
             | Self::Usage(reason) => vec![reason.clone()],
+            Self::Reported(_) => vec![self.to_string()],
             Self::Several(several) => several.reasons.clone(),
         }
     }

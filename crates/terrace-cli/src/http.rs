@@ -2,6 +2,8 @@
 
 mod agent;
 mod base_url;
+mod certificates;
+mod probe;
 mod response;
 mod retry;
 
@@ -12,10 +14,12 @@ use ureq::Agent;
 use url::Url;
 
 pub(crate) use agent::{
-    describe, download_agent, guard_error, guarded_agent, is_transient_error, is_transient_status,
-    retry_after, text,
+    certificate_files, describe, download_agent, guard_error, guarded_agent, is_transient_error,
+    is_transient_status, retry_after, text,
 };
-pub(crate) use base_url::{BaseUrl, BaseUrlError};
+pub(crate) use base_url::{BaseUrl, BaseUrlError, is_loopback};
+pub(crate) use certificates::{Presented, presented};
+pub(crate) use probe::{Ask, Probe, ProbeError, Seen, at_once, header, timed};
 pub(crate) use response::Response;
 pub(crate) use retry::Retries;
 

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use terrace_base::secret::Secret;
 use terrace_base::untrusted;
 
-pub(crate) use screen::Screen;
+pub(crate) use screen::{Mark, Screen};
 pub(crate) use shell::in_shell;
 pub(crate) use table::{Column, Table, shown};
 pub(crate) use times::with_times;
@@ -30,6 +30,8 @@ use crate::output::secrets::Secrets;
 
 const UPLOAD_BAR: &str =
     "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
+
+const COUNTER: &str = "  {pos} of {len}  {wide_msg}";
 
 /// The amount of output on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,6 +168,11 @@ impl Output {
         self.print(&self.secrets().hide(&text));
     }
 
+    /// Returns a text without secrets, for a file.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        self.secrets().hide(text).into_owned()
+    }
+
     /// Returns whether results are JSON documents.
     pub(crate) fn is_json(&self) -> bool {
         self.json
@@ -244,6 +251,9 @@ impl Output {
 
     /// Prints a failure, in the same two forms.
     pub(crate) fn failure(&self, failure: &Failure) {
+        if matches!(failure, Failure::Reported(_)) {
+            return;
+        }
         for reason in failure.reasons() {
             self.to_stderr(&format!("error: {reason}"));
         }
@@ -296,6 +306,15 @@ impl Output {
         UploadBar(bar)
     }
 
+    /// Adds a line that counts the parts of one operation, which disappears when it is dropped.
+    pub(crate) fn counter(&self, total: usize) -> Counter {
+        let bar = self.bars.add(ProgressBar::new(total as u64));
+        if let Ok(style) = ProgressStyle::with_template(COUNTER) {
+            bar.set_style(style);
+        }
+        Counter(bar)
+    }
+
     /// Returns a line in printable form: without secrets, and without characters that control a terminal,
     /// such as a line feed from a server.
     fn shown(&self, line: &str) -> String {
@@ -312,6 +331,26 @@ impl Output {
         // The bars make way for the line, which ends with a line feed: `println` of the bars would fill it with spaces
         // instead, and lines would join where they are copied. A failure cannot be reported anywhere else.
         let _ = (self.bars).suspend(|| writeln!(std::io::stderr(), "{line}"));
+    }
+}
+
+/// The progress of an operation in parts.
+pub(crate) struct Counter(ProgressBar);
+
+impl Counter {
+    /// Shows the part that is beginning, which is a text of this program.
+    pub(crate) fn begin(&self, part: &'static str) {
+        self.0.set_message(part);
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 
@@ -421,6 +460,7 @@ mod tests {
     #[test]
     fn the_template_of_the_progress_bar_is_valid() {
         assert!(ProgressStyle::with_template(UPLOAD_BAR).is_ok());
+        assert!(ProgressStyle::with_template(COUNTER).is_ok());
     }
 
     #[test]

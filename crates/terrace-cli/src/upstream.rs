@@ -30,7 +30,7 @@ use crate::http;
 use crate::http::{BaseUrl, Retries};
 use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
-use crate::upstream::download::{Download, DownloadError, download};
+pub(crate) use crate::upstream::download::{Download, DownloadError, download};
 use crate::upstream::resolve::resolve;
 
 /// How much is read of a response that denies access, for its reason, in bytes.

@@ -209,6 +209,19 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
+/// How many packages of each kind the registry compares with its indices when it examines itself: a sample that one request
+/// can afford.
+pub const EXAMINED_PACKAGES: usize = 3;
+
+/// How many releases are listed to find them.
+pub const EXAMINED_RELEASES: u32 = 100;
+
+/// How many seconds another server has to answer while the registry examines itself.
+pub const EXAMINED_SECONDS: u32 = 5;
+
+/// How many other servers the registry tries when it examines itself.
+pub const EXAMINED_SERVERS: usize = 10;
+
 /// Cache time of the documents of one immutable version, in seconds. For this long, a revoked version may
 /// still be served somewhere.
 pub const VERSION_CACHE_SECONDS: u32 = 300;

@@ -191,6 +191,7 @@ pub(super) fn paths() -> Vec<String> {
         format!("{admin}/namespaces/acme/keys"),
         format!("{admin}/namespaces/acme/keys/0123456789ABCDEF"),
         format!("{admin}/audit"),
+        format!("{admin}/doctor"),
         format!("{admin}/reindex"),
         format!("{admin}/verify"),
         format!("{admin}/facts"),

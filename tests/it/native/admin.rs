@@ -2,6 +2,7 @@
 
 mod audit;
 mod delegation;
+mod doctor;
 mod lifetimes;
 mod observed;
 mod status;

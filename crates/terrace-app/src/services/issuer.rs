@@ -52,6 +52,18 @@ pub(crate) async fn verified<P: Host, T>(
     }
 }
 
+/// Checks that the keys of an issuer can be read, unless that was done within the last hour.
+///
+/// # Errors
+/// The reason why they cannot.
+pub(crate) async fn check<P: Host>(
+    ctx: &Context<'_, P>,
+    issuer: &IssuerUrl,
+    keys_at: KeysAt<'_>,
+) -> Result<(), Failure> {
+    issuer_keys(ctx, issuer, keys_at, None).await.map(drop)
+}
+
 async fn issuer_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,

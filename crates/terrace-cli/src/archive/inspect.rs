@@ -66,6 +66,15 @@ impl Archive {
         entries.map_err(|reason| format!("{}: {reason}", self.filename))
     }
 
+    /// Returns the list of entries of an archive of any kind.
+    pub(crate) fn list(&self, format: ArchiveFormat) -> Result<Vec<Entry>, String> {
+        let entries = match format {
+            ArchiveFormat::Zip => self.zip_entries(ZipInspector::new(self.size)),
+            ArchiveFormat::TarGz => self.tar_gz_entries(),
+        };
+        entries.map_err(|reason| format!("{}: {reason}", self.filename))
+    }
+
     /// Returns the only directory at the top of an archive.
     pub(crate) fn only_directory(&self, format: ArchiveFormat) -> Result<String, String> {
         let entries = match format {

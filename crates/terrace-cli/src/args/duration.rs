@@ -27,6 +27,11 @@ pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
     parse(text, 'm')
 }
 
+/// Parses a duration that is most likely meant in seconds.
+pub(super) fn in_seconds(text: &str) -> Result<Duration, String> {
+    parse(text, 's')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,8 @@ struct Entry {
     example: &'static str,
     /// The meaning of [`Exit::Success`].
     success: &'static str,
+    /// A meaning of [`Exit::Unexpected`] that other commands do not have.
+    unexpected: Option<&'static str>,
     /// The meaning of [`Exit::Rejected`], if the command can end with it.
     rejected: Option<&'static str>,
     /// The meaning of [`Exit::Conflict`], if the command can end with it.
@@ -36,7 +38,7 @@ struct Entry {
     unavailable: Option<&'static str>,
     /// Whether the command goes on after the failure of one version, and so can fail in several ways.
     goes_on: bool,
-    /// Whether the command connects to a registry.
+    /// Whether the command connects to a registry, and fails if it is not allowed to.
     connects: bool,
     /// The action of the registry that requires the most of the token: the name of its endpoint, and the method.
     action: Option<(&'static str, Method)>,
@@ -52,6 +54,7 @@ impl Entry {
             path,
             example,
             success,
+            unexpected: None,
             rejected: None,
             conflict: None,
             not_allowed: None,
@@ -96,6 +99,11 @@ impl Entry {
         Some(self.restricted_to.unwrap_or(action.access))
     }
 
+    const fn unexpected(mut self, meaning: &'static str) -> Self {
+        self.unexpected = Some(meaning);
+        self
+    }
+
     const fn rejected(mut self, meaning: &'static str) -> Self {
         self.rejected = Some(meaning);
         self
@@ -131,7 +139,8 @@ impl Entry {
         let is_possible = |exit: &Exit| match exit {
             Exit::Rejected => self.rejected.is_some(),
             Exit::Conflict => self.conflict.is_some(),
-            Exit::NotAllowed | Exit::Unavailable => self.connects,
+            Exit::NotAllowed => self.connects,
+            Exit::Unavailable => self.connects || self.unavailable.is_some(),
             Exit::Success | Exit::Unexpected | Exit::Usage => true,
         };
         Exit::ALL.into_iter().filter(is_possible).collect()
@@ -150,7 +159,8 @@ impl Entry {
         };
         match exit {
             Exit::Success => self.success.to_owned(),
-            Exit::Unexpected | Exit::Usage => general.to_owned(),
+            Exit::Usage => general.to_owned(),
+            Exit::Unexpected => or(self.unexpected),
             Exit::Rejected => with("rejected", self.rejected),
             Exit::Conflict => with("conflict", self.conflict),
             Exit::NotAllowed => or(self.not_allowed),

@@ -27,7 +27,10 @@ fn required_url(registry: &RegistryArguments) -> Result<BaseUrl, Failure> {
 
 /// Returns the arguments for the registry that the command names. A token that belongs to TERRACE_URL goes to no other
 /// registry.
-fn named(arguments: &AccountArguments, registry: &RegistryArguments) -> RegistryArguments {
+pub(super) fn named(
+    arguments: &AccountArguments,
+    registry: &RegistryArguments,
+) -> RegistryArguments {
     let mut registry = registry.clone();
     if let Some(url) = &arguments.registry {
         let given = BaseUrl::parse(url.trim()).map(|url| url.origin()).ok();

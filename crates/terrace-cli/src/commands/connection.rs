@@ -60,6 +60,18 @@ fn connect_as<'a>(
     Client::new(url, tokens, http)
 }
 
+/// Returns the source of the token that a reader of the registry at `url` sends.
+pub(crate) fn reader_token(
+    url: &BaseUrl,
+    arguments: &RegistryArguments,
+    output: &Output,
+) -> Result<TokenSource, Failure> {
+    let profile = arguments.profile.as_deref();
+    let profile = profile.filter(|_| arguments.is_url_of_profile);
+    let given = given_token(arguments)?;
+    TokenSource::find(given, (url, profile), Need::Optional, output)
+}
+
 /// Returns the token of the command line or else that of TERRACE_TOKEN.
 fn given_token(arguments: &RegistryArguments) -> Result<Option<Token>, Failure> {
     let token = given(&arguments.token);

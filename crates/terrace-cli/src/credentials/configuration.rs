@@ -44,7 +44,7 @@ pub(super) fn has_helper(path: &Path) -> bool {
     root.is_ok_and(|root| members(&root).any(|(name, _)| name == "credentials_helper"))
 }
 
-fn read_file(path: &Path) -> Result<String, String> {
+pub(super) fn read_file(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
@@ -72,7 +72,7 @@ fn tokens(text: &str) -> Result<Vec<(TokenHost, Option<String>)>, String> {
 }
 
 /// Parses either syntax. As in the clients, the first character decides which it is.
-fn parse(text: &str) -> Result<Value, String> {
+pub(super) fn parse(text: &str) -> Result<Value, String> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<Value, String> {
 }
 
 /// Returns the members of an object, or of all objects in a list: several blocks of a type are a list.
-fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let objects: Vec<&Map<String, Value>> = match value {
         Value::Object(object) => vec![object],
         Value::Array(values) => values.iter().filter_map(Value::as_object).collect(),

@@ -49,6 +49,11 @@ impl CredentialsFile {
         })
     }
 
+    /// Returns whether the file exists.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Returns why the clients do not read the file, if they do not.
     pub(crate) fn unread_reason(&self) -> Option<String> {
         let only = self.only.as_ref()?;

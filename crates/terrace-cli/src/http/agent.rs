@@ -140,6 +140,18 @@ fn roots() -> Result<RootCerts, Failure> {
     Ok(RootCerts::WebPki)
 }
 
+/// Returns the number of certificate authorities that the system, or instead `SSL_CERT_FILE` and `SSL_CERT_DIR`, name.
+///
+/// # Errors
+/// The files that the variables name contain none.
+pub(crate) fn certificate_files() -> Result<usize, String> {
+    match roots() {
+        Ok(RootCerts::Specific(found)) => Ok(found.len()),
+        Ok(_) => Ok(0),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
 /// Reads the body of a response as text.
 pub(crate) fn text(response: Response<Body>) -> Result<String, ureq::Error> {
     let body = response.into_body().into_with_config();

@@ -1,6 +1,6 @@
 //! Results for people, laid out for the terminal that standard output is.
 
-use console::{Term, measure_text_width};
+use console::{Term, measure_text_width, truncate_str};
 use terrace_base::untrusted;
 
 use super::style::Style;
@@ -9,6 +9,38 @@ use super::wrap::wrap;
 
 /// The variable that sets the width, for example of a terminal that a pipe leads to.
 const COLUMNS: &str = "COLUMNS";
+
+/// The least columns in which a note beside a check is of use.
+const NOTE_COLUMNS: usize = 10;
+
+/// The result of a check, as it is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Passed,
+    Skipped,
+    Warning,
+    Failed,
+}
+
+impl Mark {
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Passed => "✓",
+            Self::Skipped => "-",
+            Self::Warning => "!",
+            Self::Failed => "✗",
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Passed => Style::Good,
+            Self::Skipped => Style::Faint,
+            Self::Warning => Style::Warning,
+            Self::Failed => Style::Blocked,
+        }
+    }
+}
 
 /// The lines of a result. They contain no characters that control a terminal, apart from colours.
 pub(crate) struct Screen {
@@ -79,6 +111,62 @@ impl Screen {
         }
     }
 
+    /// Adds the line of a check: its mark, its name, a text, and a note in the columns that are left. `columns` are those
+    /// of the longest text, after which the notes begin.
+    pub(crate) fn check(
+        &mut self,
+        mark: Mark,
+        name: &str,
+        (text, columns): (&str, usize),
+        note: &str,
+    ) {
+        let (text, note) = (untrusted::line(text), untrusted::line(note).to_string());
+        let (text, name) = (text.to_string(), untrusted::line(name).to_string());
+        let sign = mark.style().apply(mark.sign(), self.has_colors);
+        let is_skipped = mark == Mark::Skipped;
+        let style = if is_skipped {
+            Style::Faint
+        } else {
+            Style::Plain
+        };
+        let shown = style.apply(&text, self.has_colors);
+        let mut line = format!("  {sign} {name:<4}{shown}");
+        let taken = measure_text_width(&line);
+        let begin = (8 + columns + 2).max(taken + 2);
+        let room = self
+            .width
+            .map_or(usize::MAX, |width| width.saturating_sub(begin));
+        if !note.is_empty() && room >= NOTE_COLUMNS {
+            let note = truncate_str(&note, room, "…");
+            let note = Style::Faint.apply(&note, self.has_colors);
+            line = format!("{line}{:gap$}{note}", "", gap = begin - taken);
+        }
+        self.lines.push(line);
+    }
+
+    /// Adds names with their values below a check.
+    pub(crate) fn details(&mut self, fields: &[(&str, &str)]) {
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+            let value = untrusted::line(value).to_string();
+            let name = Style::Faint
+                .apply(&format!("{name:<7}"), self.has_colors)
+                .into_owned();
+            let (first, next) = (format!("        {name}"), " ".repeat(15));
+            let width = self.width.unwrap_or(usize::MAX);
+            self.lines.extend(wrap(&value, width, &first, &next));
+        }
+    }
+
+    /// Adds the last line of a result, after an empty line, in the look of its worst mark.
+    pub(crate) fn summary(&mut self, worst: Mark, text: &str) {
+        let text = untrusted::line(text).to_string();
+        let sign = worst.style().apply(worst.sign(), self.has_colors);
+        self.lines.push(String::new());
+        let width = self.width.unwrap_or(usize::MAX);
+        let first = format!("{sign} ");
+        self.lines.extend(wrap(&text, width, &first, "  "));
+    }
+
     pub(crate) fn table(&mut self, table: &Table) {
         self.lines.extend(table.lines(self.width, self.has_colors));
     }
@@ -116,6 +204,26 @@ mod tests {
                         \n\
                         Inputs";
         assert_eq!(screen.into_text(), expected);
+    }
+
+    #[test]
+    fn the_line_of_a_check_has_a_note_only_where_there_is_room() {
+        let line = |width, mark, note: &str| {
+            let mut screen = Screen::with(width, false);
+            screen.check(mark, "T1", ("the server answers", 20), note);
+            screen.into_text()
+        };
+        let whole = "  ✓ T1  the server answers    2 addresses";
+        assert_eq!(line(None, Mark::Passed, "2 addresses"), whole);
+        assert_eq!(line(Some(41), Mark::Passed, "2 addresses"), whole);
+        assert_eq!(
+            line(Some(40), Mark::Passed, "2 addresses"),
+            "  ✓ T1  the server answers    2 address…"
+        );
+        assert_eq!(
+            line(Some(39), Mark::Skipped, "2 addresses"),
+            "  - T1  the server answers"
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use console::Color;
 pub(super) enum Style {
     Plain,
     Title,
+    Good,
+    Faint,
     Warning,
     Blocked,
 }
@@ -28,6 +30,8 @@ impl Style {
             _ if !has_colors || text.is_empty() => return Cow::Borrowed(text),
             Self::Plain => return Cow::Borrowed(text),
             Self::Title => console::Style::new().bold(),
+            Self::Good => console::Style::new().fg(Color::Green),
+            Self::Faint => console::Style::new().dim(),
             Self::Warning => console::Style::new().fg(Color::Yellow),
             Self::Blocked => console::Style::new().fg(Color::Red),
         };

@@ -20,6 +20,7 @@ mod completion;
 mod config;
 mod credentials;
 mod docs;
+mod doctor;
 mod hostile;
 mod import;
 mod jobs;

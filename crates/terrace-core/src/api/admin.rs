@@ -2,6 +2,7 @@
 //!
 //! Wire types only: they hold the unvalidated values. [`crate::publish`] validates them.
 
+mod doctor;
 mod documentation;
 mod operations;
 mod rules;
@@ -19,6 +20,7 @@ use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
 
+pub use doctor::*;
 pub use documentation::*;
 pub use operations::*;
 pub use rules::*;

@@ -211,6 +211,7 @@ endpoints! {
     SIGNING_KEYS       Json  "signing_keys"       ["/admin/v1/namespaces/{namespace}/keys"]                           [get(Publishers), change(Method::Put, OwnerAdmins)]
     SIGNING_KEY        Json  "signing_key"        ["/admin/v1/namespaces/{namespace}/keys/{key_id}"]                  [deletion(OwnerAdmins), change(Method::Put, OwnerAdmins)]
     AUDIT              Json  "audit"              ["/admin/v1/audit"]                                                 [get(Backups)]
+    DOCTOR             Json  "doctor"             ["/admin/v1/doctor"]                                                [get(Admins)]
     TOKENS             Json  "tokens"             ["/admin/v1/tokens"]                                                [get(AnyAdmins), change(Method::Post, AnyAdmins)]
     TOKEN              Json  "token"              ["/admin/v1/tokens/{id}"]                                           [deletion(AnyAdmins)]
     TOKEN_ROTATION     Json  "token_rotation"     ["/admin/v1/tokens/{id}/rotation"]                                  [change(Method::Post, AnyAdmins)]
@@ -502,6 +503,7 @@ fn admin(route: &AdminRoute) -> &'static Endpoint {
         AdminRoute::SigningKeys(_) => &SIGNING_KEYS,
         AdminRoute::SigningKey(..) => &SIGNING_KEY,
         AdminRoute::Audit => &AUDIT,
+        AdminRoute::Doctor => &DOCTOR,
         AdminRoute::Tokens => &TOKENS,
         AdminRoute::Token(_) => &TOKEN,
         AdminRoute::TokenRotation(_) => &TOKEN_ROTATION,

@@ -293,6 +293,7 @@ mod tests {
             ),
             ("/admin/v1/reindex", "Admin(Reindex"),
             ("/admin/v1/verify", "Admin(Verify"),
+            ("/admin/v1/doctor", "Admin(Doctor"),
             ("/admin/v1/facts", "Admin(Facts"),
             ("/admin/v1/archives", "Admin(StoredArchives"),
             ("/admin/v1/garbage", "Admin(Garbage"),

@@ -275,6 +275,13 @@ impl CursorDocument {
         }
     }
 
+    /// Returns the seconds since a step was due that has not been taken yet. `stored_at` is when the document was stored,
+    /// which every step does.
+    pub fn overdue(&self, stored_at: UnixTime, now: UnixTime) -> u64 {
+        let due = self.due.min(self.keys.due).unwrap_or_default();
+        now.since(due.max(stored_at))
+    }
+
     /// Returns whether one of the walks may continue.
     pub fn is_due(&self, now: UnixTime) -> bool {
         self.due.min(self.keys.due) <= Some(now)

@@ -145,6 +145,11 @@ impl ArchiveUrls {
         }
     }
 
+    /// Returns whether a bucket serves the archives, by presigned URLs.
+    pub fn is_of_bucket(&self) -> bool {
+        matches!(self.signer, ArchiveSigner::Bucket(_))
+    }
+
     /// Returns the signer of Worker-signed paths; `None` in the other mode.
     pub fn path_signer(&self) -> Option<&PathSigner> {
         match &self.signer {

@@ -81,6 +81,17 @@ impl PullPolicy {
         !self.rules.allowed.is_empty()
     }
 
+    /// Returns the hostnames of the registries that providers are looked up at, without duplicates.
+    pub fn hostnames(&self) -> Vec<&Hostname> {
+        let mut hostnames: Vec<&Hostname> = Vec::new();
+        for pattern in &self.rules.allowed {
+            if !hostnames.contains(&pattern.hostname()) {
+                hostnames.push(pattern.hostname());
+            }
+        }
+        hostnames
+    }
+
     /// Returns whether this provider is looked up at its origin.
     pub fn pulls(&self, address: &MirroredAddress) -> bool {
         let mut allowed = self.rules.allowed.iter();

@@ -7,7 +7,8 @@ use crate::support::registry::{Response, Sent, unique};
 use crate::support::tokens::{create, post};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
-const ROUTES: [(&str, &str); 8] = [
+const ROUTES: [(&str, &str); 9] = [
+    ("GET", "/admin/v1/doctor"),
     ("POST", "/admin/v1/reindex"),
     ("POST", "/admin/v1/verify"),
     ("GET", "/admin/v1/facts"),

@@ -34,7 +34,7 @@ const INVALID_RULE: &str =
 const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
 
 /// An entry for each command without subcommands.
-pub(super) const ENTRIES: [Entry; 57] = [
+pub(super) const ENTRIES: [Entry; 58] = [
     Entry::new("list", "terrace list acme", "listed").uses("api_namespaces", Method::Get).rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").uses("api_package", Method::Get).rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -326,6 +326,15 @@ pub(super) const ENTRIES: [Entry; 57] = [
         "a registry with this configuration starts; warnings are printed",
     )
     .rejected("the configuration is invalid; every reason is printed")
+    .offline(),
+    Entry::new(
+        "doctor",
+        "terrace doctor https://registry.example.com",
+        "no check failed; with --strict, there are no warnings either",
+    )
+    .unexpected("with --strict, there are warnings")
+    .rejected("a check failed; every cause and its fix are printed")
+    .unavailable("the registry cannot be reached")
     .offline(),
     Entry::new(
         "login",

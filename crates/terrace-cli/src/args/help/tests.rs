@@ -63,11 +63,12 @@ fn every_command_lists_its_exit_codes() {
         for exit in [Exit::Success, Exit::Unexpected, Exit::Usage] {
             assert!(lists(exit), "{path}: {help}");
         }
-        for exit in [Exit::NotAllowed, Exit::Unavailable] {
-            let below = |it: &&Entry| it.path.starts_with(path.as_str());
-            let connects = ENTRIES.iter().filter(below).any(|it| it.connects);
-            assert_eq!(lists(exit), connects, "{path}: {help}");
-        }
+        let below = |it: &&Entry| it.path.starts_with(path.as_str());
+        let mut entries = ENTRIES.iter().filter(below);
+        let connects = entries.clone().any(|it| it.connects);
+        assert_eq!(lists(Exit::NotAllowed), connects, "{path}: {help}");
+        let reaches = entries.any(|it| it.connects || it.unavailable.is_some());
+        assert_eq!(lists(Exit::Unavailable), reaches, "{path}: {help}");
         let is_group = command.has_subcommands();
         assert_eq!(entry.is_none(), is_group, "{path}");
         if let Some(entry) = entry {

@@ -29,6 +29,8 @@ pub enum AdminRoute {
     Documented,
     /// `/admin/v1/audit`
     Audit,
+    /// `/admin/v1/doctor`
+    Doctor,
     /// `/admin/v1/tokens`
     Tokens,
     /// `/admin/v1/tokens/{id}`
@@ -100,6 +102,7 @@ impl AdminRoute {
             }
             ["v1", "documentation"] => Self::Documented,
             ["v1", "audit"] => Self::Audit,
+            ["v1", "doctor"] => Self::Doctor,
             ["v1", "reindex"] => Self::Reindex,
             ["v1", "verify"] => Self::Verify,
             ["v1", "facts"] => Self::Facts,

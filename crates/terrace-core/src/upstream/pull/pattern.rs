@@ -39,6 +39,11 @@ pub enum ProviderPatternError {
 }
 
 impl ProviderPattern {
+    /// Returns the registry of the providers.
+    pub fn hostname(&self) -> &Hostname {
+        &self.hostname
+    }
+
     /// Returns whether the pattern matches a provider.
     pub fn matches(&self, address: &MirroredAddress) -> bool {
         let MirroredAddress { hostname, provider } = address;

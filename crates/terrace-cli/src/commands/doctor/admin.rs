@@ -1,0 +1,244 @@
+//! Groups R, K, U and V: the registry's own view, for administrators.
+
+use terrace_core::api::admin::ArchiveSource;
+use terrace_core::model::version::Version;
+
+use super::outcome::Outcome;
+use super::target::{Facts, Target};
+use crate::output::plural;
+
+/// The seconds that the repair may be late: steps come every minute, and deliveries to webhooks may take a few turns.
+const OVERDUE_SECONDS: u64 = 900;
+
+/// Returns the outcome of a check of the facts.
+fn of(target: &Target, id: &str, check: impl Fn(&Facts) -> Outcome) -> Outcome {
+    match target.own_facts() {
+        Ok(facts) => check(facts),
+        Err(gap) => gap.outcome(id),
+    }
+}
+
+/// R1
+pub(super) fn answers(target: &Target) -> Outcome {
+    of(target, "R1", |facts| {
+        Outcome::pass(format!("at {}", facts.time))
+    })
+}
+
+/// R2
+pub(super) fn has_valid_settings(target: &Target) -> Outcome {
+    of(target, "R2", |facts| match facts.faults.as_slice() {
+        [] => Outcome::pass(""),
+        faults => Outcome::fail(
+            faults.join("; "),
+            "a rule identifies nobody, or grants too much, and is ignored",
+            "correct the variable that is named, and deploy again",
+        ),
+    })
+}
+
+/// R3
+pub(super) fn has_safe_settings(target: &Target) -> Outcome {
+    of(target, "R3", |facts| match facts.warnings.as_slice() {
+        [] => Outcome::pass(""),
+        warnings => Outcome::warn(
+            warnings.join("; "),
+            "the setting is valid, and admits more than it seems to",
+            "change the variable that is named, and deploy again",
+        ),
+    })
+}
+
+/// R4
+pub(super) fn signs_urls(target: &Target) -> Outcome {
+    of(target, "R4", |facts| match facts.archives {
+        ArchiveSource::Bucket => Outcome::pass("by the bucket"),
+        ArchiveSource::Registry => Outcome::pass("by the registry itself"),
+        ArchiveSource::Unsigned => Outcome::fail(
+            "no secret is set that could sign the URLs of archives",
+            "lists are served, and downloads are not",
+            "set TERRACE_ADMIN_TOKEN or TERRACE_URL_SECRET, or the four S3 settings",
+        ),
+    })
+}
+
+/// R5
+pub(super) fn stores_in_one_bucket(target: &Target) -> Outcome {
+    of(target, "R5", |facts| match &facts.object {
+        _ if !target.is_deep => Outcome::skip("only with --deep: it writes an object"),
+        None => Outcome::skip("the registry serves archives itself"),
+        Some(object) => match &object.error {
+            None => Outcome::pass(format!("wrote, read and removed {}", object.key)),
+            Some(error) => Outcome::fail(
+                error,
+                "the S3 settings name another bucket than the one that is bound, or the key pair lacks rights",
+                "TERRACE_S3_BUCKET must name the bucket bound as FACTS, and the API token needs Object Read & Write",
+            ),
+        },
+    })
+}
+
+/// R6
+pub(super) fn may_write(target: &Target) -> Outcome {
+    of(target, "R6", |facts| match facts.may_write {
+        true => Outcome::pass(""),
+        false => Outcome::fail(
+            format!("Terrace {} may not write to this storage", facts.version),
+            "a newer version has written documents that this one does not know, as after a downgrade",
+            "deploy that version again, or a newer one; reads go on",
+        ),
+    })
+}
+
+/// K1
+pub(super) fn is_healthy(target: &Target) -> Outcome {
+    if let Some(skipped) = target.skipped_elsewhere() {
+        return skipped;
+    }
+    match target.probe.send(&target.get("/healthz")) {
+        Ok(seen) if seen.status == 200 => Outcome::pass("KV and R2 answer"),
+        Ok(seen) => Outcome::fail(
+            String::from_utf8_lossy(&seen.body),
+            "the registry does not reach its storage: a binding is wrong, or Cloudflare has an incident",
+            "look at the registry's log, and at cloudflarestatus.com",
+        ),
+        Err(error) => Outcome::skip(error),
+    }
+}
+
+/// K2
+pub(super) fn repairs(target: &Target) -> Outcome {
+    of(target, "K2", |facts| {
+        let repair = &facts.repair;
+        match (&repair.last, repair.overdue) {
+            _ if !repair.enabled => Outcome::warn(
+                "TERRACE_REPAIR_OPERATIONS is 0",
+                "indices of interrupted publishes are completed only when somebody reads them",
+                "remove the setting",
+            ),
+            (None, OVERDUE_SECONDS..) => Outcome::warn("no step was ever taken", NO_CRON, ADD_CRON),
+            (Some(last), OVERDUE_SECONDS..) => {
+                Outcome::warn(format!("the last step was at {last}"), NO_CRON, ADD_CRON)
+            }
+            (None, _) => Outcome::pass("not due yet"),
+            (Some(last), _) => Outcome::pass(format!("last step at {last}")),
+        }
+    })
+}
+
+const NO_CRON: &str = "the cron trigger is missing or does not run, so that indices of interrupted publishes are not \
+                       completed and webhooks are not retried";
+const ADD_CRON: &str = "add crons = [\"* * * * *\"] under [triggers], and deploy again";
+
+/// K3
+pub(super) fn agree(target: &Target) -> Outcome {
+    of(target, "K3", |facts| {
+        let indices = &facts.indices;
+        let packages = plural(indices.packages, "package");
+        if let [first, ..] = indices.stale.as_slice() {
+            return Outcome::fail(
+                format!(
+                    "{} of {} differ: {first}",
+                    indices.stale.len(),
+                    indices.compared
+                ),
+                "KV has not caught up with R2 (a minute is normal), or somebody changed one of them",
+                "wait a minute; then run `terrace admin reindex`",
+            );
+        }
+        match indices.missing.as_slice() {
+            [] => Outcome::pass(format!(
+                "{} of {packages}",
+                match indices.compared {
+                    1 => "1 index".to_owned(),
+                    count => format!("{count} indices"),
+                }
+            )),
+            [first, ..] => Outcome::warn(
+                format!(
+                    "{} of {} are missing: {first}",
+                    indices.missing.len(),
+                    indices.compared
+                ),
+                "an index was never written or was lost; the next read rebuilds it, and takes longer",
+                "run `terrace admin reindex`",
+            ),
+        }
+    })
+}
+
+/// K4
+pub(super) fn has_whole_log(target: &Target) -> Outcome {
+    of(target, "K4", |facts| match facts.audit.complete {
+        true => Outcome::pass(match facts.audit.head {
+            0 => "empty".to_owned(),
+            head => format!("entry {head} is the newest known"),
+        }),
+        false => Outcome::fail(
+            format!("entry {} is missing", facts.audit.head),
+            "an entry was removed from the bucket",
+            "restore it from a copy, and compare with `terrace admin audit`",
+        ),
+    })
+}
+
+/// U1
+pub(super) fn reaches_origins(target: &Target) -> Outcome {
+    services(target, "U1", "origin", "no registry is pulled through")
+}
+
+/// U2
+pub(super) fn reaches_issuers(target: &Target) -> Outcome {
+    services(
+        target,
+        "U2",
+        "issuer",
+        "no CI jobs are trusted, and no sign-in is configured",
+    )
+}
+
+fn services(target: &Target, id: &str, kind: &str, none: &str) -> Outcome {
+    of(target, id, |facts| {
+        let of_kind: Vec<_> = facts.services.iter().filter(|it| it.kind == kind).collect();
+        let failed = of_kind
+            .iter()
+            .find_map(|it| Some((&it.name, it.error.as_ref()?)));
+        match failed {
+            Some((name, error)) => Outcome::fail(
+                format!("{name}: {error}"),
+                "the registry cannot reach it, or it sends another document than expected",
+                "check the name in the settings, and whether that server answers the public internet",
+            ),
+            None if of_kind.is_empty() => Outcome::skip(none),
+            None => {
+                let names: Vec<&str> = of_kind.iter().map(|it| it.name.as_str()).collect();
+                Outcome::pass(names.join(", "))
+            }
+        }
+    })
+}
+
+/// V1
+pub(super) fn is_of_same_version(target: &Target) -> Outcome {
+    const OWN: &str = env!("CARGO_PKG_VERSION");
+    of(target, "V1", |facts| {
+        let (own, theirs): (Option<Version>, Option<Version>) =
+            (OWN.parse().ok(), facts.version.parse().ok());
+        let (newer, older, action) = match theirs.cmp(&own) {
+            std::cmp::Ordering::Equal => return Outcome::pass(OWN),
+            std::cmp::Ordering::Less => (
+                "this command",
+                "the registry",
+                "deploy the newer version (docs/operating.md)",
+            ),
+            std::cmp::Ordering::Greater => {
+                ("the registry", "this command", "install the newer command")
+            }
+        };
+        Outcome::warn(
+            format!("the registry is {}, and this command {OWN}", facts.version),
+            format!("{newer} is newer: {older} lacks its features and fixes"),
+            action,
+        )
+    })
+}

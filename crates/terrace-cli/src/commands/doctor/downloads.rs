@@ -1,0 +1,504 @@
+//! Group D: archives, downloaded as clients do it: without a token, from the URL that the registry names.
+//!
+//! These URLs are secrets as long as they are valid, so no outcome contains more of them than the host.
+
+use std::io::Read as _;
+
+use terrace_archive::ArchiveFormat;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use ureq::http::Method;
+use url::Url;
+
+use super::outcome::Outcome;
+use super::target::{Target, absolute};
+use crate::archive::{Archive, Source};
+use crate::http::{Ask, ProbeError, Seen, header};
+use crate::output::{bytes, plural};
+use crate::upstream::{DownloadError, download};
+
+/// The largest archive that is downloaded without --deep, in bytes: most providers are smaller.
+const SHALLOW_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The time for an archive, as a multiple of the time for a request.
+const ARCHIVE_TIMES: u32 = 6;
+
+/// The validity from which on a URL suits slow connections, in seconds.
+const LEAST_SECONDS: u64 = 60;
+
+/// An archive that the registry offers.
+pub(super) struct Offered {
+    what: &'static str,
+    url: String,
+    sha256: Option<Sha256>,
+    format: Option<ArchiveFormat>,
+}
+
+impl Offered {
+    fn host(&self) -> String {
+        let url = Url::parse(&self.url).ok();
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+        host.to_owned()
+    }
+
+    /// Returns whether the registry's own host serves the archive.
+    pub(super) fn is_own(&self, target: &Target) -> bool {
+        let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
+        origin.is_ok_and(|origin| origin == target.base().origin())
+    }
+
+    pub(super) fn head(&self, target: &Target) -> Result<Seen, ProbeError> {
+        let ask = Ask::get(&self.url).method(Method::HEAD);
+        Ok(target.probe.follow(&ask)?.0)
+    }
+
+    /// Returns the response to a GET request, of which only the first bytes are read.
+    fn start(&self, target: &Target) -> Result<Seen, ProbeError> {
+        let ask = Ask::get(&self.url)
+            .with("accept-encoding", "gzip")
+            .most(1024);
+        Ok(target.probe.follow(&ask)?.0)
+    }
+}
+
+/// Returns the archives of the packages that are tried.
+///
+/// # Errors
+/// The outcome of a check that needs one.
+pub(super) fn archives(target: &Target) -> Result<Vec<Offered>, Outcome> {
+    let mut archives = Vec::new();
+    let package = target.package();
+    if let Ok(sample) = package {
+        archives.push(Offered {
+            what: "provider",
+            url: sample.zip.clone(),
+            sha256: Some(sample.package.sha256),
+            format: Some(ArchiveFormat::Zip),
+        });
+    }
+    if let Ok((location, ..)) = target.module_location() {
+        archives.push(Offered {
+            what: "module",
+            url: absolute(&location.fetch),
+            sha256: location.sha256,
+            format: location.format,
+        });
+    }
+    match (archives.is_empty(), package) {
+        (false, _) => Ok(archives),
+        (true, Err(gap)) => Err(gap.outcome("D")),
+        (true, Ok(_)) => Err(Outcome::skip("there is no archive to try")),
+    }
+}
+
+/// Makes a check of every archive. Returns the first problem, or all observations.
+fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
+    let archives = match archives(target) {
+        Ok(archives) => archives,
+        Err(outcome) => return outcome,
+    };
+    let outcomes: Vec<Outcome> = archives.iter().map(check).collect();
+    let worst = outcomes.iter().map(|outcome| outcome.status).max();
+    if let Some(problem) = outcomes
+        .iter()
+        .find(|it| it.is_problem() && Some(it.status) == worst)
+    {
+        return problem.clone();
+    }
+    let mut observed: Vec<&str> = outcomes.iter().map(|it| it.observed.as_str()).collect();
+    observed.dedup();
+    match outcomes
+        .iter()
+        .all(|it| it.status == super::outcome::Status::Skip)
+    {
+        true => Outcome::skip(observed.join("; ")),
+        false => Outcome::pass(observed.join("; ")),
+    }
+}
+
+/// D1
+pub(super) fn opens(target: &Target) -> Outcome {
+    each(target, |offered| match offered.start(target) {
+        Ok(seen) if seen.status == 200 => {
+            Outcome::pass(format!("{} from {}", offered.what, offered.host()))
+        }
+        Ok(seen) => refused(offered, &seen),
+        Err(error) => Outcome::fail(
+            format!("{} from {}: {error}", offered.what, offered.host()),
+            "this machine cannot reach the host that archives come from; a firewall may allow the registry only",
+            "allow that host as well, or unset the S3 settings so that archives pass through the registry",
+        ),
+    })
+}
+
+/// Explains why a storage refuses a download, by its error.
+fn refused(offered: &Offered, seen: &Seen) -> Outcome {
+    let text = String::from_utf8_lossy(&seen.body);
+    let has = |code: &str| text.contains(&format!("<Code>{code}</Code>"));
+    let observed = format!(
+        "{} from {}: status {}",
+        offered.what,
+        offered.host(),
+        seen.status
+    );
+    let (code, cause, fix) = if has("SignatureDoesNotMatch") {
+        (
+            "SignatureDoesNotMatch",
+            "the secret access key is wrong, or a proxy changes the URL or the Host header",
+            "set TERRACE_S3_SECRET_ACCESS_KEY again, and let requests to that host pass unchanged",
+        )
+    } else if has("InvalidAccessKeyId") {
+        (
+            "InvalidAccessKeyId",
+            "the access key does not exist at this endpoint",
+            "set TERRACE_S3_ACCESS_KEY_ID again, from the API token for R2",
+        )
+    } else if has("AccessDenied") {
+        (
+            "AccessDenied",
+            "the key pair may not read this bucket, or the endpoint belongs to another account",
+            "create an API token with Object Read & Write for the bucket, and check TERRACE_S3_ENDPOINT",
+        )
+    } else if has("NoSuchBucket") {
+        (
+            "NoSuchBucket",
+            "the S3 settings name a bucket that does not exist",
+            "set TERRACE_S3_BUCKET to the name of the bucket that is bound as FACTS",
+        )
+    } else if has("NoSuchKey") {
+        (
+            "NoSuchKey",
+            "the S3 settings name another bucket than the registry reads, or the archive was removed",
+            "set TERRACE_S3_BUCKET to the name of the bucket that is bound as FACTS; otherwise restore the archive",
+        )
+    } else if has("RequestTimeTooSkewed") || has("ExpiredRequest") || text.contains("expired") {
+        (
+            "expired",
+            "the clock of the registry differs from that of its storage, or a cache keeps old URLs",
+            "look at C1, C2 and W3",
+        )
+    } else {
+        (
+            "",
+            "the download needs credentials that clients do not send, or something in between changes the request",
+            "let the URLs of archives work without a token, and look at L7 and W1",
+        )
+    };
+    let observed = if code.is_empty() {
+        observed
+    } else {
+        format!("{observed} ({code})")
+    };
+    Outcome::fail(observed, cause, fix)
+}
+
+/// D2
+pub(super) fn answers_head(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let start = match offered.start(target) {
+            Ok(seen) if seen.status == 200 => seen,
+            _ => return Outcome::skip("D1 failed"),
+        };
+        let true_length = start.header("content-length").map(str::to_owned);
+        match offered.head(target) {
+            Ok(seen) if seen.status != 200 => {
+                Outcome::pass(format!("{}: refused with {}", offered.what, seen.status))
+            }
+            Ok(seen) => match (seen.header("content-length"), true_length.as_deref()) {
+                (None, _) => Outcome::pass(format!("{}: no length", offered.what)),
+                (Some(length), Some(expected)) if length != expected => Outcome::fail(
+                    format!(
+                        "{}: HEAD says {length} bytes, and GET {expected}",
+                        offered.what
+                    ),
+                    "Terraform 1.11 and go-getter ask with HEAD first, and skip the download for a length of 0",
+                    "answer HEAD with the true length, or with another status than 200",
+                ),
+                (Some(_), _) => Outcome::pass(format!("{}: the same length", offered.what)),
+            },
+            Err(error) => Outcome::fail(
+                format!("{}: {error}", offered.what),
+                "the server breaks off a HEAD request, which clients send before a download",
+                "answer HEAD, even with an error",
+            ),
+        }
+    })
+}
+
+/// D3
+pub(super) fn keeps_bytes(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let archive = match whole(target, offered) {
+            Ok(archive) => archive,
+            Err(outcome) => return outcome,
+        };
+        match offered.sha256 {
+            Some(sha256) if sha256 != archive.sha256 => Outcome::fail(
+                format!(
+                    "{}: sha256 {} instead of {sha256}",
+                    offered.what, archive.sha256
+                ),
+                "something changes archives on their way, such as a virus scanner or a caching proxy, or the stored \
+                 object is damaged; clients report that the checksum does not match",
+                "exempt the host of the archives from inspection; if it is the object, restore it from a copy",
+            ),
+            Some(_) => Outcome::pass(format!("{}: {}", offered.what, bytes(archive.size))),
+            None => Outcome::skip(format!("{}: no digest is promised", offered.what)),
+        }
+    })
+}
+
+/// D4
+pub(super) fn unpacks(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let archive = match whole(target, offered) {
+            Ok(archive) => archive,
+            Err(outcome) => return outcome,
+        };
+        let entries = match (offered.what, target.package()) {
+            ("provider", Ok(sample)) => {
+                let inspected = match target.provider() {
+                    Ok(provider) => archive.inspect_provider(
+                        &provider.address.provider_type,
+                        &sample.package.platform,
+                    ),
+                    Err(gap) => return gap.outcome("D4"),
+                };
+                match inspected.reasons.as_slice() {
+                    [] => Ok(format!("{}: intact", offered.what)),
+                    reasons => Err(reasons.join("; ")),
+                }
+            }
+            _ => match offered.format {
+                Some(format) => archive
+                    .list(format)
+                    .map(|entries| format!("{}: {} files", offered.what, entries.len())),
+                None => Ok(format!("{}: of an unnamed format", offered.what)),
+            },
+        };
+        match entries {
+            Ok(observed) => Outcome::pass(observed),
+            Err(_) if offered.sha256.is_some_and(|it| it != archive.sha256) => {
+                Outcome::skip("D3 failed")
+            }
+            Err(reason) => Outcome::fail(
+                reason,
+                "clients download the archive and then refuse it",
+                "pack it again, and publish it as the next version",
+            ),
+        }
+    })
+}
+
+/// Downloads a whole archive to a temporary file.
+fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
+    let seen = offered
+        .start(target)
+        .map_err(|_| Outcome::skip("D1 failed"))?;
+    if seen.status != 200 {
+        return Err(Outcome::skip("D1 failed"));
+    }
+    let most = match target.is_deep {
+        true => terrace_core::limits::ARCHIVE_BYTES,
+        false => SHALLOW_BYTES,
+    };
+    let ask = Ask::get(&seen.url).with("accept-encoding", "gzip");
+    let timeout = target.timeout.saturating_mul(ARCHIVE_TIMES);
+    let response = target.probe.open(&ask, timeout);
+    let response = response.map_err(|error| Outcome::skip(format!("{}: {error}", offered.what)))?;
+    let length = header(response.headers(), "content-length").and_then(|it| it.parse::<u64>().ok());
+    let large = |size: &str| {
+        Outcome::skip(format!(
+            "{}: {size} are downloaded with --deep only",
+            offered.what
+        ))
+    };
+    if let Some(length) = length.filter(|length| *length > most) {
+        return Err(large(&bytes(length)));
+    }
+    let body = response.into_body().into_reader();
+    let name = format!("the {}", offered.what);
+    match download(body.take(most.saturating_add(1)), most, |_| {}) {
+        Ok(found) => Ok(Archive {
+            filename: name,
+            size: found.size,
+            sha256: found.sha256,
+            source: Source::Temporary(found.file),
+        }),
+        Err(DownloadError::TooLong) => Err(large(&format!("more than {}", bytes(most)))),
+        Err(DownloadError::Local(error)) => {
+            Err(Outcome::skip(format!("a temporary file: {error}")))
+        }
+        Err(DownloadError::Remote(error)) => Err(Outcome::fail(
+            format!("{}: {error}", offered.what),
+            format!(
+                "the download broke off, or took more than {} s",
+                timeout.as_secs()
+            ),
+            "give a longer --timeout; otherwise look for a proxy that limits the size or the time of responses",
+        )),
+    }
+}
+
+/// D5
+pub(super) fn keeps_encoding(target: &Target) -> Outcome {
+    each(target, |offered| match offered.start(target) {
+        Ok(seen) if seen.status != 200 => Outcome::skip("D1 failed"),
+        Ok(seen) => match seen.header("content-encoding") {
+            None | Some("identity") => Outcome::pass(format!("{}: as stored", offered.what)),
+            Some(encoding) => Outcome::fail(
+                format!("{}: Content-Encoding {encoding}", offered.what),
+                "a proxy compresses archives again, so that their length and perhaps their bytes differ",
+                "turn compression off for application/zip and application/gzip",
+            ),
+        },
+        Err(_) => Outcome::skip("D1 failed"),
+    })
+}
+
+/// D6
+pub(super) fn answers_ranges(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let ask = Ask::get(&offered.url).with("range", "bytes=0-0").most(1024);
+        match target.probe.follow(&ask) {
+            Ok((seen, _)) => match (seen.status, seen.body.len()) {
+                (206, 1) => Outcome::pass(format!("{}: 206", offered.what)),
+                (206, length) => Outcome::fail(
+                    format!("{}: {length} bytes for a range of one", offered.what),
+                    "a resumed download would be put together wrongly",
+                    "answer ranges exactly, or ignore them and answer 200",
+                ),
+                (200, _) => Outcome::pass(format!("{}: ignored", offered.what)),
+                _ if offered.start(target).is_ok_and(|seen| seen.status != 200) => {
+                    Outcome::skip("D1 failed")
+                }
+                (status, _) => Outcome::warn(
+                    format!("{}: status {status} for a range", offered.what),
+                    "a download manager or a proxy cannot resume a download",
+                    "answer 206, or ignore the range and answer 200",
+                ),
+            },
+            Err(_) => Outcome::skip("D1 failed"),
+        }
+    })
+}
+
+/// D7
+pub(super) fn checks_signatures(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let Some(forged) = forged(&offered.url) else {
+            return Outcome::skip(format!("{}: the URL is not signed", offered.what));
+        };
+        match target.probe.send(&Ask::get(forged).most(1024)) {
+            Ok(seen) if seen.status < 300 => Outcome::fail(
+                format!(
+                    "{}: status {} with a changed signature",
+                    offered.what, seen.status
+                ),
+                "the storage serves archives to anyone, so that private packages are public",
+                "remove public access from the bucket, and every custom domain that is connected to it",
+            ),
+            Ok(seen) => Outcome::pass(format!("{}: refused with {}", offered.what, seen.status)),
+            Err(error) => Outcome::skip(format!("{}: {error}", offered.what)),
+        }
+    })
+}
+
+/// Returns a signed URL with another signature; `None` if it has no known one.
+fn forged(url: &str) -> Option<String> {
+    let mut parsed = Url::parse(url).ok()?;
+    let flipped = |text: &str| {
+        let last = text.chars().next_back()?;
+        let other = if last == '0' { '1' } else { '0' };
+        let kept = text.get(..text.len() - last.len_utf8())?;
+        Some(format!("{kept}{other}"))
+    };
+    let signature = "X-Amz-Signature=";
+    if let Some((before, after)) = url.split_once(signature) {
+        let end = after.find('&').unwrap_or(after.len());
+        let (value, rest) = after.split_at_checked(end)?;
+        return Some(format!("{before}{signature}{}{rest}", flipped(value)?));
+    }
+    // Terrace's own: /archives/{expires}/{hmac}/{name}
+    let segments: Vec<&str> = parsed.path().split('/').collect();
+    let [_, prefix @ ("archives" | "pull"), expires, hmac, rest @ ..] = segments.as_slice() else {
+        return None;
+    };
+    let path = format!("/{prefix}/{expires}/{}/{}", flipped(hmac)?, rest.join("/"));
+    parsed.set_path(&path);
+    Some(parsed.into())
+}
+
+/// D8
+pub(super) fn lasts(target: &Target) -> Outcome {
+    each(target, |offered| {
+        let Some(end) = expiry(&offered.url) else {
+            return Outcome::skip(format!("{}: the URL has no known expiry", offered.what));
+        };
+        let left = end.since(crate::clock::now());
+        match left {
+            0..LEAST_SECONDS => Outcome::warn(
+                format!("{}: valid for {left} s", offered.what),
+                "a slow client finds the URL expired before it begins the download, and reports 403",
+                "raise TERRACE_URL_LIFETIME; if that is set, compare the clocks (C1)",
+            ),
+            left => Outcome::pass(format!("{}: {}", offered.what, plural(left / 60, "minute"))),
+        }
+    })
+}
+
+/// Returns the time from which on a signed URL is not valid.
+fn expiry(url: &str) -> Option<UnixTime> {
+    let url = Url::parse(url).ok()?;
+    let mut segments = url.path().split('/').skip(1);
+    if matches!(segments.next(), Some("archives" | "pull")) {
+        return segments.next()?.parse().ok().map(UnixTime);
+    }
+    let value = |name: &str| {
+        url.query_pairs()
+            .find(|(it, _)| it == name)
+            .map(|(_, value)| value)
+    };
+    let date = value("X-Amz-Date")?;
+    let part = |from: usize, to: usize| date.get(from..to);
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(9, 11)?,
+        part(11, 13)?,
+        part(13, 15)?
+    );
+    let seconds: u32 = value("X-Amz-Expires")?.parse().ok()?;
+    Some(UnixTime::parse_utc(&text)?.plus(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRESIGNED: &str = "https://r2.example/b/k.zip?X-Amz-Date=20130524T000000Z&X-Amz-Expires=900&X-Amz-Signature=ab0";
+
+    #[test]
+    fn the_expiry_of_both_kinds_of_urls_is_read() {
+        let expected = UnixTime::parse_utc("2013-05-24T00:15:00Z");
+        assert_eq!(expiry(PRESIGNED), expected);
+        assert_eq!(
+            expiry("https://r.example/archives/1700000000/ab/x.zip"),
+            Some(UnixTime(1_700_000_000))
+        );
+        assert_eq!(expiry("https://r.example/files/x.zip"), None);
+    }
+
+    #[test]
+    fn a_forged_url_differs_in_its_signature_only() {
+        assert_eq!(
+            forged(PRESIGNED).unwrap(),
+            PRESIGNED.replace("=ab0", "=ab1")
+        );
+        let own = "https://r.example/archives/1700000000/abc/x.zip";
+        assert_eq!(forged(own).unwrap(), own.replace("/abc/", "/ab0/"));
+        assert_eq!(forged("https://r.example/files/x.zip"), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! Group L: this machine.
+
+use std::env;
+
+use terrace_core::model::version::Version;
+use url::Url;
+
+use super::machine::Machine;
+use super::outcome::Outcome;
+use super::target::Target;
+use crate::credentials::TokenHost;
+use crate::http::certificate_files;
+use crate::output::plural;
+
+/// The first version of Terraform that verifies signatures by keys of every kind (clients.md 2.3.11).
+const VERIFIES_EVERY_KEY: &str = "1.6.0";
+
+/// L1
+pub(super) fn files(machine: &Machine, _: Option<&Target>) -> Outcome {
+    let configuration = &machine.configuration;
+    if let Some(path) = &configuration.missing {
+        return Outcome::warn(
+            format!("TF_CLI_CONFIG_FILE names {path}, which does not exist"),
+            "terraform and tofu then read no configuration, and so no token and no mirror",
+            "correct the variable, or unset it",
+        );
+    }
+    match configuration.problems.as_slice() {
+        [] => Outcome::pass(match configuration.files.as_slice() {
+            [] => "none".to_owned(),
+            files => files.join(", "),
+        }),
+        problems => Outcome::fail(
+            problems.join("; "),
+            "terraform and tofu ignore or reject the whole file",
+            "correct the line that is named",
+        ),
+    }
+}
+
+/// L2
+pub(super) fn variables(machine: &Machine, target: Option<&Target>) -> Outcome {
+    let variables = &machine.configuration.variables;
+    let hostless = variables.iter().find(|(_, host)| host.is_none());
+    if let Some((name, _)) = hostless {
+        return Outcome::warn(
+            format!("{name} names no host"),
+            "its name must be TF_TOKEN_ and the hostname, with _ in place of each dot and __ in place of each dash",
+            "correct the name of the variable",
+        );
+    }
+    let hosts = variables
+        .iter()
+        .filter_map(|(name, host)| Some((name, host.as_ref()?)));
+    if let Some(target) = target {
+        let own = target.token_host();
+        let has_own = hosts.clone().any(|(_, host)| *host == own);
+        let mut similar = hosts.clone().filter(|(_, host)| is_similar(host, &own));
+        if let (false, Some((name, host))) = (has_own, similar.next()) {
+            return Outcome::warn(
+                format!("{name} is the token for {host}, and the registry is {own}"),
+                "in the name of the variable, _ is a dot and __ a dash; a port cannot be written in most shells",
+                format!("name it {}, or use a credentials block", variable_of(&own)),
+            );
+        }
+    }
+    let hosts: Vec<String> = hosts.map(|(_, host)| host.to_string()).collect();
+    match hosts.as_slice() {
+        [] => Outcome::pass("none"),
+        hosts => Outcome::pass(hosts.join(", ")),
+    }
+}
+
+/// Returns whether the names of two hosts differ only in dots, dashes and ports.
+fn is_similar(one: &TokenHost, other: &TokenHost) -> bool {
+    let folded = |host: &TokenHost| {
+        let host = host.to_string().replace(['-', '.'], "_");
+        host.split(':').next().unwrap_or_default().to_owned()
+    };
+    one != other && folded(one) == folded(other)
+}
+
+/// Returns the name of the variable with the token for a host.
+fn variable_of(host: &TokenHost) -> String {
+    let host = host.to_string().replace('-', "__").replace('.', "_");
+    format!("TF_TOKEN_{host}")
+}
+
+/// L3
+pub(super) fn stored_tokens(machine: &Machine, _: Option<&Target>) -> Outcome {
+    match &machine.configuration.unread_tokens {
+        Some(reason) => Outcome::warn(
+            reason,
+            "a variable replaces all other files of the clients, that of `login` included",
+            "unset TF_CLI_CONFIG_FILE, or copy the credentials block into the file that it names",
+        ),
+        None => Outcome::pass(match machine.configuration.hosts.len() {
+            0 => "none".to_owned(),
+            count => format!("for {}", plural(count, "host")),
+        }),
+    }
+}
+
+/// L4
+pub(super) fn helpers(machine: &Machine, _: Option<&Target>) -> Outcome {
+    let helpers = &machine.configuration.helpers;
+    let names: Vec<&str> = helpers.iter().map(|(name, _)| name.as_str()).collect();
+    match helpers.iter().find(|(_, is_found)| !is_found) {
+        Some((name, _)) => Outcome::warn(
+            format!(
+                "credentials_helper {name:?}: no program terraform-credentials-{name} was found"
+            ),
+            "the clients look for it beside themselves and in the directory plugins of their configuration",
+            "install the program there, or remove the block",
+        ),
+        None if names.is_empty() => Outcome::pass("none"),
+        None => Outcome::pass(names.join(", ")),
+    }
+}
+
+/// L5
+pub(super) fn mirrors(machine: &Machine, _: Option<&Target>) -> Outcome {
+    let mirrors = &machine.configuration.mirrors;
+    let is_wrong = |url: &&String| !url.ends_with('/') || !url.starts_with("https://");
+    match mirrors.iter().find(is_wrong) {
+        Some(url) if !url.ends_with('/') => Outcome::fail(
+            format!("the network mirror {url} does not end with a slash"),
+            "the clients replace what follows the last slash, and request other addresses",
+            format!("write {url}/"),
+        ),
+        Some(url) => Outcome::fail(
+            format!("the network mirror {url} is not https"),
+            "the clients use network mirrors over TLS only",
+            "write https://",
+        ),
+        None if mirrors.is_empty() => Outcome::pass("none"),
+        None => Outcome::pass(mirrors.join(", ")),
+    }
+}
+
+/// L6
+pub(super) fn bypasses(machine: &Machine, _: Option<&Target>) -> Outcome {
+    match machine.configuration.bypassed.as_slice() {
+        [] => Outcome::pass(match machine.configuration.mirrors.is_empty() {
+            true => "no mirror",
+            false => "the mirror alone",
+        }),
+        patterns => Outcome::warn(
+            format!("direct {{}} also installs {}", patterns.join(", ")),
+            "a version that the mirror blocks or does not have yet is then installed from its origin",
+            "leave direct out, or exclude there what the mirror includes",
+        ),
+    }
+}
+
+/// L7
+pub(super) fn netrc(machine: &Machine, target: Option<&Target>) -> Outcome {
+    let Some((path, hosts)) = machine.netrc() else {
+        return Outcome::pass("none");
+    };
+    let path = path.display();
+    let Some(target) = target else {
+        return Outcome::pass(plural(hosts.len(), "host"));
+    };
+    let ours = target.hosts();
+    let hit = hosts
+        .iter()
+        .find(|host| ours.contains(host) || *host == "default");
+    match hit {
+        Some(host) => Outcome::warn(
+            format!("{path} has an entry for {host}"),
+            "clients send its user and password with downloads, which breaks signed URLs, and in place of no token",
+            "remove the entry",
+        ),
+        None => Outcome::pass("no entry for this registry"),
+    }
+}
+
+/// L8
+pub(super) fn proxies(machine: &Machine, target: Option<&Target>) -> Outcome {
+    let proxies = machine.proxies();
+    for (name, value) in &proxies {
+        let with_scheme = match value.contains("://") {
+            true => value.clone(),
+            false => format!("http://{value}"),
+        };
+        let url = Url::parse(&with_scheme);
+        let is_proxy = |url: &Url| matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h");
+        if !url.is_ok_and(|url| is_proxy(&url) && url.has_host()) {
+            return Outcome::fail(
+                format!("{name} is not the URL of a proxy"),
+                "the clients then reach no registry at all",
+                format!("write {name}=http://HOST:PORT, or unset it"),
+            );
+        }
+    }
+    let names: Vec<&str> = proxies.iter().map(|(name, _)| *name).collect();
+    let no_proxy = ["NO_PROXY", "no_proxy"]
+        .iter()
+        .find_map(|name| env::var(name).ok());
+    let no_proxy = no_proxy.unwrap_or_default();
+    let is_direct = target.is_some_and(|target| {
+        let mut named = no_proxy
+            .split(',')
+            .map(|name| name.trim().trim_start_matches('.'));
+        named.any(|name| !name.is_empty() && target.url_host().ends_with(name))
+    });
+    match names.as_slice() {
+        [] => Outcome::pass("none"),
+        _ if is_direct => Outcome::pass("not for this registry"),
+        names => Outcome::pass(format!("set by {}", names.join(", "))),
+    }
+}
+
+/// L9
+pub(super) fn certificates(_: &Machine, _: Option<&Target>) -> Outcome {
+    let is_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+        .iter()
+        .any(|it| env::var_os(it).is_some());
+    match certificate_files() {
+        Ok(0) => Outcome::warn(
+            "the system trusts no certificate authority",
+            "clients reject every TLS connection",
+            "install the package ca-certificates, or set SSL_CERT_FILE",
+        ),
+        Ok(count) => Outcome::pass(match is_named {
+            true => format!(
+                "{} by SSL_CERT_FILE or SSL_CERT_DIR",
+                plural(count, "authority")
+            ),
+            false => plural(count, "authority"),
+        }),
+        Err(reason) => Outcome::fail(
+            reason,
+            "clients trust the authorities in this file alone, and it has none",
+            "name a file with PEM certificates, or unset the variable",
+        ),
+    }
+}
+
+/// L10
+pub(super) fn clients(machine: &Machine, _: Option<&Target>) -> Outcome {
+    let clients = machine.clients();
+    let since: Option<Version> = VERIFIES_EVERY_KEY.parse().ok();
+    let is_old =
+        |version: &Option<Version>| version.as_ref().is_some_and(|it| Some(it) < since.as_ref());
+    let shown: Vec<String> = clients
+        .iter()
+        .map(|client| match &client.version {
+            Some(version) => format!("{} {version}", client.name),
+            None => format!("{} of an unknown version", client.name),
+        })
+        .collect();
+    let shown = shown.join(", ");
+    let old = clients
+        .iter()
+        .find(|it| it.name == "terraform" && is_old(&it.version));
+    match old {
+        Some(_) => Outcome::warn(
+            shown,
+            format!(
+                "Terraform before {VERIFIES_EVERY_KEY} rejects signatures by Ed25519 keys, and keys with such subkeys"
+            ),
+            "use a newer Terraform, or sign with an RSA key",
+        ),
+        None if clients.is_empty() => Outcome::skip("neither terraform nor tofu is on the PATH"),
+        None => Outcome::pass(shown),
+    }
+}
+
+/// L11
+pub(super) fn token_directory(machine: &Machine, _: Option<&Target>) -> Outcome {
+    let has_terraform = machine
+        .clients()
+        .iter()
+        .any(|client| client.name == "terraform");
+    match &machine.configuration.absent_directory {
+        Some(directory) if has_terraform => Outcome::warn(
+            format!("{directory} does not exist"),
+            "`terraform login` does not create it, and fails after the sign-in",
+            format!("mkdir {directory}"),
+        ),
+        Some(_) => Outcome::skip("terraform is not installed, and others create it"),
+        None => Outcome::pass(""),
+    }
+}

@@ -1,0 +1,155 @@
+//! Group O: the OCI repositories that OpenTofu installs from.
+
+use serde_json::Value;
+use terrace_base::digest::Sha256;
+use url::Url;
+
+use super::outcome::Outcome;
+use super::target::Target;
+use crate::http::{Ask, Seen};
+
+/// The media types of manifests that are asked for.
+const MANIFESTS: &str =
+    "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
+
+/// O1
+pub(super) fn answers(target: &Target) -> Outcome {
+    let seen = match target.probe.send(&target.get("/v2/")) {
+        Ok(seen) => seen,
+        Err(error) => return Outcome::skip(error),
+    };
+    match seen.status {
+        200 => Outcome::pass("200"),
+        401 => challenge(target, &seen),
+        404 | 405 | 501 => Outcome::skip("no OCI repositories"),
+        status if !target.is_terrace() => Outcome::skip(format!("status {status}")),
+        status => Outcome::fail(
+            format!("status {status} for /v2/"),
+            "OCI clients begin with this request, and stop at any other status than 200 and 401",
+            "let /v2/ pass to the registry",
+        ),
+    }
+}
+
+fn challenge(target: &Target, seen: &Seen) -> Outcome {
+    let fix = "let the header WWW-Authenticate of the registry pass unchanged";
+    let Some(challenge) = seen.header("www-authenticate") else {
+        let cause = "clients do not learn where they get a token";
+        return Outcome::fail("401 without a challenge", cause, fix);
+    };
+    let realm = challenge
+        .split_once("realm=\"")
+        .and_then(|(_, rest)| rest.split_once('"'));
+    let realm = realm.map(|(realm, _)| realm);
+    let url = realm.and_then(|realm| Url::parse(realm).ok());
+    let is_own = url
+        .as_ref()
+        .is_some_and(|it| it.host() == target.base().url().host());
+    let is_secure = url
+        .as_ref()
+        .is_some_and(|it| it.scheme() == target.base().url().scheme());
+    match (
+        challenge.to_ascii_lowercase().starts_with("bearer"),
+        is_own && is_secure,
+    ) {
+        (false, _) | (true, true) => Outcome::pass("401 with a challenge"),
+        (true, false) => Outcome::warn(
+            format!("the challenge leads to {}", realm.unwrap_or_default()),
+            "clients send their password there: it should be the registry's own host, over TLS",
+            "configure the proxy to pass the Host header and the scheme to the registry",
+        ),
+    }
+}
+
+/// Returns the response to a request for a manifest of the tried provider.
+fn manifest(target: &Target, reference: &str) -> Result<Seen, Outcome> {
+    if let Some(skipped) = target.skipped_elsewhere() {
+        return Err(skipped);
+    }
+    let provider = target.provider().map_err(|gap| gap.outcome("O2"))?;
+    let path = format!("/v2/providers/{}/manifests/{reference}", provider.address);
+    let ask = target.get_as_caller(&path).with("accept", MANIFESTS);
+    let seen = target.probe.send(&ask).map_err(Outcome::skip)?;
+    match seen.status {
+        200 => Ok(seen),
+        401 => Err(Outcome::skip("OCI clients need a token here")),
+        status => Err(Outcome::fail(
+            format!("status {status} for the manifest {reference}"),
+            "the registry lists the version, and OpenTofu's oci_mirror does not find it",
+            "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
+        )),
+    }
+}
+
+fn tag(target: &Target) -> String {
+    let newest = target.provider().map(|sample| sample.newest.to_string());
+    newest.unwrap_or_default().replace('+', "_")
+}
+
+/// O2
+pub(super) fn has_manifest(target: &Target) -> Outcome {
+    let seen = match manifest(target, &tag(target)) {
+        Ok(seen) => seen,
+        Err(outcome) => return outcome,
+    };
+    let digest = format!("sha256:{}", Sha256::of(&seen.body));
+    let stated = seen.header("docker-content-digest");
+    match stated {
+        Some(stated) if stated != digest => Outcome::fail(
+            format!("the manifest has another digest than stated: {digest}"),
+            "something changes the document on its way, such as a proxy that formats JSON",
+            "let responses below /v2/ pass unchanged",
+        ),
+        _ if seen.media_type() == "application/vnd.oci.image.index.v1+json" => {
+            Outcome::pass(format!("{} by its tag", tag(target)))
+        }
+        _ => Outcome::fail(
+            format!("the media type is {}", seen.media_type()),
+            "OpenTofu requires an index of platforms with its own media type",
+            "let the Content-Type of the registry pass",
+        ),
+    }
+}
+
+/// O3
+pub(super) fn has_blob(target: &Target) -> Outcome {
+    let index = match manifest(target, &tag(target)) {
+        Ok(seen) => seen,
+        Err(_) => return Outcome::skip("O2 did not pass"),
+    };
+    let digest_in = |body: &[u8], list: &str| {
+        let document: Value = serde_json::from_slice(body).ok()?;
+        let digest = document
+            .get(list)?
+            .as_array()?
+            .first()?
+            .get("digest")?
+            .as_str()?;
+        Some(digest.to_owned())
+    };
+    let Some(digest) = digest_in(&index.body, "manifests") else {
+        return Outcome::skip("O2 did not pass");
+    };
+    let platform = match manifest(target, &digest) {
+        Ok(seen) => seen,
+        Err(outcome) => return outcome,
+    };
+    let (Some(layer), Ok(provider)) = (digest_in(&platform.body, "layers"), target.provider())
+    else {
+        return Outcome::skip("the manifest has no layer");
+    };
+    let path = format!("/v2/providers/{}/blobs/{layer}", provider.address);
+    let ask: Ask = target.get_as_caller(&path).most(1024);
+    match target.probe.follow(&ask) {
+        Ok((seen, passed)) if seen.status == 200 => Outcome::pass(match passed.len() {
+            0 => "from the registry",
+            _ => "by a redirect",
+        }),
+        Ok((seen, _)) => Outcome::fail(
+            format!("status {} for the zip of the manifest", seen.status),
+            "the registry redirects to storage, which refuses the download",
+            "look at D1",
+        ),
+        Err(error) => Outcome::skip(error),
+    }
+}

@@ -1,0 +1,115 @@
+//! Group P: a provider, as clients install it.
+
+use terrace_openpgp::{SigningKey, parse_signing_keys};
+
+use super::outcome::Outcome;
+use super::target::Target;
+use crate::output::plural;
+
+/// A name that no registry has.
+pub(super) const ABSENT: &str = "terrace-doctor-absent";
+
+/// P1
+pub(super) fn lists(target: &Target) -> Outcome {
+    let sample = match target.provider() {
+        Ok(sample) => sample,
+        Err(gap) => return gap.outcome("P1"),
+    };
+    match sample.versions.skipped.as_slice() {
+        [] => Outcome::pass(format!(
+            "{}, {}",
+            sample.address,
+            plural(sample.versions.versions.len(), "version")
+        )),
+        skipped => Outcome::fail(
+            format!("{}: {}", sample.address, skipped.join("; ")),
+            "OpenTofu, and Terraform before 1.13, reject the whole list for one version that is not valid",
+            "remove the entry from the list",
+        ),
+    }
+}
+
+/// P2
+pub(super) fn delivers(target: &Target) -> Outcome {
+    match target.package() {
+        Ok(sample) => Outcome::pass(match &sample.package.signed {
+            Some(signed) => format!("signed by {}", signed.key.key_id),
+            None => "unsigned".to_owned(),
+        }),
+        Err(gap) => gap.outcome("P2"),
+    }
+}
+
+/// P3
+pub(super) fn suits_all_clients(target: &Target) -> Outcome {
+    let package = match target.package() {
+        Ok(sample) => &sample.package,
+        Err(gap) => return gap.outcome("P3"),
+    };
+    if let [first, ..] = package.warnings.as_slice() {
+        return Outcome::warn(
+            first,
+            "some clients warn about the key or the signature, or refuse it",
+            "sign the next version with a valid key, and register it with `terrace key add`",
+        );
+    }
+    let Some(signed) = &package.signed else {
+        return Outcome::skip("the package is unsigned");
+    };
+    let keys = parse_signing_keys(&signed.key.ascii_armor).unwrap_or_default();
+    // Old clients are no fault of the registry: L10 warns about those of this machine.
+    Outcome::pass(match keys.iter().find_map(SigningKey::too_old) {
+        Some(_) => "an algorithm for current clients",
+        None => "",
+    })
+}
+
+/// P4
+pub(super) fn misses(target: &Target) -> Outcome {
+    let Ok(discovery) = target.discovery() else {
+        return Outcome::skip("S1 to S3 failed");
+    };
+    let Some(service) = &discovery.providers else {
+        return Outcome::skip("the registry serves no providers");
+    };
+    let fetch = service.fetch(
+        &format!("{ABSENT}/{ABSENT}/versions"),
+        64 * 1024,
+        "version list",
+    );
+    match target.fetch(&fetch) {
+        Ok((fetched, seen)) => absent(
+            "provider",
+            fetched.status,
+            &seen.media_type(),
+            target.has_token(),
+        ),
+        Err(error) => Outcome::fail(
+            error,
+            "no answer about a provider that does not exist",
+            NOT_FOUND,
+        ),
+    }
+}
+
+const NOT_FOUND: &str = "answer 404 for packages that do not exist";
+
+/// Judges the response about a package that does not exist.
+pub(super) fn absent(kind: &str, status: u16, media_type: &str, has_token: bool) -> Outcome {
+    match status {
+        404 if media_type.contains("html") => Outcome::warn(
+            "404 with a web page",
+            "a proxy or another program answers in place of the registry",
+            "let the registry answer below its services",
+        ),
+        404 => Outcome::pass("404"),
+        401 | 403 if !has_token => {
+            Outcome::pass(format!("{status}, as for everything without a token"))
+        }
+        _ => Outcome::fail(
+            format!("status {status} for a {kind} that does not exist"),
+            "clients stop with an error about the registry, and do not try the next installation method",
+            NOT_FOUND,
+        ),
+    }
+}

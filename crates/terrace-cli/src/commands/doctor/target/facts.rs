@@ -1,0 +1,61 @@
+//! The facts that a registry states about itself, to administrators.
+
+use terrace_core::api::admin::DoctorAnswer;
+
+use super::{Gap, Known, Target};
+use crate::commands::doctor::outcome::Outcome;
+
+/// The facts that the registry states about itself.
+pub(in crate::commands::doctor) type Facts = DoctorAnswer;
+
+impl Target {
+    /// Returns the facts that the registry states about itself. R1 reports why there are none.
+    pub(in crate::commands::doctor) fn own_facts(&self) -> Result<&Facts, &Gap> {
+        self.facts.get_or_init(|| self.find_facts()).as_ref()
+    }
+
+    fn find_facts(&self) -> Known<Facts> {
+        let gap = |outcome| Gap::new("R1", outcome);
+        if let Some(skipped) = self.skipped_elsewhere() {
+            return Err(gap(skipped));
+        }
+        if !self.has_token() {
+            return Err(gap(Outcome::skip(format!(
+                "{}: set TERRACE_TOKEN to that of an administrator",
+                self.tokenless
+            ))));
+        }
+        let path = match self.is_deep {
+            true => "/admin/v1/doctor?deep=true",
+            false => "/admin/v1/doctor",
+        };
+        let seen = self.probe.send(&self.get_as_caller(path));
+        let seen = seen.map_err(|error| {
+            let cause = "the registry answers clients, and not this request";
+            gap(Outcome::fail(
+                error,
+                cause,
+                "look at the registry's log for /admin/v1/doctor",
+            ))
+        })?;
+        match seen.status {
+            200 => serde_json::from_slice(&seen.body).map_err(|error| {
+                let cause =
+                    "the registry has another version than this command, or a proxy answers";
+                gap(Outcome::fail(error, cause, "use the same version of both"))
+            }),
+            401 => Err(gap(Outcome::skip("the token is not valid"))),
+            403 => Err(gap(Outcome::skip(
+                "the token is not that of an administrator",
+            ))),
+            404 => Err(gap(Outcome::skip(
+                "the registry is too old, or has no admin token",
+            ))),
+            status => Err(gap(Outcome::fail(
+                format!("status {status}"),
+                "the registry or its storage fails",
+                "look at the registry's log for /admin/v1/doctor",
+            ))),
+        }
+    }
+}

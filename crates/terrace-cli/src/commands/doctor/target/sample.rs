@@ -1,0 +1,359 @@
+//! The packages that the checks try: those on the command line, or the first that the registry lists.
+
+use serde::Deserialize;
+use terrace_core::limits;
+use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::{
+    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry,
+};
+use url::Url;
+
+use super::{Gap, Known, Target};
+use crate::commands::doctor::outcome::Outcome;
+use crate::http::{ProbeError, Seen};
+use crate::registry::catalog::{NamespacesPage, PackagesPage};
+use crate::upstream::module_location::{LOCATION_HEADER, ModuleLocation};
+
+/// The namespaces that are searched for a package.
+const SEARCHED_NAMESPACES: usize = 10;
+
+/// The platform that is tried if the version has it, or lists none.
+const USUAL_PLATFORM: &str = "linux_amd64";
+
+/// A provider with its versions.
+#[derive(Debug)]
+pub(in crate::commands::doctor) struct ProviderSample {
+    pub(in crate::commands::doctor) address: ProviderAddress,
+    pub(in crate::commands::doctor) versions: OriginVersions,
+    pub(in crate::commands::doctor) newest: Version,
+    /// The request for the versions.
+    pub(in crate::commands::doctor) url: String,
+}
+
+/// A package of a provider's newest version.
+#[derive(Debug)]
+pub(in crate::commands::doctor) struct PackageSample {
+    pub(in crate::commands::doctor) package: OriginPackage,
+    /// The response with its description.
+    pub(in crate::commands::doctor) description: Seen,
+    /// The absolute URL of the zip, which is a secret.
+    pub(in crate::commands::doctor) zip: String,
+}
+
+impl PackageSample {
+    /// Returns the host that the zip comes from.
+    pub(in crate::commands::doctor) fn archive_host(&self) -> Option<String> {
+        Url::parse(&self.zip).ok()?.host_str().map(str::to_owned)
+    }
+}
+
+/// A module with the location of its newest version.
+#[derive(Debug)]
+pub(in crate::commands::doctor) struct ModuleSample {
+    pub(in crate::commands::doctor) address: ModuleAddress,
+    pub(in crate::commands::doctor) newest: Version,
+    /// The number of versions.
+    pub(in crate::commands::doctor) count: usize,
+}
+
+/// The versions of a module, as the protocol defines them.
+#[derive(Deserialize)]
+struct ModuleDocument {
+    modules: Vec<ModuleVersions>,
+}
+
+#[derive(Deserialize)]
+struct ModuleVersions {
+    #[serde(default)]
+    versions: Option<Vec<ModuleVersion>>,
+}
+
+#[derive(Deserialize)]
+struct ModuleVersion {
+    version: String,
+}
+
+impl Target {
+    /// Returns the provider to try, with its versions. P1 reports why there is none.
+    pub(in crate::commands::doctor) fn provider(&self) -> Result<&ProviderSample, &Gap> {
+        self.provider.get_or_init(|| self.find_provider()).as_ref()
+    }
+
+    fn find_provider(&self) -> Known<ProviderSample> {
+        let gap = |outcome| Gap::new("P1", outcome);
+        let discovery = self.discovery().map_err(Clone::clone)?;
+        let Some(service) = &discovery.providers else {
+            return Err(gap(Outcome::skip("the registry serves no providers")));
+        };
+        let named = self.named_provider.clone();
+        let address = named.or_else(|| self.first("provider")?.parse().ok());
+        let Some(address) = address else {
+            return Err(gap(Outcome::skip(self.no_sample("provider"))));
+        };
+        let hostname = self.any_hostname();
+        let Some(hostname) = hostname else {
+            return Err(gap(Outcome::skip("the host cannot be part of an address")));
+        };
+        let provider = address.clone();
+        let fetch = OriginVersions::ask(service, &MirroredAddress { hostname, provider });
+        let (fetched, seen) = self
+            .fetch(&fetch)
+            .map_err(|error| gap(unanswered(&error)))?;
+        let versions = OriginVersions::read(&fetch, &fetched);
+        let versions = versions.map_err(|error| gap(unreadable(&seen, &error)))?;
+        let newest = versions.versions.iter().map(|it| &it.version);
+        let stable = newest.clone().rfind(|version| !version.is_prerelease());
+        let Some(newest) = stable.or_else(|| newest.clone().next_back()).cloned() else {
+            let cause = "clients take an empty list for a provider that does not exist";
+            let fix = "answer 404 for a provider without versions";
+            return Err(gap(Outcome::fail(
+                "the list of versions is empty",
+                cause,
+                fix,
+            )));
+        };
+        Ok(ProviderSample {
+            address,
+            versions,
+            newest,
+            url: seen.url,
+        })
+    }
+
+    /// Returns the first package of a kind that the registry lists.
+    fn first(&self, kind: &str) -> Option<String> {
+        let page: NamespacesPage = self.json("/api/v1/namespaces")?;
+        let has = |count: Option<u64>| count != Some(0);
+        let namespaces = page.namespaces.into_iter().filter(|line| match kind {
+            "module" => has(line.modules),
+            _ => has(line.providers),
+        });
+        namespaces.take(SEARCHED_NAMESPACES).find_map(|line| {
+            // An own provider has a short address, and a mirrored one begins with a hostname.
+            let namespace = line
+                .namespace
+                .parse::<terrace_core::model::name::Namespace>()
+                .ok()?;
+            let page: PackagesPage =
+                self.json(&format!("/api/v1/namespaces/{namespace}?kind={kind}"))?;
+            let found = page
+                .packages
+                .into_iter()
+                .find(|package| package.kind == kind);
+            found.map(|package| package.address)
+        })
+    }
+
+    fn no_sample(&self, kind: &str) -> String {
+        match (self.is_terrace(), self.has_token()) {
+            (true, true) => format!("the registry has no {kind}"),
+            (true, false) => format!(
+                "the registry shows no {kind} without a token ({})",
+                self.tokenless
+            ),
+            (false, _) => format!("no {kind} is known: name one with --{kind}"),
+        }
+    }
+
+    /// Returns a package of the newest version. P2 reports why there is none.
+    pub(in crate::commands::doctor) fn package(&self) -> Result<&PackageSample, &Gap> {
+        self.package.get_or_init(|| self.find_package()).as_ref()
+    }
+
+    fn find_package(&self) -> Known<PackageSample> {
+        let gap = |outcome| Gap::new("P2", outcome);
+        let sample = self.provider().map_err(Clone::clone)?;
+        let discovery = self.discovery().map_err(Clone::clone)?;
+        let (Some(service), Some(hostname)) = (&discovery.providers, self.any_hostname()) else {
+            return Err(gap(Outcome::skip("the registry serves no providers")));
+        };
+        let newest = sample
+            .versions
+            .versions
+            .iter()
+            .find(|it| it.version == sample.newest);
+        let platforms = newest.map(|it| it.platforms.clone()).unwrap_or_default();
+        let usual: Option<Platform> = USUAL_PLATFORM.parse().ok();
+        let has_usual = usual.as_ref().is_some_and(|it| platforms.contains(it));
+        let platform = match has_usual || platforms.is_empty() {
+            true => usual,
+            false => platforms.first().cloned(),
+        };
+        let Some(platform) = platform else {
+            return Err(gap(Outcome::skip("the version has no platform")));
+        };
+        let provider = sample.address.clone();
+        let address = MirroredAddress { hostname, provider };
+        let version = sample.newest.clone();
+        let mut inquiry = PackageInquiry::new(service, address, version, platform, self.now);
+        let mut description = None;
+        while let InquiryStep::Fetch(fetch) = inquiry.next() {
+            let (fetched, seen) = self.fetch(&fetch).map_err(|error| match error {
+                ProbeError::Guarded(_) => gap(unguarded(&error, &fetch)),
+                error => gap(undelivered(fetch.what, &error.to_string())),
+            })?;
+            description.get_or_insert(seen);
+            let fed = inquiry.feed(&fetched);
+            fed.map_err(|error| gap(undelivered(fetch.what, &error.to_string())))?;
+        }
+        let package = inquiry.finish();
+        let package = package.map_err(|error| gap(undelivered("package", &error.to_string())))?;
+        let Some(description) = description else {
+            return Err(gap(Outcome::skip("the package has no description")));
+        };
+        let zip = absolute(&package.download);
+        Ok(PackageSample {
+            package,
+            description,
+            zip,
+        })
+    }
+
+    /// Returns the module to try. M1 reports why there is none.
+    pub(in crate::commands::doctor) fn module(&self) -> Result<&ModuleSample, &Gap> {
+        self.module.get_or_init(|| self.find_module()).as_ref()
+    }
+
+    fn find_module(&self) -> Known<ModuleSample> {
+        let gap = |outcome| Gap::new("M1", outcome);
+        let discovery = self.discovery().map_err(Clone::clone)?;
+        let Some(service) = &discovery.modules else {
+            return Err(gap(Outcome::skip("the registry serves no modules")));
+        };
+        let named = self.named_module.clone();
+        let address = named.or_else(|| self.first("module")?.parse().ok());
+        let Some(address) = address else {
+            return Err(gap(Outcome::skip(self.no_sample("module"))));
+        };
+        let path = format!("{address}/versions");
+        let fetch = service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list");
+        let (fetched, seen) = self
+            .fetch(&fetch)
+            .map_err(|error| gap(unanswered(&error)))?;
+        if fetched.status != 200 {
+            return Err(gap(unreadable(
+                &seen,
+                &format!("status {}", fetched.status),
+            )));
+        }
+        let document = serde_json::from_slice::<ModuleDocument>(&fetched.body);
+        let document = document.map_err(|error| gap(unreadable(&seen, &error)))?;
+        let listed = document
+            .modules
+            .into_iter()
+            .next()
+            .and_then(|it| it.versions);
+        let listed = listed.unwrap_or_default();
+        let versions: Result<Vec<Version>, _> = listed
+            .iter()
+            .map(|it| Version::parse_request(&it.version))
+            .collect();
+        let versions = versions.map_err(|error| gap(unreadable(&seen, &error)))?;
+        let stable = versions.iter().filter(|it| !it.is_prerelease()).max();
+        match stable.or_else(|| versions.iter().max()) {
+            Some(newest) => Ok(ModuleSample {
+                address,
+                newest: newest.clone(),
+                count: versions.len(),
+            }),
+            None => {
+                let cause = "clients report that no version matches";
+                let fix = "answer 404 for a module without versions";
+                Err(gap(Outcome::fail(
+                    "the list of versions is empty",
+                    cause,
+                    fix,
+                )))
+            }
+        }
+    }
+
+    /// Requests the location of the module's newest version. The locations differ from request to request.
+    pub(in crate::commands::doctor) fn module_location(
+        &self,
+    ) -> Result<(ModuleLocation, Fetched, Option<String>), Outcome> {
+        let module = self.module().map_err(|gap| gap.outcome("M2"))?;
+        let discovery = self.discovery().map_err(|gap| gap.outcome("M2"))?;
+        let Some(service) = &discovery.modules else {
+            return Err(Outcome::skip("the registry serves no modules"));
+        };
+        let path = format!("{}/{}/download", module.address, module.newest);
+        let fetch = service.fetch(&path, limits::ORIGIN_PACKAGE_BYTES, "module location");
+        let (fetched, seen) = self.fetch(&fetch).map_err(|error| unanswered(&error))?;
+        let header = seen.header(LOCATION_HEADER).map(str::to_owned);
+        if !matches!(fetched.status, 200 | 204) {
+            return Err(Outcome::fail(
+                format!("status {}", fetched.status),
+                "clients accept 200 and 204 only, and show the body of any other response",
+                "look at the registry's log for this request",
+            ));
+        }
+        let location = ModuleLocation::read(&fetched, header.as_deref());
+        let location = location.map_err(|error| {
+            Outcome::fail(
+                error,
+                "clients find no archive to download",
+                "answer with X-Terraform-Get and with \"location\" in the body",
+            )
+        })?;
+        Ok((location, fetched, header))
+    }
+}
+
+/// Returns the absolute URL of a request.
+pub(in crate::commands::doctor) fn absolute(fetch: &Fetch) -> String {
+    match &fetch.base {
+        Some(base) => crate::upstream::resolve::resolve(base, &fetch.reference),
+        None => fetch.reference.clone(),
+    }
+}
+
+fn unanswered(error: &ProbeError) -> Outcome {
+    let cause = "the registry answers discovery, and not this request";
+    Outcome::fail(error, cause, "look at the registry's log for this request")
+}
+
+fn unreadable(seen: &Seen, error: &dyn std::fmt::Display) -> Outcome {
+    let cause = match seen.status {
+        401 | 403 => "the package is private, and no token that may read it was sent",
+        404 => "the package does not exist, or the caller may not see it",
+        429 => "a rate limit applies to this machine",
+        500..=599 => "the registry or its storage fails",
+        _ if seen.media_type().contains("html") => "a web page answers in place of the registry",
+        _ => "the response is not the document that clients parse",
+    };
+    let fix = "compare with docs/clients.md, 2.1 and 3.1; for a private package, set TERRACE_TOKEN";
+    Outcome::fail(error, cause, fix)
+}
+
+fn undelivered(what: &str, error: &str) -> Outcome {
+    let cause = match what {
+        PackageInquiry::DESCRIPTION => "clients cannot use the description of the package",
+        _ if error.contains("status") => {
+            "the file cannot be downloaded as clients do it, without a token"
+        }
+        _ => "clients verify this file before they install anything, and would refuse it",
+    };
+    let fix = "restore the stored file, or publish the version again; for a status, look at D1 and the S3 settings";
+    Outcome::fail(error, cause, fix)
+}
+
+fn unguarded(error: &ProbeError, fetch: &Fetch) -> Outcome {
+    let url = absolute(fetch);
+    let host = Url::parse(&url).ok().and_then(|it| {
+        let port = it
+            .port()
+            .map_or_else(String::new, |port| format!(":{port}"));
+        Some(format!("{}{port}", it.host_str()?))
+    });
+    Outcome::warn(
+        error,
+        "the registry refers to an address that other machines cannot reach, or that is not encrypted",
+        format!(
+            "if it is meant to be private, add --archive-host {}",
+            host.unwrap_or_default()
+        ),
+    )
+}

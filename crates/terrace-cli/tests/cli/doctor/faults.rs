@@ -1,0 +1,573 @@
+//! A registry with one fault for each check: that check reports it, and no other one does.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
+
+use super::certificate::{Template, pem, serving};
+use super::sound::{Build, Sound, http_date, now, set};
+use super::{checks, doctor, with_status};
+use crate::support::http::{Head, Response};
+use crate::support::{Ended, ended};
+
+/// Checks that exactly one check reports a problem, with this status, and that it explains it.
+#[track_caller]
+fn assert_found(id: &str, status: &str, ended: &Ended) {
+    let mut problems = with_status(ended, "fail");
+    problems.extend(with_status(ended, "warn"));
+    assert_eq!(problems, [id], "{ended:#?}");
+    let check = &checks(ended)[id];
+    assert_eq!(check["status"], status, "{check}");
+    for member in ["observed", "error", "fix"] {
+        assert!(
+            !check[member].as_str().unwrap().is_empty(),
+            "{member}: {check}"
+        );
+    }
+    assert_eq!(
+        check["hint"],
+        format!("docs/doctor.md#{}", id.to_lowercase())
+    );
+}
+
+#[track_caller]
+fn found(
+    id: &str,
+    build: Build,
+    fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
+) {
+    let registry = Sound::build(build, fault);
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+    assert_found(id, "fail", &ended);
+}
+
+/// Checks a fault in the responses for targets that contain `part`.
+#[track_caller]
+fn found_in(
+    id: &str,
+    part: &'static str,
+    fault: impl Fn(Response) -> Response + Send + Sync + 'static,
+) {
+    found(id, Build::default(), move |head, response| {
+        match head.target.contains(part) {
+            true => fault(response),
+            false => response,
+        }
+    });
+}
+
+const DISCOVERY: &str = "/.well-known/terraform.json";
+
+fn edited(response: Response, edit: impl Fn(&mut Value)) -> Response {
+    let mut document: Value = serde_json::from_slice(&response.body).unwrap();
+    edit(&mut document);
+    Response {
+        body: document.to_string().into_bytes(),
+        ..response
+    }
+}
+
+fn html(status: u16) -> Response {
+    let date = http_date(now());
+    Response::new(status, "<html>Sign in</html>")
+        .with("content-type", "text/html")
+        .with("date", date)
+}
+
+#[test]
+fn t2_an_unknown_authority_is_found() {
+    let registry = Sound::start(|_, response| response);
+    let mut command = doctor(&registry.url, &[]);
+    let ended = ended(command.env_remove("SSL_CERT_FILE")).expect(6);
+    assert_found("T2", "fail", &ended);
+    let fix = checks(&ended)["T2"]["fix"].to_string();
+    assert!(fix.contains("SSL_CERT_FILE"), "{fix}");
+}
+
+/// Runs the checks against a server with these certificates, with trust in one.
+fn with_chain(chain: &[Template], trusted: Template, code: i32) -> Ended {
+    let build = Build {
+        config: Some(serving(chain)),
+        ..Build::default()
+    };
+    let registry = Sound::build(build, |_, response| response);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trusted.pem");
+    fs::write(&file, pem(trusted)).unwrap();
+    let mut command = doctor(&registry.url, &[]);
+    ended(command.env("SSL_CERT_FILE", file)).expect(code)
+}
+
+#[test]
+fn t2_an_incomplete_chain_an_expired_certificate_and_another_name_are_found() {
+    let of = |subject, issuer| Template {
+        subject,
+        issuer,
+        address: None,
+        ..Template::SERVER
+    };
+    let (root, middle) = (of("root", "root"), of("middle", "root"));
+    let server = Template {
+        issuer: "middle",
+        ..Template::SERVER
+    };
+    with_chain(&[server, middle], root, 0);
+    let incomplete = with_chain(&[server], root, 6);
+    assert_found("T2", "fail", &incomplete);
+    let cause = checks(&incomplete)["T2"]["error"].to_string();
+    assert!(cause.contains("the chain is incomplete"), "{cause}");
+
+    let expired = Template {
+        days: -1,
+        ..Template::SERVER
+    };
+    let ended = with_chain(&[expired], expired, 6);
+    assert_found("T2", "fail", &ended);
+    assert!(
+        checks(&ended)["T2"]["error"]
+            .to_string()
+            .contains("expired")
+    );
+
+    let other = Template {
+        address: Some([127, 0, 0, 2]),
+        ..Template::SERVER
+    };
+    let ended = with_chain(&[other], other, 6);
+    assert_found("T2", "fail", &ended);
+    assert!(
+        checks(&ended)["T2"]["error"]
+            .to_string()
+            .contains("other names")
+    );
+}
+
+#[test]
+fn t3_a_certificate_that_ends_soon_is_found() {
+    let soon = Template {
+        days: 5,
+        ..Template::SERVER
+    };
+    assert_found("T3", "warn", &with_chain(&[soon], soon, 0));
+}
+
+#[test]
+fn t4_plain_http_to_another_machine_is_found() {
+    let build = Build {
+        config: None,
+        host: "0.0.0.0",
+        ..Build::default()
+    };
+    found("T4", build, |_, response| response);
+}
+
+#[test]
+fn s1_a_missing_a_failing_and_a_circular_discovery_are_found() {
+    for status in [401, 404, 500, 503] {
+        found_in("S1", DISCOVERY, move |_| {
+            Response::new(status, "{}").with("date", http_date(now()))
+        });
+    }
+    found_in("S1", DISCOVERY, |_| {
+        Response::new(302, "")
+            .with("location", DISCOVERY)
+            .with("date", http_date(now()))
+    });
+    found_in("S1", DISCOVERY, |_| {
+        Response::new(302, "")
+            .with("location", "https://10.9.8.7/x")
+            .with("date", http_date(now()))
+    });
+}
+
+#[test]
+fn s2_a_page_and_another_type_are_found() {
+    found_in("S2", DISCOVERY, |_| html(200));
+    found_in("S2", DISCOVERY, |it| set(it, "content-type", "text/plain"));
+    found_in("S2", DISCOVERY, |it| Response {
+        body: b"{".to_vec(),
+        ..it
+    });
+}
+
+#[test]
+fn s3_services_that_are_missing_or_have_no_slash_are_found() {
+    found_in("S3", DISCOVERY, |it| Response {
+        body: b"{}".to_vec(),
+        ..it
+    });
+    found_in("S3", DISCOVERY, |it| {
+        edited(it, |document| document["modules.v1"] = json!("/v1/modules"))
+    });
+}
+
+#[test]
+fn s4_services_without_tls_are_found() {
+    found_in("S4", DISCOVERY, |it| {
+        edited(it, |document| {
+            document["modules.v1"] = json!("http://127.0.0.1:1/v1/modules/")
+        })
+    });
+}
+
+#[test]
+fn s6_a_discovery_that_rejects_tokens_is_found() {
+    found("S6", Build::default(), |head, response| {
+        match head.target == DISCOVERY && head.headers.contains_key("authorization") {
+            true => Response::new(401, "{}"),
+            false => response,
+        }
+    });
+}
+
+#[test]
+fn c1_and_c2_a_wrong_clock_is_found() {
+    let late = || http_date(UnixTime(now().0 - 600));
+    found_in("C1", DISCOVERY, move |it| set(it, "date", &late()));
+    found_in("C2", "/archives/", move |it| set(it, "date", &late()));
+}
+
+#[test]
+fn a1_writes_without_a_token_are_found() {
+    found("A1", Build::default(), |head, response| {
+        match head.method == "PUT" {
+            true => Response::new(422, r#"{"errors":["shasums is missing"]}"#),
+            false => response,
+        }
+    });
+    found("A1", Build::default(), |head, response| {
+        match head.target == "/admin/v1/audit" {
+            true => Response::new(200, "{}"),
+            false => response,
+        }
+    });
+}
+
+#[test]
+fn a2_a_private_package_that_differs_from_a_missing_one_is_found() {
+    let private = || Build {
+        is_private: true,
+        ..Build::default()
+    };
+    let is_hidden =
+        |head: &Head| head.target.contains("/acme/") && !head.headers.contains_key("authorization");
+    found("A2", private(), move |head, response| {
+        match is_hidden(head) {
+            true => Response::new(403, "{}"),
+            false => response,
+        }
+    });
+    found("A2", private(), move |head, response| {
+        match is_hidden(head) {
+            true => response.with("x-rule", "private"),
+            false => response,
+        }
+    });
+}
+
+#[test]
+fn a3_an_unusable_sign_in_is_found() {
+    for (name, value) in [
+        ("ports", json!([80, 90])),
+        ("authz", json!("http://127.0.0.1/")),
+        ("client", json!("")),
+        ("grant_types", json!(["password"])),
+    ] {
+        found_in("A3", DISCOVERY, move |it| {
+            edited(it, |document| document["login.v1"][name] = value.clone())
+        });
+    }
+}
+
+#[test]
+fn a4_a_token_that_is_not_valid_or_ends_soon_is_found() {
+    found_in("A4", "/api/v1/token", |_| Response::new(401, "{}"));
+    let registry = Sound::start(|head, response| match head.target == "/api/v1/token" {
+        true => edited(response, |document| {
+            document["expires"] = json!(UnixTime(now().0 + 86_400).to_string());
+        }),
+        false => response,
+    });
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
+    assert_found("A4", "warn", &ended);
+}
+
+#[test]
+fn p1_a_list_that_clients_reject_is_found() {
+    let versions = "/v1/providers/acme/hello/versions";
+    found_in("P1", versions, |it| {
+        edited(it, |document| {
+            let list = document["versions"].as_array_mut().unwrap();
+            list.push(json!({ "version": "v2.0.0", "protocols": ["6.0"] }));
+        })
+    });
+    found_in("P1", versions, |it| {
+        edited(it, |document| document["versions"] = json!([]))
+    });
+    found_in("P1", versions, |_| html(200));
+}
+
+#[test]
+fn p2_documents_that_do_not_match_their_signature_are_found() {
+    found_in("P2", "/SHA256SUMS", |it| {
+        match it.body.starts_with(b"-----") {
+            true => it,
+            false => Response {
+                body: [it.body, b"\n".to_vec()].concat(),
+                ..it
+            },
+        }
+    });
+    found_in("P2", "/download/linux/amd64", |it| {
+        edited(it, |document| document["os"] = json!("windows"))
+    });
+}
+
+#[test]
+fn p3_an_expired_key_is_found() {
+    let build = Build {
+        signer: ("expired.asc", "expired.sig"),
+        ..Build::default()
+    };
+    let registry = Sound::build(build, |_, response| response);
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
+    assert_found("P3", "warn", &ended);
+}
+
+#[test]
+fn p4_m3_and_m4_a_missing_package_with_another_status_is_found() {
+    for (id, part) in [
+        ("P4", "/v1/providers/terrace-doctor-absent"),
+        ("M3", "/v1/modules/terrace-doctor-absent"),
+        ("M4", "/mirror/"),
+    ] {
+        for answer in [Response::new(500, "{}"), html(200)] {
+            found(id, Build::default(), move |head, response| {
+                match head.target.starts_with(part) {
+                    true => answer.clone(),
+                    false => response,
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn m1_and_m2_a_module_that_clients_cannot_find_is_found() {
+    found_in("M1", "/v1/modules/acme/vpc/aws/versions", |_| html(200));
+    let download = "/v1/modules/acme/vpc/aws/1.0.0/download";
+    found_in("M2", download, |_| Response::new(500, "{}"));
+    found_in("M2", download, |mut it| {
+        it.headers.retain(|(name, _)| *name != "x-terraform-get");
+        it
+    });
+}
+
+#[test]
+fn o1_o2_and_o3_an_oci_repository_that_does_not_answer_is_found() {
+    found("O1", Build::default(), |head, response| {
+        match head.target == "/v2/" {
+            true => Response::new(500, "{}"),
+            false => response,
+        }
+    });
+    let tag = "/v2/providers/acme/hello/manifests/1.2.3";
+    found_in("O2", tag, |_| Response::new(404, "{}"));
+    found_in("O2", tag, |it| Response {
+        body: [it.body, b" ".to_vec()].concat(),
+        ..it
+    });
+    found_in("O3", "/blobs/", |_| Response::new(403, "{}"));
+}
+
+#[test]
+fn d1_a_refused_download_is_found_with_the_cause_that_the_storage_states() {
+    for (code, cause) in [
+        ("SignatureDoesNotMatch", "secret access key"),
+        ("InvalidAccessKeyId", "access key"),
+        ("AccessDenied", "key pair"),
+        ("NoSuchBucket", "bucket"),
+        ("NoSuchKey", "another bucket"),
+        ("ExpiredRequest", "clock"),
+        ("Unknown", "credentials"),
+    ] {
+        let registry =
+            Sound::start(
+                move |head, response| match head.target.ends_with("/module.zip") {
+                    true => Response::new(403, format!("<Error><Code>{code}</Code></Error>")),
+                    false => response,
+                },
+            );
+        let ended = ended(&mut doctor(&registry.url, &["--only", "D,C2"])).expect(3);
+        assert_found("D1", "fail", &ended);
+        let error = checks(&ended)["D1"]["error"].to_string();
+        assert!(error.contains(cause), "{code}: {error}");
+    }
+}
+
+#[test]
+fn d2_to_d8_changes_to_downloads_are_found() {
+    let zip = "/package.zip";
+    let is_of =
+        move |head: &Head, method: &str| head.target.ends_with(zip) && head.method == method;
+    found("D2", Build::default(), move |head, response| {
+        match is_of(head, "HEAD") {
+            true => response.announcing(0),
+            false => response,
+        }
+    });
+    found("D3", Build::default(), move |head, mut response| {
+        if is_of(head, "GET") && !head.headers.contains_key("range") && response.status == 200 {
+            let last = response.body.last_mut().unwrap();
+            *last = last.wrapping_add(1);
+        }
+        response
+    });
+    found_in("D4", "/module.zip", |it| match (it.status, it.body.len()) {
+        (200, length) => Response {
+            body: vec![b'x'; length],
+            ..it
+        },
+        _ => it,
+    });
+    found_in("D5", zip, |it| it.with("content-encoding", "gzip"));
+    found("D7", Build::default(), |head, response| {
+        match response.status {
+            403 if head.target.contains("/archives/") => Response::new(200, "PK"),
+            _ => response,
+        }
+    });
+}
+
+#[test]
+fn d6_and_d8_downloads_that_cannot_be_resumed_or_end_soon_are_found() {
+    let registry = Sound::start(|head, response| match head.headers.contains_key("range") {
+        true => Response::new(416, ""),
+        false => response,
+    });
+    let result = ended(&mut doctor(&registry.url, &[])).expect(0);
+    assert_found("D6", "warn", &result);
+    let registry = Sound::start(|head, response| match head.target.ends_with("/download") {
+        true => {
+            let text = String::from_utf8(response.body).unwrap();
+            let (before, after) = text.split_once("/archives/").unwrap();
+            let (_, rest) = after.split_once('/').unwrap();
+            let text = format!("{before}/archives/{}/{rest}", now().0 + 20);
+            let location: Value = serde_json::from_str(&text).unwrap();
+            let location = location["location"].as_str().unwrap().to_owned();
+            let headers = response.headers;
+            set(
+                Response {
+                    headers,
+                    ..Response::new(200, text)
+                },
+                "x-terraform-get",
+                &location,
+            )
+        }
+        false => response,
+    });
+    let result = ended(&mut doctor(&registry.url, &[])).expect(0);
+    assert_found("D8", "warn", &result);
+}
+
+#[test]
+fn w1_a_firewall_that_decides_by_the_user_agent_is_found() {
+    found("W1", Build::default(), |head, response| {
+        let agent = head.headers.get("user-agent");
+        match agent.is_some_and(|it| it.starts_with("Go-http-client")) {
+            true => Response::new(403, "error code: 1010"),
+            false => response,
+        }
+    });
+    found_in("W1", DISCOVERY, |it| it.with("cf-mitigated", "challenge"));
+}
+
+#[test]
+fn w2_a_limit_of_requests_is_found() {
+    let count = Arc::new(AtomicUsize::new(0));
+    found("W2", Build::default(), move |head, response| {
+        let is_counted = head.target == "/v1/providers/acme/hello/versions";
+        match is_counted && count.fetch_add(1, Ordering::SeqCst) > 10 {
+            true => Response::new(429, "{}"),
+            false => response,
+        }
+    });
+}
+
+#[test]
+fn w3_and_w4_a_cache_and_a_compression_in_front_are_found() {
+    let description = "/download/linux/amd64";
+    found_in("W3", description, |it| it.with("cf-cache-status", "HIT"));
+    found_in("W3", description, |it| it.with("age", "30"));
+    found_in("W3", description, |it| {
+        set(it, "cache-control", "max-age=14400")
+    });
+    found("W4", Build::default(), |head, response| {
+        let encoding = head.headers.get("accept-encoding");
+        match head.target == DISCOVERY && encoding.is_some_and(|it| it == "identity") {
+            true => response.with("content-encoding", "br"),
+            false => response,
+        }
+    });
+}
+
+/// Checks a fact that the registry states about itself.
+#[track_caller]
+fn stated(id: &str, status: &str, change: impl FnOnce(&mut DoctorAnswer)) {
+    let registry = Sound::start(|_, response| response);
+    registry.set_facts(change);
+    let code = if status == "fail" { 3 } else { 0 };
+    let ended = ended(&mut doctor(&registry.url, &["--deep"])).expect(code);
+    assert_found(id, status, &ended);
+}
+
+#[test]
+fn r1_and_k1_a_registry_that_fails_is_found() {
+    found_in("R1", "/admin/v1/doctor", |_| Response::new(503, "{}"));
+    found_in("K1", "/healthz", |it| Response {
+        status: 503,
+        body: br#"{"kv":"does not answer","r2":"ok"}"#.to_vec(),
+        ..it
+    });
+}
+
+#[test]
+fn r2_to_v1_problems_that_the_registry_states_are_found() {
+    stated("R2", "fail", |it| {
+        it.faults.push("rule 1 grants nothing".to_owned())
+    });
+    stated("R3", "warn", |it| {
+        it.warnings.push("rule 1 trusts forks".to_owned())
+    });
+    stated("R4", "fail", |it| it.archives = ArchiveSource::Unsigned);
+    stated("R5", "fail", |it| {
+        let object = it.object.as_mut().unwrap();
+        object.error = Some("its URL answers with status 404".to_owned());
+    });
+    stated("R6", "fail", |it| it.may_write = false);
+    stated("K2", "warn", |it| it.repair.overdue = 7_200);
+    stated("K2", "warn", |it| it.repair.enabled = false);
+    stated("K3", "fail", |it| {
+        it.indices
+            .stale
+            .push("modules/acme/vpc/aws/versions".to_owned())
+    });
+    stated("K3", "warn", |it| {
+        it.indices
+            .missing
+            .push("modules/acme/vpc/aws/tags".to_owned())
+    });
+    stated("K4", "fail", |it| it.audit.complete = false);
+    stated("U1", "fail", |it| {
+        it.services[0].error = Some("no answer".to_owned())
+    });
+    stated("U2", "fail", |it| {
+        it.services[1].error = Some("no answer".to_owned())
+    });
+    stated("V1", "warn", |it| it.version = "9.0.0".to_owned());
+}

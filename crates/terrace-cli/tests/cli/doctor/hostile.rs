@@ -1,0 +1,140 @@
+//! Servers that mean harm: bounded time, memory and output.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::sound::{Build, Sound, http_date, now, set};
+use super::{checks, doctor, with_status};
+use crate::support::http::Response;
+use crate::support::{URL_SECRET, ended};
+
+/// The time that a run may take: each of a few requests in turn uses its second, and archives six.
+const MOST: Duration = Duration::from_secs(60);
+
+/// Starts a plain server that writes `start`, and then `more` again and again, with a pause in between.
+fn endless(start: &'static str, more: &'static [u8], pause: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                let mut written = stream.write_all(start.as_bytes());
+                while written.is_ok() {
+                    thread::sleep(pause);
+                    written = stream.write_all(more);
+                }
+            });
+        }
+    });
+    url
+}
+
+const SHORT: [&str; 2] = ["--timeout", "1s"];
+
+#[test]
+fn slow_headers_and_slow_bodies_end_in_time() {
+    let pause = Duration::from_millis(200);
+    let headers = endless("HTTP/1.1 200 OK\r\n", b"x-a: b\r\n", pause);
+    let start = Instant::now();
+    let result = ended(&mut doctor(&headers, &SHORT)).expect(6);
+    assert_eq!(with_status(&result, "fail"), ["T1"], "{result:#?}");
+    let body = endless(
+        "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n",
+        b" ",
+        pause,
+    );
+    let result = ended(&mut doctor(&body, &SHORT)).expect(6);
+    assert_eq!(with_status(&result, "fail"), ["T1"], "{result:#?}");
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+}
+
+#[test]
+fn endless_headers_and_endless_bodies_are_cut() {
+    let none = Duration::ZERO;
+    let start = Instant::now();
+    let headers = endless(
+        "HTTP/1.1 200 OK\r\n",
+        b"x-a: bbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n",
+        none,
+    );
+    ended(&mut doctor(&headers, &SHORT)).expect(6);
+    let body = endless(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n",
+        &[b' '; 65536],
+        none,
+    );
+    let result = ended(&mut doctor(&body, &SHORT));
+    assert!(matches!(result.code, 3 | 6), "{result:#?}");
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_huge_archive_is_not_downloaded_without_deep() {
+    let gigabyte = 1024 * 1024 * 1024;
+    let registry = Sound::start(move |head, response| match head.target.ends_with(".zip") {
+        true if response.status == 200 => Response {
+            body: vec![0; 4096],
+            ..response
+        }
+        .announcing(gigabyte),
+        _ => response,
+    });
+    let result = ended(&mut doctor(&registry.url, &["--only", "D3,D4"])).expect(0);
+    assert_eq!(with_status(&result, "skip"), ["D3", "D4"], "{result:#?}");
+    let observed = checks(&result)["D3"]["observed"].to_string();
+    assert!(
+        observed.contains("1.00 GiB are downloaded with --deep only"),
+        "{observed}"
+    );
+}
+
+#[test]
+fn no_text_of_a_server_controls_the_terminal_or_fills_it() {
+    let registry = Sound::build(Build::default(), |head, response| {
+        let escape = "\x1b[2J\x1b]0;owned\x07\u{202e}".repeat(10_000);
+        match head.target.as_str() {
+            "/.well-known/terraform.json" => set(response, "content-type", "text/\u{1b}[31mhtml"),
+            "/healthz" => Response::new(200, format!("{{\"kv\":\"{escape}\",\"r2\":\"\"}}"))
+                .with("date", http_date(now())),
+            _ => response,
+        }
+    });
+    registry.set_facts(|facts| facts.faults.push("a\x1b[2Jb\n✓ R9 forged ".repeat(1_000)));
+    let mut command = doctor(&registry.url, &[]);
+    let json = ended(&mut command);
+    let mut command = crate::support::terrace(&["doctor", &registry.url, "--only", "S,R,K1,T"]);
+    command.env("SSL_CERT_FILE", crate::support::fixture("tls/cert.pem"));
+    command
+        .env("TERRACE_URL", &registry.url)
+        .env("TERRACE_TOKEN", crate::support::TOKEN);
+    let text = ended(&mut command);
+    for result in [&json, &text] {
+        assert!(!result.stdout.contains('\x1b'), "{result:#?}");
+        assert!(!result.stdout.contains('\u{202e}'), "{result:#?}");
+        assert!(result.stdout.len() < 40_000, "{}", result.stdout.len());
+    }
+    let forged = text
+        .stdout
+        .lines()
+        .filter(|line| line.trim_start().starts_with("✓ R9"));
+    assert_eq!(forged.count(), 0, "{text:#?}");
+}
+
+#[test]
+fn no_signature_of_a_url_is_printed_even_if_a_server_repeats_it() {
+    let registry = Sound::start(|head, response| match head.target.contains("/archives/") {
+        true => Response::new(302, "").with(
+            "location",
+            format!("https://10.1.2.3/x.zip?X-Amz-Signature={URL_SECRET}"),
+        ),
+        false => response,
+    });
+    // `ended` checks that the secret is not printed.
+    let result = ended(&mut doctor(&registry.url, &[]));
+    assert!(result.stdout.contains("10.1.2.3"), "{result:#?}");
+    let fix = checks(&result)["P2"]["fix"].to_string();
+    assert!(fix.contains("--archive-host"), "{fix}");
+}

@@ -1,0 +1,232 @@
+//! The checks of this machine, without a registry: one fault each.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::sound::Sound;
+use super::{checks, doctor, with_status};
+use crate::support::{TOKEN, ended, fixture, terrace};
+
+/// A home directory, in which the clients find their configuration.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join(".terraform.d")).unwrap();
+        Self(home)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Returns a command line that checks this machine only.
+    fn doctor(&self, arguments: &[&str]) -> Command {
+        let mut command = terrace(&["doctor", "--json"]);
+        command
+            .args(arguments)
+            .env("HOME", self.path())
+            .env("APPDATA", self.path());
+        for name in ["NETRC", "ALL_PROXY", "all_proxy"] {
+            command.env_remove(name);
+        }
+        // No client runs, unless a test puts one there.
+        command.env("PATH", self.path());
+        command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
+        command
+    }
+}
+
+/// Checks that exactly one check reports a problem.
+#[track_caller]
+fn found(id: &str, code: i32, command: &mut Command) {
+    let ended = ended(command).expect(code);
+    let mut problems = with_status(&ended, "fail");
+    problems.extend(with_status(&ended, "warn"));
+    assert_eq!(problems, [id], "{ended:#?}");
+    let check = &checks(&ended)[id];
+    assert!(!check["error"].as_str().unwrap().is_empty(), "{check}");
+    assert!(!check["fix"].as_str().unwrap().is_empty(), "{check}");
+}
+
+#[test]
+fn a_machine_without_faults_passes_and_nothing_else_is_checked() {
+    let home = Home::new();
+    let ended = ended(&mut home.doctor(&[])).expect(0);
+    assert_eq!(with_status(&ended, "fail"), [""; 0], "{ended:#?}");
+    assert_eq!(with_status(&ended, "warn"), [""; 0], "{ended:#?}");
+    let local: Vec<String> = checks(&ended)
+        .into_keys()
+        .filter(|id| id.starts_with('L'))
+        .collect();
+    let passed = with_status(&ended, "pass");
+    // Without a client, its version is unknown.
+    assert_eq!(passed.len(), local.len() - 1, "{ended:#?}");
+    assert!(passed.iter().all(|id| id.starts_with('L')), "{passed:?}");
+}
+
+#[test]
+fn l1_an_invalid_and_an_absent_configuration_are_found() {
+    let home = Home::new();
+    home.write(".terraformrc", "credentials \"a.example\" {");
+    found("L1", 3, &mut home.doctor(&[]));
+    let home = Home::new();
+    let absent = home.path().join("absent");
+    found("L1", 0, home.doctor(&[]).env("TF_CLI_CONFIG_FILE", absent));
+}
+
+#[test]
+fn l2_a_variable_without_a_host_and_one_of_a_similar_host_are_found() {
+    let home = Home::new();
+    found("L2", 0, home.doctor(&[]).env("TF_TOKEN_", "hunter2hunter2"));
+    let registry = Sound::start(|_, response| response);
+    let mut command = terrace(&["doctor", &registry.url, "--json", "--only", "L2"]);
+    command
+        .env("TERRACE_URL", &registry.url)
+        .env("TERRACE_TOKEN", TOKEN);
+    command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
+    found(
+        "L2",
+        0,
+        command.env("TF_TOKEN_127__0__0__1", "hunter2hunter2"),
+    );
+}
+
+#[test]
+fn l3_tokens_that_are_not_read_are_found() {
+    let home = Home::new();
+    home.write(
+        ".terraform.d/credentials.tfrc.json",
+        r#"{"credentials":{}}"#,
+    );
+    home.write("other.tfrc", "");
+    let other = home.path().join("other.tfrc");
+    found("L3", 0, home.doctor(&[]).env("TF_CLI_CONFIG_FILE", other));
+}
+
+#[test]
+fn l4_a_helper_that_is_not_installed_is_found() {
+    let home = Home::new();
+    home.write(".terraformrc", "credentials_helper \"vault\" {}");
+    found("L4", 0, &mut home.doctor(&[]));
+    fs::create_dir(home.path().join(".terraform.d/plugins")).unwrap();
+    home.write(".terraform.d/plugins/terraform-credentials-vault", "");
+    ended(&mut home.doctor(&["--only", "L4", "--strict"])).expect(0);
+}
+
+fn installing(url: &str, direct: &str) -> Home {
+    let home = Home::new();
+    let block = format!(
+        "provider_installation {{\n network_mirror {{\n url = \"{url}\"\n }}\n {direct}\n}}"
+    );
+    home.write(".terraformrc", &block);
+    home
+}
+
+#[test]
+fn l5_and_l6_a_mirror_that_is_not_used_as_meant_is_found() {
+    for url in [
+        "https://r.example.com/mirror",
+        "http://r.example.com/mirror/",
+    ] {
+        found("L5", 3, &mut installing(url, "").doctor(&[]));
+    }
+    let valid = "https://r.example.com/mirror/";
+    found("L6", 0, &mut installing(valid, "direct {}").doctor(&[]));
+    ended(&mut installing(valid, "").doctor(&["--strict", "--skip", "L10"])).expect(0);
+}
+
+#[test]
+fn l7_an_entry_for_the_registry_in_netrc_is_found() {
+    let home = Home::new();
+    home.write(
+        ".netrc",
+        "machine 127.0.0.1 login x password hunter2hunter2\n",
+    );
+    let registry = Sound::start(|_, response| response);
+    let mut command = terrace(&["doctor", &registry.url, "--json", "--only", "L7"]);
+    command
+        .env("HOME", home.path())
+        .env("SSL_CERT_FILE", fixture("tls/cert.pem"));
+    command.env_remove("NETRC");
+    let ended = ended(&mut command).expect(0);
+    assert_eq!(with_status(&ended, "warn"), ["L7"], "{ended:#?}");
+    assert!(!ended.stdout.contains("hunter2"), "{ended:#?}");
+}
+
+#[test]
+fn l8_an_invalid_proxy_is_found_and_not_repeated() {
+    let home = Home::new();
+    for value in ["http://", "ftp://user:hunter2hunter2@proxy", "http://a b"] {
+        let ended = ended(home.doctor(&["--only", "L8"]).env("HTTPS_PROXY", value)).expect(3);
+        assert_eq!(with_status(&ended, "fail"), ["L8"], "{value}");
+        assert!(!ended.stdout.contains("hunter2"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn l9_a_file_without_certificates_is_found() {
+    let home = Home::new();
+    home.write("empty.pem", "");
+    let file = home.path().join("empty.pem");
+    found("L9", 3, home.doctor(&[]).env("SSL_CERT_FILE", file));
+}
+
+#[cfg(unix)]
+mod with_a_client {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// Puts a client on the PATH.
+    fn install(home: &Home, script: &str) {
+        let path = home.path().join("terraform");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn l10_an_old_terraform_is_found() {
+        let home = Home::new();
+        install(&home, r#"echo '{"terraform_version":"1.5.7"}'"#);
+        found("L10", 0, &mut home.doctor(&[]));
+        install(&home, r#"echo '{"terraform_version":"1.11.4"}'"#);
+        ended(&mut home.doctor(&["--strict"])).expect(0);
+    }
+
+    #[test]
+    fn l11_an_absent_directory_for_tokens_is_found() {
+        let home = Home::new();
+        install(&home, r#"echo '{"terraform_version":"1.11.4"}'"#);
+        fs::remove_dir(home.path().join(".terraform.d")).unwrap();
+        found("L11", 0, &mut home.doctor(&[]));
+    }
+
+    #[test]
+    fn a_client_that_hangs_or_fails_has_no_version() {
+        let home = Home::new();
+        install(&home, "exit 1");
+        let failed = ended(&mut home.doctor(&["--only", "L10"])).expect(0);
+        let observed = checks(&failed)["L10"]["observed"].to_string();
+        assert!(observed.contains("unknown version"), "{observed}");
+    }
+}
+
+#[test]
+fn a_token_of_another_registry_is_not_sent() {
+    let registry = Sound::start(|_, response| response);
+    let mut command = doctor(&registry.url, &["--only", "R"]);
+    command.env("TERRACE_URL", "https://other.example.com");
+    let ended = ended(&mut command).expect(0);
+    assert_eq!(with_status(&ended, "skip").len(), 6, "{ended:#?}");
+    let observed = checks(&ended)["R1"]["observed"].to_string();
+    assert!(observed.contains("TERRACE_URL only"), "{observed}");
+}

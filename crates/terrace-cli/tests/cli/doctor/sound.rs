@@ -1,0 +1,362 @@
+//! A sound registry with TLS and a storage of its own, into which a test injects one fault.
+
+use std::fs;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{
+    ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
+};
+
+use crate::support::http::{Head, Response, Then, serve};
+use crate::support::{NAME, TOKEN, fixture, tls};
+
+/// Changes a response.
+pub(crate) type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
+
+/// A registry, and the storage that its archives come from.
+pub(crate) struct Sound {
+    pub(crate) url: String,
+    state: Arc<State>,
+}
+
+struct State {
+    url: String,
+    storage: String,
+    /// The prefix of the paths of the services.
+    prefix: &'static str,
+    is_private: bool,
+    fault: Fault,
+    zip: Vec<u8>,
+    module: Vec<u8>,
+    /// The name of the key and of the signature.
+    signer: (&'static str, &'static str),
+    facts: Mutex<DoctorAnswer>,
+}
+
+pub(crate) fn now() -> UnixTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    UnixTime(since.as_secs())
+}
+
+/// Returns a time as in the header `Date`. Nobody reads the day of the week.
+pub(crate) fn http_date(time: UnixTime) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let text = time.to_string();
+    let (date, clock) = text.trim_end_matches('Z').split_once('T').unwrap();
+    let parts: Vec<&str> = date.split('-').collect();
+    let month = MONTHS[parts[1].parse::<usize>().unwrap() - 1];
+    format!("Sun, {} {month} {} {clock} GMT", parts[2], parts[0])
+}
+
+pub(crate) struct Build {
+    pub(crate) config: Option<Arc<ServerConfig>>,
+    pub(crate) prefix: &'static str,
+    pub(crate) is_private: bool,
+    pub(crate) signer: (&'static str, &'static str),
+    pub(crate) host: &'static str,
+}
+
+impl Default for Build {
+    fn default() -> Self {
+        Self {
+            config: Some(tls()),
+            prefix: "",
+            is_private: false,
+            signer: (
+                "publisher.asc",
+                "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
+            ),
+            host: "127.0.0.1",
+        }
+    }
+}
+
+impl Sound {
+    pub(crate) fn start(
+        fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        Self::build(Build::default(), fault)
+    }
+
+    pub(crate) fn build(
+        build: Build,
+        fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        let [registry, storage] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let scheme = if build.config.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+        let url = |listener| format!("{scheme}://{}:{}", build.host, port(listener));
+        let platform = "linux_amd64";
+        let zip = fs::read(fixture(&format!("release/{NAME}_{platform}.zip"))).unwrap();
+        let state = Arc::new(State {
+            url: url(&registry),
+            storage: url(&storage),
+            prefix: build.prefix,
+            is_private: build.is_private,
+            fault: Arc::new(fault),
+            zip,
+            module: module(),
+            signer: build.signer,
+            facts: Mutex::new(sound_facts()),
+        });
+        for listener in [registry, storage] {
+            let (state, config) = (Arc::clone(&state), build.config.clone());
+            thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let (state, config) = (Arc::clone(&state), config.clone());
+                    thread::spawn(move || match config {
+                        Some(config) => {
+                            let connection = ServerConnection::new(config).unwrap();
+                            serve(StreamOwned::new(connection, stream), |head| {
+                                state.then(head)
+                            });
+                        }
+                        None => serve(stream, |head| state.then(head)),
+                    });
+                }
+            });
+        }
+        Self {
+            url: state.url.clone(),
+            state,
+        }
+    }
+
+    /// Changes the facts that the registry states about itself.
+    pub(crate) fn set_facts(&self, change: impl FnOnce(&mut DoctorAnswer)) {
+        change(&mut self.state.facts.lock().unwrap());
+    }
+}
+
+fn sound_facts() -> DoctorAnswer {
+    DoctorAnswer {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        time: now().to_string(),
+        faults: Vec::new(),
+        warnings: Vec::new(),
+        archives: ArchiveSource::Bucket,
+        may_write: true,
+        repair: RepairFacts {
+            enabled: true,
+            last: Some(now().to_string()),
+            ..RepairFacts::default()
+        },
+        audit: AuditFacts {
+            head: 7,
+            complete: true,
+        },
+        indices: IndexFacts {
+            packages: 2,
+            compared: 8,
+            ..IndexFacts::default()
+        },
+        services: ["origin", "issuer"]
+            .map(|kind| ServiceFacts {
+                kind: kind.to_owned(),
+                name: format!("{kind}.example.com"),
+                error: None,
+            })
+            .to_vec(),
+        object: Some(ObjectFacts {
+            key: "archives/0.SHA256SUMS".to_owned(),
+            error: None,
+        }),
+    }
+}
+
+/// Returns the zip of a module.
+fn module() -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    zip.start_file("main.tf", options).unwrap();
+    std::io::Write::write_all(&mut zip, b"# empty\n").unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+fn json(status: u16, document: &Value) -> Response {
+    Response::new(status, document.to_string()).with("content-type", "application/json")
+}
+
+fn missing() -> Response {
+    json(404, &json!({ "errors": ["Not Found"] }))
+}
+
+impl State {
+    fn then(self: &Arc<Self>, head: &Head) -> Then {
+        let mut answer = self.answer(head).with("date", http_date(now()));
+        answer = (self.fault)(head, answer);
+        if head.method == "HEAD" {
+            let length = answer.body.len() as u64;
+            answer.announced = answer.announced.or(Some(length));
+            answer.body.clear();
+        }
+        Then::Answer(Box::new(move |_| answer))
+    }
+
+    /// Returns the URL of a stored file: valid for 15 minutes, and signed by a word.
+    fn stored(&self, name: &str) -> String {
+        let expires = now().0 + 900;
+        format!("{}/archives/{expires}/5ecre751gna7ure/{name}", self.storage)
+    }
+
+    fn answer(&self, head: &Head) -> Response {
+        let path = head.target.split('?').next().unwrap();
+        let bearer = head.headers.get("authorization");
+        let is_admin = bearer == Some(&format!("Bearer {TOKEN}"));
+        let services = path.strip_prefix(self.prefix).unwrap_or(path);
+        if let Some(rest) = path.strip_prefix("/archives/") {
+            return self.archive(head, rest);
+        }
+        if path.starts_with("/admin/") || path == "/api/v1/token" {
+            return self.admin(path, is_admin);
+        }
+        let is_hidden = self.is_private && !is_admin;
+        let is_of_sample = path.contains("/acme");
+        match services {
+            "/.well-known/terraform.json" => json(
+                200,
+                &json!({
+                    "providers.v1": format!("{}/v1/providers/", self.prefix),
+                    "modules.v1": format!("{}/v1/modules/", self.prefix),
+                    "login.v1": {
+                        "client": "terraform-cli", "grant_types": ["authz_code"],
+                        "authz": "/oauth/authorize", "token": "/oauth/token", "ports": [10000, 10010],
+                    },
+                }),
+            ),
+            "/healthz" => json(200, &json!({ "kv": "ok", "r2": "ok" })),
+            _ if is_hidden && is_of_sample => missing(),
+            "/api/v1/namespaces" => {
+                let namespace = json!({ "namespace": "acme", "modules": 1, "providers": 1 });
+                let all = if is_hidden {
+                    json!([])
+                } else {
+                    json!([namespace])
+                };
+                json(200, &json!({ "namespaces": all }))
+            }
+            "/api/v1/namespaces/acme" => {
+                let package = match head.target.ends_with("kind=module") {
+                    true => json!({ "kind": "module", "address": "acme/vpc/aws" }),
+                    false => json!({ "kind": "provider", "address": "acme/hello" }),
+                };
+                json(200, &json!({ "packages": [package] }))
+            }
+            "/v1/providers/acme/hello/versions" => {
+                let platforms = json!([{ "os": "linux", "arch": "amd64" }]);
+                let version =
+                    json!({ "version": "1.2.3", "protocols": ["6.0"], "platforms": platforms });
+                json(200, &json!({ "versions": [version] }))
+            }
+            "/v1/providers/acme/hello/1.2.3/download/linux/amd64" => self.description(),
+            "/v1/modules/acme/vpc/aws/versions" => json(
+                200,
+                &json!({ "modules": [{ "versions": [{ "version": "1.0.0" }] }] }),
+            ),
+            "/v1/modules/acme/vpc/aws/1.0.0/download" => {
+                let location = self.stored("module.zip");
+                json(200, &json!({ "location": location })).with("x-terraform-get", location)
+            }
+            "/v2/" => json(200, &json!({})),
+            _ => match services.strip_prefix("/v2/providers/acme/hello/") {
+                Some(rest) => self.oci(rest),
+                None => missing(),
+            },
+        }
+    }
+
+    fn description(&self) -> Response {
+        let filename = format!("{NAME}_linux_amd64.zip");
+        let key = fs::read_to_string(fixture(self.signer.0)).unwrap();
+        let document = json!({
+            "protocols": ["6.0"], "os": "linux", "arch": "amd64", "filename": filename,
+            "download_url": self.stored("package.zip"),
+            "shasum": Sha256::of(&self.zip).to_string(),
+            "shasums_url": self.stored("SHA256SUMS"),
+            "shasums_signature_url": self.stored("SHA256SUMS.sig"),
+            "signing_keys": { "gpg_public_keys": [{ "ascii_armor": key }] },
+        });
+        json(200, &document).with("cache-control", "no-store")
+    }
+
+    fn archive(&self, head: &Head, rest: &str) -> Response {
+        let parts: Vec<&str> = rest.split('/').collect();
+        let refused = |code: &str| {
+            let error = format!("<Error><Code>{code}</Code></Error>");
+            Response::new(403, error).with("content-type", "application/xml")
+        };
+        if parts[1] != "5ecre751gna7ure" {
+            return refused("SignatureDoesNotMatch");
+        }
+        if head.headers.contains_key("authorization") {
+            return refused("AuthorizationNotAllowed");
+        }
+        let bytes = match parts[2] {
+            "package.zip" => self.zip.clone(),
+            "module.zip" => self.module.clone(),
+            "SHA256SUMS" => fs::read(fixture(&format!("release/{NAME}_SHA256SUMS"))).unwrap(),
+            _ => fs::read(fixture(self.signer.1)).unwrap(),
+        };
+        match head.headers.get("range").map(String::as_str) {
+            Some("bytes=0-0") => Response::new(206, &bytes[..1]),
+            _ => Response::new(200, bytes).with("content-type", "application/zip"),
+        }
+    }
+
+    fn admin(&self, path: &str, is_admin: bool) -> Response {
+        if !is_admin {
+            return json(401, &json!({ "errors": ["this request needs a token"] }));
+        }
+        match path {
+            "/api/v1/token" => json(200, &json!({ "name": "root", "scopes": ["admin"] })),
+            "/admin/v1/doctor" => {
+                let facts = self.facts.lock().unwrap();
+                json(200, &serde_json::to_value(&*facts).unwrap())
+            }
+            _ => json(200, &json!({ "entries": [], "newest": 0 })),
+        }
+    }
+
+    fn oci(&self, rest: &str) -> Response {
+        let layer = json!({ "digest": format!("sha256:{}", Sha256::of(&self.zip)), "size": self.zip.len() });
+        let manifest = json!({ "layers": [layer] }).to_string();
+        let digest = format!("sha256:{}", Sha256::of(manifest.as_bytes()));
+        let index = json!({ "manifests": [{ "digest": digest }] }).to_string();
+        let reply = |text: String, kind: &str| {
+            let digest = format!("sha256:{}", Sha256::of(text.as_bytes()));
+            Response::new(200, text)
+                .with(
+                    "content-type",
+                    format!("application/vnd.oci.image.{kind}.v1+json"),
+                )
+                .with("docker-content-digest", digest)
+        };
+        match rest.strip_prefix("manifests/") {
+            Some("1.2.3") => reply(index, "index"),
+            Some(it) if it == digest => reply(manifest, "manifest"),
+            _ if rest.starts_with("blobs/") => {
+                Response::new(307, "").with("location", self.stored("package.zip"))
+            }
+            _ => missing(),
+        }
+    }
+}
+
+/// Sets a header in place of an earlier one.
+pub(crate) fn set(mut response: Response, name: &'static str, value: &str) -> Response {
+    response.headers.retain(|(known, _)| *known != name);
+    response.with(name, value)
+}

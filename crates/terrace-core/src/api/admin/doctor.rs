@@ -1,0 +1,101 @@
+//! `GET /admin/v1/doctor`: facts about a registry that only the registry itself can know.
+
+use serde::{Deserialize, Serialize};
+
+/// The source of the URLs of archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArchiveSource {
+    /// A bucket, by presigned URLs: the S3 settings are set.
+    Bucket,
+    /// The registry, by URLs that it signs itself.
+    Registry,
+    /// None, because no secret is set that could sign them.
+    Unsigned,
+}
+
+/// The facts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoctorAnswer {
+    /// The version of Terrace.
+    pub version: String,
+    /// The time of the registry (RFC 3339).
+    pub time: String,
+    /// The settings for which parts of the registry do not work, one line each.
+    pub faults: Vec<String>,
+    /// The settings that are valid but should be changed, one line each.
+    pub warnings: Vec<String>,
+    /// The source of the URLs of archives.
+    pub archives: ArchiveSource,
+    /// Whether this version may write to the storage; not if a newer version has.
+    pub may_write: bool,
+    /// The periodic repair.
+    pub repair: RepairFacts,
+    /// The audit log.
+    pub audit: AuditFacts,
+    /// The indices of a few packages, compared with the facts.
+    pub indices: IndexFacts,
+    /// The other servers that the settings name.
+    pub services: Vec<ServiceFacts>,
+    /// The object that was written, read by its URL, and removed; only if the request asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectFacts>,
+}
+
+/// The state of the periodic repair, which the cron trigger runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairFacts {
+    /// Whether it is on.
+    pub enabled: bool,
+    /// The time of its last step (RFC 3339); none before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// The seconds since the next step was due; 0 if it is not due yet.
+    pub overdue: u64,
+    /// The position of the walk over the facts; empty at its beginning.
+    pub position: String,
+}
+
+/// The state of the audit log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditFacts {
+    /// The number of the newest entry according to the hint; 0 if there is none.
+    pub head: u64,
+    /// Whether the entry with that number exists, or the log is empty.
+    pub complete: bool,
+}
+
+/// A sample of the indices.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexFacts {
+    /// The packages that were compared.
+    pub packages: u32,
+    /// The indices that were compared.
+    pub compared: u32,
+    /// The keys of the indices that are missing. The next read rebuilds each.
+    pub missing: Vec<String>,
+    /// The keys of the indices that differ from the facts.
+    pub stale: Vec<String>,
+}
+
+/// Another server that the settings name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceFacts {
+    /// Its purpose: `origin` for a registry that is pulled through, `issuer` for the issuer of tokens.
+    pub kind: String,
+    /// Its hostname or URL.
+    pub name: String,
+    /// The reason why it cannot be used; none if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The result of writing an object by the binding of the bucket, and of reading it by a presigned URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectFacts {
+    /// The key of the object, which is removed.
+    pub key: String,
+    /// The reason why it could not be written, read or removed; none if all worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}

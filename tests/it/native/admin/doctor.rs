@@ -1,0 +1,206 @@
+//! The registry's examination of itself.
+
+use serde_json::json;
+use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
+
+use crate::support::faults::is_write;
+use crate::support::memory::Memory;
+use crate::support::registry::{Registry, Response, S3, Sent};
+use crate::support::tokens::create;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+const PATH: &str = "/admin/v1/doctor";
+
+fn published(vars: &[(&str, &str)]) -> (Memory, Registry, ModuleFixture) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, vars);
+    ProviderFixture::new("1.0.0").publish(&registry);
+    let module = ModuleFixture::new("1.0.0");
+    module.publish(&registry);
+    memory.forget_operations();
+    (memory, registry, module)
+}
+
+fn examined(registry: &Registry, path: &str) -> DoctorAnswer {
+    let text = registry.admin("GET", path, None).expect(200).text();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_sound_registry_states_no_problem_and_writes_nothing() {
+    let (memory, registry, _) = published(&[]);
+    registry.run_repair_step();
+    memory.forget_operations();
+    let facts = examined(&registry, PATH);
+    let operations = memory.operations();
+    assert!(operations.iter().all(|it| !is_write(it)), "{operations:?}");
+    assert!(operations.len() < 40, "{operations:?}");
+    assert_eq!(facts.version, env!("CARGO_PKG_VERSION"));
+    assert!(
+        facts.faults.is_empty() && facts.warnings.is_empty(),
+        "{facts:?}"
+    );
+    assert_eq!(facts.archives, ArchiveSource::Registry);
+    assert!(facts.may_write);
+    assert_eq!((facts.repair.enabled, facts.repair.overdue), (true, 0));
+    assert!(facts.repair.last.is_some());
+    assert!(facts.audit.complete && facts.audit.head > 0, "{facts:?}");
+    assert_eq!(facts.indices.packages, 2);
+    assert!(facts.indices.compared > 4, "{facts:?}");
+    assert!(
+        facts.indices.missing.is_empty() && facts.indices.stale.is_empty(),
+        "{facts:?}"
+    );
+    assert!(facts.services.is_empty());
+    assert_eq!(facts.object, None);
+}
+
+#[test]
+fn only_an_administrator_of_everything_may_ask() {
+    let (_, registry, _) = published(&[]);
+    for scope in ["backup", "admin:acme", "read"] {
+        let (_, token) = create(&registry, &[scope], Some(600));
+        let sent = Sent::new("GET", PATH).bearing(&token);
+        registry.send(&sent).expect(403);
+    }
+    let wrong = registry
+        .admin("GET", "/admin/v1/doctor?depe=true", None)
+        .expect(400);
+    assert!(wrong.errors().contains("depe"), "{}", wrong.errors());
+}
+
+#[test]
+fn an_index_that_is_missing_or_differs_is_named() {
+    let (memory, registry, module) = published(&[]);
+    let lists = format!("modules/{}/versions", module.address);
+    let tags = format!("modules/{}/tags", module.address);
+    memory.lose_index(&tags);
+    memory.put_index(&lists, "{}");
+    let indices = examined(&registry, PATH).indices;
+    assert_eq!(indices.missing, [tags]);
+    assert_eq!(indices.stale, [lists]);
+}
+
+#[test]
+fn a_repair_that_does_not_run_is_overdue() {
+    let (memory, registry, _) = published(&[]);
+    assert_eq!(examined(&registry, PATH).repair.last, None);
+    memory.advance(3_600);
+    let never = examined(&registry, PATH).repair;
+    assert!((3_600..3_700).contains(&never.overdue), "{never:?}");
+    registry.run_repair_step();
+    assert_eq!(examined(&registry, PATH).repair.overdue, 0);
+    memory.advance(30 * 86_400);
+    let stopped = examined(&registry, PATH).repair;
+    assert!(stopped.overdue > 20 * 86_400, "{stopped:?}");
+    let (_, off, _) = published(&[("TERRACE_REPAIR_OPERATIONS", "0")]);
+    assert!(!examined(&off, PATH).repair.enabled);
+}
+
+#[test]
+fn a_removed_entry_of_the_audit_log_and_a_newer_writer_are_stated() {
+    let (memory, registry, _) = published(&[]);
+    let head = examined(&registry, PATH).audit.head;
+    memory.remove_object(&format!("audit/{head:012}"));
+    memory.put_object(
+        "format",
+        json!({ "oldest_writer": "99.0.0" }).to_string().as_bytes(),
+    );
+    let facts = examined(&registry, PATH);
+    assert!(!facts.audit.complete, "{facts:?}");
+    assert!(!facts.may_write, "{facts:?}");
+}
+
+#[test]
+fn settings_with_warnings_and_servers_that_do_not_answer_are_stated() {
+    let rules = json!([{
+        "issuer": "https://token.actions.githubusercontent.com",
+        "claims": { "repository": "acme/widget" },
+        "scopes": ["publish:acme"],
+    }]);
+    let vars = [
+        ("TERRACE_TRUSTED_PUBLISHERS", &*rules.to_string()),
+        ("TERRACE_PULL_THROUGH", "registry.opentofu.org/hashicorp/*"),
+    ];
+    let (memory, registry, _) = published(&vars);
+    memory.connect(|_| None);
+    let facts = examined(&registry, PATH);
+    let named: Vec<_> = facts
+        .services
+        .iter()
+        .map(|it| (&*it.kind, &*it.name))
+        .collect();
+    let issuer = "https://token.actions.githubusercontent.com";
+    assert_eq!(
+        named,
+        [("origin", "registry.opentofu.org"), ("issuer", issuer)]
+    );
+    assert!(
+        facts.services.iter().all(|it| it.error.is_some()),
+        "{facts:?}"
+    );
+    assert!(!facts.warnings.is_empty(), "{facts:?}");
+}
+
+/// Examines a registry in depth. Its bucket answers the URL of a stored object by this function.
+fn deep(answer: impl Fn(Vec<u8>) -> (u16, Vec<u8>) + 'static) -> (Memory, DoctorAnswer) {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &S3);
+    let stored = memory.clone();
+    memory.connect(move |url| {
+        let key = url
+            .strip_prefix("https://bucket.test/terrace/")?
+            .split('?')
+            .next()?;
+        let (status, body) = answer(stored.object_bytes(key));
+        Some(Response {
+            status,
+            headers: Vec::new(),
+            body,
+        })
+    });
+    let facts = examined(&registry, "/admin/v1/doctor?deep=true");
+    (memory, facts)
+}
+
+#[test]
+fn an_object_is_written_read_by_its_url_and_removed() {
+    let (memory, facts) = deep(|bytes| (200, bytes));
+    assert_eq!(facts.archives, ArchiveSource::Bucket);
+    let object = facts.object.unwrap();
+    assert_eq!(object.error, None);
+    assert!(object.key.starts_with("archives/"), "{}", object.key);
+    assert!(!memory.keys().contains(&object.key));
+    let operations = memory.operations();
+    assert!(
+        operations
+            .iter()
+            .any(|it| it.starts_with("R2 put archives/")),
+        "{operations:?}"
+    );
+}
+
+#[test]
+fn a_bucket_with_other_objects_than_the_bound_one_is_stated_and_nothing_stays() {
+    for (answer, reason) in [
+        ((404, b"".to_vec()), "status 404"),
+        ((200, b"x".to_vec()), "other bytes"),
+    ] {
+        let (memory, facts) = deep(move |_| answer.clone());
+        let object = facts.object.unwrap();
+        let error = object.error.unwrap();
+        assert!(error.contains(reason), "{error}");
+        assert!(!error.contains("X-Amz"), "{error}");
+        assert!(!memory.keys().contains(&object.key));
+    }
+}
+
+#[test]
+fn no_object_is_written_unless_the_request_asks_for_it_and_there_is_a_bucket() {
+    for (vars, path) in [(&S3[..], PATH), (&[][..], "/admin/v1/doctor?deep=true")] {
+        let (memory, registry, _) = published(vars);
+        memory.forget_operations();
+        assert_eq!(examined(&registry, path).object, None);
+        assert!(!memory.operations().iter().any(|it| is_write(it)));
+    }
+}
