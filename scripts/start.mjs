@@ -134,6 +134,10 @@ Publish your own:
     terrace publish module ./vpc --address acme/vpc/aws --version 1.0.0
     terrace publish provider dist/ --namespace acme        # the output of GoReleaser
 
+Check the registry, and the configuration of this machine:
+
+    terrace doctor ${url}
+
 The source address of that module is ${new URL(url).host}/acme/vpc/aws.
 ${notes.filter(Boolean).map((note) => `\n${note}\n`).join("")}`);
 }
