@@ -31,7 +31,7 @@ pub mod tools;
 pub use arguments::{ArgumentError, ToolCall};
 pub use authentication::{AuthenticationAnswer, ReadsNeedToken};
 pub use error::{McpError, Refusal};
-pub use header::{McpHead, check_content_type, check_origin};
+pub use header::{McpHead, check_content_type, check_origin, mcp_name_header};
 pub use message::{Incoming, McpRequest, Operation, RequestId, receive};
 pub use page::{AnswerPage, TextPage};
 pub use resource::{DocumentResource, ResourceError};

@@ -7,6 +7,12 @@ use super::error::McpError;
 use crate::model::name::Hostname;
 use terrace_base::url;
 
+/// The mark before a value in Base64.
+const MARK: &str = "=?base64?";
+
+/// The mark after a value in Base64.
+const END: &str = "?=";
+
 /// The headers of an MCP request, as sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct McpHead<'a> {
@@ -55,11 +61,22 @@ pub fn check_content_type(header: Option<&str>) -> Result<(), McpError> {
     }
 }
 
+/// Returns the header `Mcp-Name` for a name, which is in Base64 if no header can hold it.
+pub fn mcp_name_header(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let is_trimmed = name.trim() == name;
+    let is_marked = name.starts_with(MARK) && name.ends_with(END);
+    match is_plain && is_trimmed && !is_marked {
+        true => name.to_owned(),
+        false => format!("{MARK}{}{END}", STANDARD.encode(name)),
+    }
+}
+
 /// Returns the value of `Mcp-Name`. A value that no header can hold is in Base64, within marks; `None` if that is invalid.
 pub(super) fn decoded(header: &str) -> Option<String> {
     let encoded = header
-        .strip_prefix("=?base64?")
-        .and_then(|rest| rest.strip_suffix("?="));
+        .strip_prefix(MARK)
+        .and_then(|rest| rest.strip_suffix(END));
     match encoded {
         None => Some(header.to_owned()),
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
@@ -124,6 +141,15 @@ mod tests {
             ("=?base64?SGVsbG8", Some("=?base64?SGVsbG8")),
         ] {
             assert_eq!(decoded(header).as_deref(), name, "{header}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_name_is_decoded_from_the_header_that_it_is_sent_in(name in "(=\\?base64\\?)?\\PC{0,20}(\\?=)?") {
+            let header = mcp_name_header(&name);
+            proptest::prop_assert!(header.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+            proptest::prop_assert_eq!(decoded(&header), Some(name));
         }
     }
 }

@@ -34,7 +34,7 @@ const INVALID_RULE: &str =
 const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
 
 /// An entry for each command without subcommands.
-pub(super) const ENTRIES: [Entry; 57] = [
+pub(super) const ENTRIES: [Entry; 58] = [
     Entry::new("list", "terrace list acme", "listed").uses("api_namespaces", Method::Get).rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").uses("api_package", Method::Get).rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -313,6 +313,11 @@ pub(super) const ENTRIES: [Entry; 57] = [
         "listed; with --yes, removed",
     ).uses("erasures", Method::Post)
     .rejected("the provider or version does not exist, or a document is not understood; nothing is removed"),
+    Entry::new(
+        "mcp",
+        "terrace mcp",
+        "the assistant has closed standard input",
+    ).uses("mcp", Method::Post),
     Entry::new(
         "serve",
         "terrace serve --data ./registry",
