@@ -112,7 +112,7 @@ impl Tool {
             Self::Search => Definition {
                 name: "search",
                 title: "Search the registry",
-                description: "Finds modules, providers, resource types, data sources and functions of this private Terraform and OpenTofu registry by words of their names, descriptions and inputs. Start here to find the organisation's own module for a task, before writing resources by hand.",
+                description: "Finds modules, providers, resource types, data sources and functions of this Terraform and OpenTofu registry by words of their names, descriptions and inputs. Start here to find the organisation's own module for a task, before writing resources by hand.",
                 takes: "query, kind, namespace and cursor",
                 input: concat!(
                     r#"{"query":{"type":"string","description":"One to ten words, such as vpc, or network aws."},"#,
