@@ -11,6 +11,7 @@ import { Deadline } from "./lib/deadline.mjs";
 import { freeDisk, withoutIncrementalState } from "./lib/disk.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, nodeForWrangler } from "./lib/npm.mjs";
+import { ensureMcpClients } from "./lib/mcp-clients.mjs";
 import { ensureOciClients } from "./lib/oci-clients.mjs";
 import { ensureOldTerraform } from "./lib/old-terraform.mjs";
 import { logDir, npmFile } from "./lib/paths.mjs";
@@ -198,7 +199,7 @@ async function withServer(mode, work) {
 /** Runs the tests with terraform and other clients; each test file starts its own server. */
 async function testWithClients() {
   const { directories, reasons } = await ensureOciClients();
-  Object.assign(reasons, await ensureBrowser(), await ensureOldTerraform());
+  Object.assign(reasons, await ensureBrowser(), await ensureOldTerraform(), await ensureMcpClients());
   const env = {
     ...process.env,
     PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),

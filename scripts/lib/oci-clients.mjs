@@ -20,9 +20,10 @@ const CLIENTS = {
   tofu: () => goInstallFrom(join("tests", "clients", "opentofu"), "tofu", `${OPENTOFU}/cmd/tofu`, "v1.12.6", `${OPENTOFU}/version.dev=no`),
   skopeo: () => fromApt("skopeo"),
   "oras-go-client": () => goBuild("oras-go-client", join("tests", "clients", "oras-go")),
-  // These are not clients, but built in the same way: the libraries of OpenTofu and Terraform that judge the
-  // same input as the core.
+  // These are no clients of OCI, but built in the same way: the libraries of OpenTofu and Terraform that judge the same input
+  // as the core, and a client of the Model Context Protocol.
   "go-oracles": () => goBuild("go-oracles", join("tests", "clients", "go-oracles")),
+  "mcp-go-client": () => goBuild("mcp-go-client", join("tests", "clients", "mcp-go")),
   "public-api": () => goBuild("public-api", join("tests", "clients", "public-api")),
   "go-oracles-terraform": () => goBuild("go-oracles-terraform", join("tests", "clients", "go-oracles"), ["-modfile", "terraform.mod"]),
   "terraform-config-inspect": () =>

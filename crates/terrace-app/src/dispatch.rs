@@ -4,7 +4,7 @@ use std::future::ready;
 use std::pin::Pin;
 
 use terrace_core::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, OAuthRoute, PageRoute,
+    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, McpRoute, OAuthRoute, PageRoute,
     RequestedVersion,
 };
 use terrace_core::http::method::Method;
@@ -18,7 +18,7 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
     archive_inventory, archive_transfers, audit, doctor, document, documentation, erasures,
-    exchange, facts, garbage, health, keys, namespaces, pages, public_lists, publish, pull,
+    exchange, facts, garbage, health, keys, mcp, namespaces, pages, public_lists, publish, pull,
     reindex, rules, search, status, tokens, webhooks,
 };
 use crate::host::{Host, Request};
@@ -58,6 +58,10 @@ where
         HandledRoute::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
         HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
         HandledRoute::Api(route) => dispatch_api(ctx, route, method, call, request),
+        HandledRoute::Mcp(McpRoute::Endpoint(_)) => Box::pin(mcp::endpoint(ctx, call, request)),
+        HandledRoute::Mcp(McpRoute::Metadata(scope)) => {
+            Box::pin(ready(Ok(mcp::metadata(&call.origin, scope).into())))
+        }
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
         HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
         HandledRoute::Page(PageRoute::SignOut) => match method {

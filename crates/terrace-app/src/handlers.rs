@@ -16,6 +16,7 @@ pub(crate) mod health;
 pub(crate) mod keys;
 pub(crate) mod listing;
 pub(crate) mod login;
+pub(crate) mod mcp;
 pub(crate) mod namespaces;
 pub(crate) mod oci;
 pub(crate) mod outcome;

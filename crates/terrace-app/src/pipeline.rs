@@ -31,6 +31,7 @@ use crate::failure::Failure;
 use crate::handlers::body::whole;
 use crate::handlers::login::browser::PageVisit;
 use crate::handlers::login::shared::oauth_error_reply;
+use crate::handlers::mcp::problem_reply as mcp_problem_reply;
 use crate::handlers::outcome::{AuditDetails, Call, Handled};
 use crate::handlers::pages::{FailedVisit, problem_page};
 use crate::host::{Clock as _, Host, Request};
@@ -434,7 +435,7 @@ fn changes_disabled(errors: ErrorFormat) -> Problem {
             "pushing is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
-        ErrorFormat::Json | ErrorFormat::OAuth | ErrorFormat::Html => Problem::NotFound(
+        ErrorFormat::Json | ErrorFormat::OAuth | ErrorFormat::Html | ErrorFormat::Mcp => Problem::NotFound(
             "the admin API is disabled: TERRACE_ADMIN_TOKEN is not set; the operator must set it"
                 .to_owned(),
         ),
@@ -513,6 +514,7 @@ fn failure_reply<P: Host>(
         }
         ErrorFormat::Json | ErrorFormat::Html => ctx.report(failure).reply(),
         ErrorFormat::OAuth => oauth_error_reply(ctx, failure),
+        ErrorFormat::Mcp => mcp_problem_reply(origin, path, ctx.report(failure)),
         ErrorFormat::Oci => match ctx.report(failure) {
             // Clients follow the challenge, which names the origin of their request.
             Problem::Unauthorized(message) => {

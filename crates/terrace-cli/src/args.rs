@@ -143,6 +143,11 @@ pub(crate) enum Command {
     /// Copy providers from other registries
     #[command(subcommand)]
     Mirror(MirrorCommand),
+    /// Connect an assistant or editor to a registry, by standard input and output
+    ///
+    /// For clients of the Model Context Protocol that start a program; others connect to the registry itself. Each line is a
+    /// message, which is passed on to the registry with the token of this command. All tools only read.
+    Mcp,
     /// Serve a registry from this machine
     ///
     /// Answers the same requests as the Worker, with the same settings. The log is on standard error.
@@ -178,6 +183,7 @@ impl Command {
             Self::List(_)
             | Self::Show(_)
             | Self::Search(_)
+            | Self::Mcp
             | Self::Config(_)
             | Self::Doctor(_)
             | Self::Whoami(_)

@@ -11,6 +11,7 @@ mod doctor;
 mod documentation;
 mod key;
 mod list;
+mod mcp;
 mod mirror;
 mod mirrored;
 mod person;
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Webhook(command) => webhook::run(command, registry, output),
         Command::Trust(command) => rule::trust(command, registry, output),
         Command::Role(command) => rule::role(command, registry, output),
+        Command::Mcp => mcp::run(registry, output),
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Config(command) => config::run(command, output),
         Command::Doctor(arguments) => doctor::run(arguments, registry, output),

@@ -18,6 +18,7 @@ pub mod http;
 pub mod index;
 pub mod limits;
 pub mod maintenance;
+pub mod mcp;
 pub mod model;
 pub mod oci;
 // A helper of the tests that pin stored formats.

@@ -772,3 +772,30 @@ pub const WEBHOOK_FAILING_SECONDS: u64 = 5 * 24 * 3600;
 
 /// Maximum number of characters of a failure's reason that are stored.
 pub const WEBHOOK_RESULT_CHARS: usize = 200;
+
+/// Maximum size of the body of an MCP request, in bytes. The longest arguments are a search and an address, so the rest is
+/// room for the metadata of clients. The body is held in wasm memory.
+pub const MCP_BODY_BYTES: u64 = 64 * 1024;
+
+/// Maximum length of the ID of an MCP request, in bytes: it is repeated in the response. Clients send numbers and UUIDs.
+pub const MCP_ID_BYTES: usize = 128;
+
+/// Maximum length of the entries or the text of an answer of an MCP tool, in characters: about 5,000 tokens of a model, of
+/// which a page of documentation of a large provider would take 100,000.
+pub const MCP_ANSWER_CHARS: usize = 20_000;
+
+/// Maximum length of one text of a publisher within such an answer, in characters. Descriptions and defaults are longer only
+/// where they hold whole documents.
+pub const MCP_FIELD_CHARS: usize = 1_000;
+
+/// Maximum number of names within one entry of such an answer, such as the files of an example.
+pub const MCP_NAMES: usize = 50;
+
+/// Maximum length of the snippet in such an answer, in characters: a call with about a hundred required inputs.
+pub const MCP_SNIPPET_CHARS: usize = 6_000;
+
+/// How long an MCP client may keep the list of tools, in milliseconds. Only a deployment changes it.
+pub const MCP_LIST_MILLIS: u32 = 300_000;
+
+/// How long an MCP client may keep a document, in milliseconds: as long as the edge keeps a list.
+pub const MCP_DOCUMENT_MILLIS: u32 = 1_000 * LIST_CACHE_SECONDS;

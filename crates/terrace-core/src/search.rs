@@ -109,7 +109,7 @@ impl Search {
 
     fn packages_in<'t>(&self, text: &CatalogText<'t>) -> &'t str {
         match self.kind {
-            Some(SearchKind::Symbol(_)) => "",
+            Some(SearchKind::Symbol(_) | SearchKind::AnySymbol) => "",
             None | Some(SearchKind::Module | SearchKind::Provider) => text.packages,
         }
     }
@@ -117,7 +117,7 @@ impl Search {
     fn symbols_in<'t>(&self, text: &CatalogText<'t>) -> &'t str {
         match self.kind {
             Some(SearchKind::Module | SearchKind::Provider) => "",
-            None | Some(SearchKind::Symbol(_)) => text.symbols,
+            None | Some(SearchKind::Symbol(_) | SearchKind::AnySymbol) => text.symbols,
         }
     }
 

@@ -19,6 +19,7 @@ mod documents;
 mod html;
 mod login;
 mod markdown;
+mod mcp;
 mod metadata;
 mod names;
 mod oci;
@@ -35,6 +36,7 @@ pub use documents::{documents, release};
 pub use html::assert_allowed;
 pub use login::login;
 pub use markdown::{highlight, markdown};
+pub use mcp::mcp;
 pub use metadata::{module, provider};
 pub use names::names;
 pub use oci::{oci, pushed};
@@ -59,7 +61,7 @@ const NOW: UnixTime = UnixTime(1_800_000_000);
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their programs and corpora.
-pub const TARGETS: [(&str, Target); 22] = [
+pub const TARGETS: [(&str, Target); 23] = [
     ("admin", admin),
     ("config", config),
     ("documents", documents),
@@ -67,6 +69,7 @@ pub const TARGETS: [(&str, Target); 22] = [
     ("highlight", highlight),
     ("login", login),
     ("markdown", markdown),
+    ("mcp", mcp),
     ("module", module),
     ("names", names),
     ("oci", oci),

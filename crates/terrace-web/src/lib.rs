@@ -33,7 +33,7 @@ pub mod pages;
 mod parts;
 pub mod rendering;
 mod site;
-mod snippets;
+pub mod snippets;
 mod text;
 pub mod views;
 pub mod well_known;

@@ -1,5 +1,6 @@
 //! The pages, each a function that returns a whole document.
 
+mod assistants;
 mod browse;
 mod compare;
 mod document;
@@ -13,6 +14,7 @@ mod start;
 mod versions;
 
 pub use crate::parts::package_head::Release;
+pub use assistants::assistants;
 pub use browse::{Browse, browse, namespace};
 pub use compare::{ComparedVersions, comparison};
 pub use document::{ShownDocument, document};

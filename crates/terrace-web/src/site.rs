@@ -41,7 +41,7 @@ impl Site {
     /// Returns the name of the environment variable that holds a client's token for this registry: dots of the
     /// hostname become underscores, and dashes two of them. A port would be part of the name, and no shell sets such a
     /// variable (clients.md 8.2).
-    pub(crate) fn token_variable(&self) -> Option<String> {
+    pub fn token_variable(&self) -> Option<String> {
         let name = self.hostname.replace('-', "__").replace('.', "_");
         (!self.has_port()).then(|| format!("TF_TOKEN_{name}"))
     }

@@ -1,4 +1,4 @@
-//! The code that readers copy.
+//! The code that readers copy, and that assistants start from.
 
 use std::fmt::Write as _;
 
@@ -11,16 +11,16 @@ use terrace_core::model::version::Version;
 use crate::site::Site;
 
 /// A version, and the newest one.
-#[derive(Clone, Copy)]
-pub(crate) struct Shown<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
     /// The version of the page.
-    pub(crate) version: &'a Version,
+    pub version: &'a Version,
     /// The newest version that can be installed.
-    pub(crate) latest: Option<&'a Version>,
+    pub latest: Option<&'a Version>,
 }
 
 /// Returns the `required_providers` block that installs a version of a provider.
-pub(crate) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> String {
+pub fn provider(site: &Site, package: &Package, version: Shown<'_>) -> String {
     let (name, source) = match package {
         Package::Mirrored(address) => (
             address.provider.provider_type.to_string(),
@@ -41,17 +41,27 @@ pub(crate) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> St
 }
 
 /// Returns the call of a version of a module, or of one of its submodules, with its required inputs.
-pub(crate) fn module(
+pub fn module(
     site: &Site,
     package: &Package,
     version: Shown<'_>,
     directory: Option<&str>,
     part: Option<&ModulePart>,
 ) -> String {
-    let address = format!("{}/{}", site.hostname, package.address());
-    let source = format!("source  = \"{address}{}\"", below(directory));
+    let source = module_source(site, package, directory);
+    let source = format!("source  = \"{source}\"");
     let version = format!("version = \"{}\"", constraint(version));
     call(package, &[&source, &version], part)
+}
+
+/// Returns the source address of a module, or of its directory `directory`.
+pub fn module_source(site: &Site, package: &Package, directory: Option<&str>) -> String {
+    format!(
+        "{}/{}{}",
+        site.hostname,
+        package.address(),
+        below(directory)
+    )
 }
 
 /// Returns the call of a module through OCI.

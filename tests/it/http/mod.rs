@@ -1,5 +1,6 @@
 mod admin;
 mod hostile;
+mod mcp;
 mod mirror;
 mod oci;
 mod pages;

@@ -90,6 +90,7 @@ pub(super) fn paths() -> Vec<String> {
         "/browse/modules".to_owned(),
         "/browse/providers".to_owned(),
         "/search?q=vpc".to_owned(),
+        "/assistants".to_owned(),
         "/namespaces/acme".to_owned(),
         format!("/namespaces/{MIRRORED}"),
         "/modules/acme/vpc/aws".to_owned(),
@@ -177,6 +178,9 @@ pub(super) fn paths() -> Vec<String> {
         "/oauth/callback".to_owned(),
         "/oauth/consent".to_owned(),
         "/oauth/token".to_owned(),
+        "/mcp".to_owned(),
+        "/mcp/private".to_owned(),
+        "/.well-known/oauth-protected-resource/mcp".to_owned(),
         format!("/archives/1/{zeros}/{zeros}.zip"),
         format!("/pull/1/{zeros}/{MIRRORED}/widget/1.0.0/linux_amd64.zip"),
         format!("{admin}/providers/acme/widget/1.0.0"),
@@ -211,9 +215,9 @@ pub(super) fn paths() -> Vec<String> {
 }
 
 /// A caller's credentials, and the rights that they grant.
-struct Caller {
-    name: &'static str,
-    shows: Option<String>,
+pub(super) struct Caller {
+    pub(super) name: &'static str,
+    pub(super) shows: Option<String>,
     is_known: bool,
     reads: bool,
     publishes: bool,
@@ -231,7 +235,7 @@ enum Administers {
     Everything,
 }
 
-fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
+pub(super) fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
     let token = |scopes: &[&str]| create(registry, scopes, None).1;
     let here = ["acme", MIRRORED]
         .map(|owner| ["read", "publish", "admin"].map(|kind| format!("{kind}:{owner}")));
@@ -300,8 +304,8 @@ fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
     ]
 }
 
-struct Visibility {
-    vars: &'static [(&'static str, &'static str)],
+pub(super) struct Visibility {
+    pub(super) vars: &'static [(&'static str, &'static str)],
     /// Whether any package requires a token.
     guards: bool,
     /// Whether the requested package requires a token.
@@ -310,7 +314,7 @@ struct Visibility {
     is_closed: bool,
 }
 
-const VISIBILITIES: [Visibility; 4] = [
+pub(super) const VISIBILITIES: [Visibility; 4] = [
     Visibility {
         vars: &[],
         guards: false,

@@ -8,6 +8,7 @@ mod entry;
 mod fences;
 mod fuzzed;
 mod login;
+mod mcp;
 mod messages;
 mod oci;
 mod openapi;

@@ -7,6 +7,7 @@ pub mod everything;
 pub mod faults;
 pub mod fixtures;
 pub mod issuer;
+pub mod mcp;
 pub mod memory;
 pub mod mirrored;
 pub mod people;

@@ -111,7 +111,7 @@ pub(crate) fn page_of<'t>(
 
 fn kind(call: &Call) -> Result<Option<SearchKind>, Failure> {
     match listing::parsed(call, "kind")? {
-        Some(SearchKind::Symbol(_)) => {
+        Some(SearchKind::Symbol(_) | SearchKind::AnySymbol) => {
             let rule = "the parameter kind must be module or provider: search lists other kinds";
             Err(Problem::BadRequest(rule.to_owned()).into())
         }

@@ -17,7 +17,8 @@ use crate::handlers::document::{self, RequestedDocument};
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Host, Request};
 
-pub(crate) use shared::{FailedVisit, problem_page};
+pub(crate) use package::{compared, details, read, version_view};
+pub(crate) use shared::{FailedVisit, problem_page, site};
 
 /// Answers the request for a page. If a version or document does not exist but its package does, the page of the error
 /// leads there.
@@ -60,6 +61,7 @@ where
         PageRoute::Home => catalog::start(ctx, call, request).await,
         PageRoute::Browse(kind) => catalog::browse(ctx, call, request, kind).await,
         PageRoute::Search => catalog::search(ctx, call, request).await,
+        PageRoute::Assistants => files::assistants(ctx, &call, &request),
         PageRoute::Namespace(owner) => catalog::namespace(ctx, call, request, owner).await,
         PageRoute::Package(ref package)
         | PageRoute::Version(ref package, RequestedVersion::Latest)

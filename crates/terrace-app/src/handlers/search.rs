@@ -4,7 +4,7 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::details::{
     Highlights, ListedPackage, PackageName, SearchPage, SearchResult, document_path,
 };
-use terrace_core::auth::access::Owner;
+use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::documentation::DocumentPath;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
@@ -41,8 +41,18 @@ pub(crate) async fn page<P: Host>(
         limit: listing::limit(call)?,
     };
     let owner = namespace(call)?;
-    let catalog = listings::searched(ctx, &call.caller, owner.as_ref()).await?;
-    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    found(ctx, &call.caller, &search, owner.as_ref()).await
+}
+
+/// Returns the results of a search that a caller may see: of an owner, or of all.
+pub(crate) async fn found<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    search: &Search,
+    owner: Option<&Owner>,
+) -> Result<SearchPage, Failure> {
+    let catalog = listings::searched(ctx, caller, owner).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, caller, owner);
     let found = search.run(&catalog.texts(), &is_visible);
     let results = found.matches.iter();
     Ok(SearchPage {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod documentation;
+mod mcp;
 mod operations;
 mod rules;
 mod webhooks;
@@ -24,6 +25,7 @@ use ureq::http::{Method, Request};
 
 pub(crate) use catalog::{Answer, PageQuery};
 pub(crate) use documentation::Condition;
+pub(crate) use mcp::McpHeaders;
 
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};

@@ -26,6 +26,7 @@ mod import;
 mod jobs;
 mod keys;
 mod layers;
+mod mcp;
 mod mirror_pull;
 mod mirror_push;
 mod mirrored;

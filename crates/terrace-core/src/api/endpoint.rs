@@ -8,8 +8,8 @@
 //! Enforcing these properties, which is up to the read machine and the application's pipeline.
 
 use crate::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, MirrorRoute, OAuthRoute, OciRoute,
-    PageRoute, Route, TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, McpRoute, McpScope, MirrorRoute,
+    OAuthRoute, OciRoute, PageRoute, Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -98,6 +98,8 @@ pub enum ErrorFormat {
     Oci,
     /// The format of OAuth (RFC 6749, section 5.2).
     OAuth,
+    /// The format of the Model Context Protocol, with a challenge that names the metadata of the endpoint.
+    Mcp,
     /// A web page.
     Html,
 }
@@ -181,9 +183,15 @@ endpoints! {
     API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [view(Method::Get), view(Method::Head)]
     API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [view(Method::Get), view(Method::Head)]
 
+    // Clients send requests and notifications alike by POST; the endpoint has no streams that a GET would open.
+    MCP                Mcp   "mcp"                ["/mcp"]                                                            [handled(Method::Post, Searchers)]
+    MCP_PRIVATE        Mcp   "mcp_private"        ["/mcp/private"]                                                    [handled(Method::Post, Holders)]
+    MCP_METADATA       Json  "mcp_metadata"       ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource/mcp/private"] [get(Anyone), head(Anyone)]
+
     PAGE_HOME          Html  "page_home"          []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_BROWSE        Html  "page_browse"        []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_SEARCH        Html  "page_search"        []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_ASSISTANTS    Html  "page_assistants"    []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_NAMESPACE     Html  "page_namespace"     []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_PACKAGE       Html  "page_package"       []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_VERSIONS      Html  "page_versions"      []                                                                  [view(Method::Get), view(Method::Head)]
@@ -393,6 +401,7 @@ impl Route {
             Self::Bytes(route) => bytes(route),
             Self::OAuth(route) => oauth(*route),
             Self::Api(route) => api(route),
+            Self::Mcp(route) => mcp(*route),
             Self::Admin(route) => admin(route),
             Self::Page(route) => page(route),
         }
@@ -411,6 +420,7 @@ impl HandledRoute {
             Self::OAuth(route) => oauth(*route),
             Self::List(route) => list(route),
             Self::Api(route) => api(route),
+            Self::Mcp(route) => mcp(*route),
             Self::Admin(route) => admin(route),
             Self::Page(route) => page(route),
         }
@@ -469,11 +479,20 @@ fn api(route: &ApiRoute) -> &'static Endpoint {
     }
 }
 
+fn mcp(route: McpRoute) -> &'static Endpoint {
+    match route {
+        McpRoute::Endpoint(McpScope::Visible) => &MCP,
+        McpRoute::Endpoint(McpScope::Private) => &MCP_PRIVATE,
+        McpRoute::Metadata(_) => &MCP_METADATA,
+    }
+}
+
 fn page(route: &PageRoute) -> &'static Endpoint {
     match route {
         PageRoute::Home => &PAGE_HOME,
         PageRoute::Browse(_) => &PAGE_BROWSE,
         PageRoute::Search => &PAGE_SEARCH,
+        PageRoute::Assistants => &PAGE_ASSISTANTS,
         PageRoute::Namespace(_) => &PAGE_NAMESPACE,
         PageRoute::Package(_) => &PAGE_PACKAGE,
         PageRoute::Versions(_) => &PAGE_VERSIONS,
@@ -530,7 +549,7 @@ mod tests {
         for endpoint in ENDPOINTS {
             for action in endpoint.actions {
                 let reads = matches!(action.method, Method::Get | Method::Head);
-                if !reads && matches!(action.access, Anyone | Known | Readers) {
+                if !reads && matches!(action.access, Anyone | Known | Readers | Searchers) {
                     assert_eq!(action.body, BodyHandling::Handler, "{}", endpoint.name);
                 }
                 assert!(!(reads && action.writes), "{}", endpoint.name);

@@ -12,6 +12,7 @@
 mod admin;
 mod api;
 mod bytes;
+mod mcp;
 mod mirror;
 mod oauth;
 mod oci;
@@ -28,6 +29,7 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 pub use admin::AdminRoute;
 pub use api::{ApiRoute, RequestedVersion};
 pub use bytes::BytesRoute;
+pub use mcp::{McpRoute, McpScope};
 pub use mirror::MirrorRoute;
 pub use oauth::OAuthRoute;
 pub use oci::OciRoute;
@@ -80,6 +82,8 @@ pub enum Route {
     OAuth(OAuthRoute),
     /// The registry's own API.
     Api(ApiRoute),
+    /// The Model Context Protocol.
+    Mcp(McpRoute),
     /// The admin API.
     Admin(AdminRoute),
 }
@@ -103,6 +107,8 @@ pub enum HandledRoute {
     List(ListRoute),
     /// The registry's own API, except reads of indices that the path alone names.
     Api(ApiRoute),
+    /// The Model Context Protocol.
+    Mcp(McpRoute),
     /// The admin API.
     Admin(AdminRoute),
     /// The web pages.
@@ -135,9 +141,12 @@ impl Route {
             "api" => ApiRoute::parse(&split(rest))?.map(Self::Api),
             "oauth" => OAuthRoute::parse(&split(rest)).map(Self::OAuth),
             "healthz" if rest.is_none() => Some(Self::Health),
-            ".well-known" if rest == Some("terraform.json") => {
-                Some(Self::Terraform(TerraformRoute::Discovery))
-            }
+            ".well-known" => match rest {
+                Some("terraform.json") => Some(Self::Terraform(TerraformRoute::Discovery)),
+                Some(rest) => McpRoute::parse_well_known(rest).map(Self::Mcp),
+                None => None,
+            },
+            "mcp" => McpRoute::parse(rest).map(Self::Mcp),
             _ => {
                 let rest = split(rest);
                 mirror::check_base_url(first, &rest)?;
@@ -260,6 +269,12 @@ mod tests {
             ("/oauth/callback", "OAuth(Callback"),
             ("/oauth/consent", "OAuth(Consent"),
             ("/oauth/token", "OAuth(Token"),
+            ("/mcp", "Mcp(Endpoint(Visible"),
+            ("/mcp/private", "Mcp(Endpoint(Private"),
+            (
+                "/.well-known/oauth-protected-resource",
+                "Mcp(Metadata(Visible",
+            ),
             (
                 "/admin/v1/providers/acme/widget/1.0.0",
                 "Admin(PublishProvider",

@@ -66,6 +66,7 @@ impl Subject {
             Route::Bytes(BytesRoute::Archive(_))
             | Route::Oci(_)
             | Route::Health
+            | Route::Mcp(_)
             | Route::OAuth(_) => None,
         };
         let Some((package, version)) = found else {

@@ -32,6 +32,14 @@ impl<'a> OwnHosts<'a> {
         hostname.as_str().eq_ignore_ascii_case(host) || self.configured.contains(hostname)
     }
 
+    /// Returns whether a source address that begins with `authority`, a hostname with or without a port, is the registry's
+    /// own.
+    pub fn include_authority(&self, authority: &str) -> bool {
+        let (host, _) = url::split_port(authority);
+        authority.eq_ignore_ascii_case(self.authority)
+            || host.parse().is_ok_and(|hostname| self.include(&hostname))
+    }
+
     /// Returns the package of an address in the mirror: a hosted one if the hostname is the registry's own.
     pub fn package(&self, address: MirroredAddress) -> Package {
         if self.include(&address.hostname) {

@@ -63,6 +63,7 @@ pub(super) fn plan<S>(
         Route::Bytes(route) => ReadPlan::Handle(HandledRoute::Bytes(route)),
         Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
         Route::Api(route) => plan_api(with_own_package(route, own)),
+        Route::Mcp(route) => ReadPlan::Handle(HandledRoute::Mcp(route)),
         Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
         Route::Page(route) => ReadPlan::Handle(HandledRoute::Page(with_own_page(route, own))),
     }

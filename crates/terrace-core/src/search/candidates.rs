@@ -73,7 +73,7 @@ pub(super) fn is_package_of(key: &str, kind: Option<SearchKind>) -> bool {
         None => true,
         Some(SearchKind::Module) => key.starts_with("modules/"),
         Some(SearchKind::Provider) => key.starts_with("providers/"),
-        Some(SearchKind::Symbol(_)) => false,
+        Some(SearchKind::Symbol(_) | SearchKind::AnySymbol) => false,
     }
 }
 
@@ -113,7 +113,7 @@ impl<'t> SymbolStart<'t> {
 
     pub(super) fn is_of(&self, kind: Option<SearchKind>) -> bool {
         match kind {
-            None => true,
+            None | Some(SearchKind::AnySymbol) => true,
             Some(SearchKind::Symbol(kind)) => kind.as_str() == self.kind,
             Some(SearchKind::Module | SearchKind::Provider) => false,
         }

@@ -39,6 +39,8 @@ pub enum SearchKind {
     Provider,
     /// Symbols of a kind.
     Symbol(DocumentationKind),
+    /// Symbols of all kinds. No text stands for it.
+    AnySymbol,
 }
 
 /// The error for a text that is not the kind of a result.

@@ -150,7 +150,10 @@ fn footer(site: &Site) -> Markup {
     html! {
         footer.bottom {
             p { bdi { (site.hostname) } " · a Terraform and OpenTofu registry" }
-            p { a href=(PageRoute::Feed(FeedScope::Registry)) { "Feed" } }
+            p {
+                a href=(PageRoute::Assistants) { "Use with assistants and editors" } " · "
+                a href=(PageRoute::Feed(FeedScope::Registry)) { "Feed" }
+            }
         }
         div #page-live.hidden role="status" {}
     }

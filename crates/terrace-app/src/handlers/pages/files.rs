@@ -4,11 +4,11 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
-use terrace_web::{Site, well_known};
+use terrace_web::{Site, pages, well_known};
 
 use crate::context::Context;
 use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::pages::shared::{document, site};
+use crate::handlers::pages::shared::{document, html, site, site_of_call};
 use crate::host::{Host, Request};
 
 /// Sends a stylesheet, a script or a picture. Under a name of another version of Terrace it is the current one, which is
@@ -28,6 +28,16 @@ pub(super) fn asset<P: Host>(ctx: &Context<'_, P>, name: &str) -> Handled<P::Str
         .with_security_headers()
         .with_body(Body::Text(file.contents.to_owned()))
         .into())
+}
+
+/// Shows how assistants and editors use the registry.
+pub(super) fn assistants<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    request: &R,
+) -> Handled<P::Stream> {
+    let site = site_of_call(ctx, call);
+    html(call, request, false, pages::assistants(&site))
 }
 
 /// Sends the description of the search for browsers.

@@ -23,13 +23,13 @@ use crate::host::{Host, Request};
 use crate::services::pages as reads;
 
 /// The details of a package, and whether they are private.
-pub(super) struct Shown<T> {
-    pub(super) value: T,
-    pub(super) is_private: bool,
+pub(crate) struct Shown<T> {
+    pub(crate) value: T,
+    pub(crate) is_private: bool,
 }
 
 /// Reads the details of a package.
-pub(super) async fn details<P: Host>(
+pub(crate) async fn details<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     package: Package,
@@ -42,7 +42,7 @@ pub(super) async fn details<P: Host>(
 }
 
 /// Reads the details of a version, or of one of its documents.
-pub(super) async fn version_view<P: Host>(
+pub(crate) async fn version_view<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     subject: PageSubject,
@@ -57,7 +57,8 @@ pub(super) async fn version_view<P: Host>(
     }
 }
 
-async fn read<P: Host>(
+/// Reads the values of a page, and whether they are private.
+pub(crate) async fn read<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     subject: PageSubject,
@@ -229,7 +230,7 @@ where
 }
 
 /// Returns the differences; `None` if the documentation of a version is missing.
-fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
+pub(crate) fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
     match (&old.details.module, &new.details.module) {
         (Some(old), Some(new)) => return Some(comparison::modules(old, new)),
         (None, None) => {}

@@ -31,7 +31,7 @@ fn with_query(path: &str, query: &str) -> String {
 }
 
 /// Returns the registry as a document for this caller shows it.
-pub(super) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller) -> Site {
+pub(crate) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller) -> Site {
     let config = ctx.config;
     let hostname = origin.split_once("://").map_or(origin, |(_, host)| host);
     Site {

@@ -314,6 +314,11 @@ pub(super) const ENTRIES: [Entry; 58] = [
     ).uses("erasures", Method::Post)
     .rejected("the provider or version does not exist, or a document is not understood; nothing is removed"),
     Entry::new(
+        "mcp",
+        "terrace mcp",
+        "the assistant has closed standard input",
+    ).uses("mcp", Method::Post),
+    Entry::new(
         "serve",
         "terrace serve --data ./registry",
         "a signal has stopped the server, and every request that it had begun is completed",

@@ -24,6 +24,8 @@ pub enum PageRoute {
     Browse(PackageKind),
     /// `/search`
     Search,
+    /// `/assistants`: how assistants and editors use the registry.
+    Assistants,
     /// `/namespaces/{namespace}`, or `/namespaces/{hostname}/{namespace}`
     Namespace(Owner),
     /// `/{address}`
@@ -90,8 +92,8 @@ pub enum Badge {
 pub const ASSETS_PREFIX: &str = "/_assets/";
 
 /// The first segments of paths that clients of a protocol request. No page is below them.
-const PROTOCOL_SEGMENTS: [&str; 9] = [
-    "v1", "v2", "mirror", "origins", "archives", "pull", "admin", "api", "oauth",
+const PROTOCOL_SEGMENTS: [&str; 10] = [
+    "v1", "v2", "mirror", "origins", "archives", "pull", "admin", "api", "oauth", "mcp",
 ];
 
 impl PageRoute {
@@ -118,6 +120,7 @@ impl PageRoute {
         Ok(match (first, rest) {
             ("", []) => Some(Self::Home),
             ("search", []) => Some(Self::Search),
+            ("assistants", []) => Some(Self::Assistants),
             ("browse", ["modules"]) => Some(Self::Browse(PackageKind::Module)),
             ("browse", ["providers"]) => Some(Self::Browse(PackageKind::Provider)),
             ("feed.atom", []) => Some(Self::Feed(FeedScope::Registry)),
@@ -237,6 +240,7 @@ impl PageRoute {
             Self::Home
             | Self::Browse(_)
             | Self::Search
+            | Self::Assistants
             | Self::Namespace(_)
             | Self::Package(_)
             | Self::Versions(_)
@@ -334,6 +338,7 @@ impl fmt::Display for PageRoute {
             Self::Browse(PackageKind::Module) => f.write_str("/browse/modules"),
             Self::Browse(PackageKind::Provider) => f.write_str("/browse/providers"),
             Self::Search => f.write_str("/search"),
+            Self::Assistants => f.write_str("/assistants"),
             Self::Namespace(owner) => write!(f, "/namespaces/{owner}"),
             Self::Package(package) => write_address(f, package),
             Self::Versions(package) => {
@@ -427,6 +432,7 @@ mod tests {
             "/browse/modules",
             "/browse/providers",
             "/search",
+            "/assistants",
             "/namespaces/acme",
             "/namespaces/registry.example.com/acme",
             "/modules/acme/vpc/aws",

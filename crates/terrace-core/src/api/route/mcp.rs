@@ -1,0 +1,99 @@
+//! Routes of the Model Context Protocol.
+
+use std::fmt;
+
+/// The path of the metadata of a protected resource, before the path of the resource (RFC 9728, section 3.1).
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// A route of the Model Context Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McpRoute {
+    /// An endpoint, to which clients send messages.
+    Endpoint(McpScope),
+    /// `/.well-known/oauth-protected-resource/mcp`: where clients of an endpoint get tokens.
+    Metadata(McpScope),
+}
+
+/// The packages that an endpoint shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McpScope {
+    /// `/mcp`: those that the caller may see, which may be the public ones only.
+    Visible,
+    /// `/mcp/private`: the same, to callers with a token only. A client that gets a token when it is asked for one is asked
+    /// here.
+    Private,
+}
+
+impl McpRoute {
+    /// Parses what follows `/mcp` and its slash.
+    #[inline(never)]
+    pub(super) fn parse(rest: Option<&str>) -> Option<Self> {
+        match rest {
+            None => Some(Self::Endpoint(McpScope::Visible)),
+            Some("private") => Some(Self::Endpoint(McpScope::Private)),
+            Some(_) => None,
+        }
+    }
+
+    /// Parses what follows `/.well-known/`. The path without that of an endpoint is the metadata of the first one, for clients
+    /// that look there.
+    #[inline(never)]
+    pub(super) fn parse_well_known(rest: &str) -> Option<Self> {
+        match rest {
+            "oauth-protected-resource" | "oauth-protected-resource/mcp" => {
+                Some(Self::Metadata(McpScope::Visible))
+            }
+            "oauth-protected-resource/mcp/private" => Some(Self::Metadata(McpScope::Private)),
+            _ => None,
+        }
+    }
+}
+
+impl McpScope {
+    /// Returns the path of the endpoint.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Visible => "/mcp",
+            Self::Private => "/mcp/private",
+        }
+    }
+}
+
+impl fmt::Display for McpRoute {
+    /// Writes the path.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endpoint(scope) => f.write_str(scope.path()),
+            Self::Metadata(scope) => write!(f, "{METADATA}{}", scope.path()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::route::Route;
+
+    #[test]
+    fn a_path_is_written_as_it_was_parsed() {
+        for path in [
+            "/mcp",
+            "/mcp/private",
+            "/.well-known/oauth-protected-resource/mcp",
+            "/.well-known/oauth-protected-resource/mcp/private",
+        ] {
+            match Route::parse(path) {
+                Ok(Route::Mcp(route)) => assert_eq!(route.to_string(), path),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+        for path in [
+            "/mcp/",
+            "/mcp/public",
+            "/MCP",
+            "/.well-known/oauth-protected-resource/",
+        ] {
+            assert!(!matches!(Route::parse(path), Ok(Route::Mcp(_))), "{path}");
+        }
+    }
+}

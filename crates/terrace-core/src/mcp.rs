@@ -1,0 +1,39 @@
+//! The Model Context Protocol, by which assistants and editors use the registry
+//! (<https://modelcontextprotocol.io/specification/2026-07-28>).
+//!
+//! # In scope
+//! - **Messages**: [`receive`] turns the headers and the body of a request into an [`Operation`], or refuses it with the
+//!   error of the specification. [`reply`] writes results and errors.
+//! - **Tools**: their definitions ([`tools`]), and the parser of their arguments ([`ToolCall`]).
+//! - **Answers**: the structured contents of tools, built from the views of the API and cut into pages ([`answers`]).
+//!
+//! # Out of scope
+//! Access and storage: the application reads what a caller may see, by the functions that answer the API and the pages.
+//!
+//! # Revisions
+//! Since revision 2026-07-28 the protocol has no sessions: each request states its revision. Clients of older revisions begin
+//! with `initialize`, which is answered without a session, so that no request depends on an earlier one.
+
+pub mod answers;
+mod arguments;
+mod authentication;
+mod error;
+mod header;
+mod message;
+mod page;
+pub mod reply;
+mod resource;
+mod revision;
+#[cfg(test)]
+mod tests;
+pub mod tools;
+
+pub use arguments::{ArgumentError, ToolCall};
+pub use authentication::{AuthenticationAnswer, ReadsNeedToken};
+pub use error::{McpError, Refusal};
+pub use header::{McpHead, check_content_type, check_origin, mcp_name_header};
+pub use message::{Incoming, McpRequest, Operation, RequestId, receive};
+pub use page::{AnswerPage, TextPage};
+pub use resource::{DocumentResource, ResourceError};
+pub use revision::Revision;
+pub use tools::Tool;

@@ -1,0 +1,181 @@
+//! The parts of an answer: an assistant reads an answer whole, so that each is bounded, and states where the next part begins.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::limits;
+use terrace_base::json;
+
+/// A page of the entries of an answer, which may be in several lists.
+#[derive(Debug)]
+pub struct AnswerPage {
+    /// The number of entries before the page.
+    offset: usize,
+    seen: usize,
+    taken: usize,
+    /// The number of characters that are left.
+    left: usize,
+    next: Option<usize>,
+}
+
+/// A page of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPage {
+    /// The text of the page.
+    pub text: String,
+    /// The number of characters of the whole text.
+    pub total: usize,
+    /// The number of characters before the next page, if there is one.
+    pub next: Option<usize>,
+}
+
+impl AnswerPage {
+    /// Creates the page that begins after `offset` entries.
+    pub fn after(offset: usize) -> Self {
+        Self {
+            offset,
+            seen: 0,
+            taken: 0,
+            left: limits::MCP_ANSWER_CHARS,
+            next: None,
+        }
+    }
+
+    /// Returns the entries of a list that belong to the page. Lists are passed in their order in the answer.
+    pub fn take<T: Serialize>(
+        &mut self,
+        entries: impl IntoIterator<Item = T>,
+    ) -> Vec<Box<RawValue>> {
+        let mut page = Vec::new();
+        for entry in entries {
+            let at = self.seen;
+            self.seen += 1;
+            if at < self.offset || self.next.is_some() {
+                continue;
+            }
+            let text = json::to_string(&entry);
+            let length = text.chars().count();
+            // A page has at least one entry: the next one would otherwise begin at the same place.
+            if length > self.left && self.taken > 0 {
+                self.next = Some(at);
+                continue;
+            }
+            self.left = self.left.saturating_sub(length);
+            self.taken += 1;
+            page.extend(RawValue::from_string(text));
+        }
+        page
+    }
+
+    /// Returns whether the page is the first one.
+    pub fn is_first(&self) -> bool {
+        self.offset == 0
+    }
+
+    /// Returns the number of entries before the next page; `None` if there is none.
+    pub fn next(&self) -> Option<usize> {
+        self.next
+    }
+}
+
+impl TextPage {
+    /// Returns the page of a text that begins after `offset` characters.
+    pub fn of(text: &str, offset: usize) -> Self {
+        let total = text.chars().count();
+        let text: String = text
+            .chars()
+            .skip(offset)
+            .take(limits::MCP_ANSWER_CHARS)
+            .collect();
+        let end = offset.saturating_add(limits::MCP_ANSWER_CHARS);
+        Self {
+            text,
+            total,
+            next: (end < total).then_some(end),
+        }
+    }
+}
+
+/// Returns a text of a publisher, cut at its limit.
+pub(super) fn cut(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut cut: String = chars.by_ref().take(limits::MCP_FIELD_CHARS).collect();
+    if chars.next().is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns all entries, read page by page, and the number of pages.
+    fn read(lists: &[Vec<String>]) -> (Vec<String>, usize) {
+        let (mut all, mut pages, mut offset) = (Vec::new(), 0, 0);
+        loop {
+            let mut page = AnswerPage::after(offset);
+            let mut length = 0;
+            for list in lists {
+                for entry in page.take(list) {
+                    length += entry.get().chars().count();
+                    all.push(serde_json::from_str(entry.get()).unwrap());
+                }
+            }
+            pages += 1;
+            assert!(length <= limits::MCP_ANSWER_CHARS || page.taken == 1);
+            match page.next() {
+                Some(next) => {
+                    assert!(next > offset);
+                    offset = next;
+                }
+                None => return (all, pages),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_pages_of_an_answer_have_each_entry_once_in_their_order(
+            lengths in proptest::collection::vec(proptest::collection::vec(0_usize..9_000, 0..9), 0..5)
+        ) {
+            let lists: Vec<Vec<String>> = lengths
+                .iter()
+                .map(|list| list.iter().map(|length| "é".repeat(*length)).collect())
+                .collect();
+            prop_assert_eq!(read(&lists).0, lists.concat());
+        }
+
+        #[test]
+        fn the_pages_of_a_text_are_the_text(text in "\\PC{0,300}", times in 0_usize..400) {
+            let text = text.repeat(times);
+            let (mut read, mut offset) = (String::new(), Some(0));
+            while let Some(at) = offset {
+                let page = TextPage::of(&text, at);
+                prop_assert!(page.text.chars().count() <= limits::MCP_ANSWER_CHARS);
+                prop_assert_eq!(page.total, text.chars().count());
+                read.push_str(&page.text);
+                offset = page.next;
+            }
+            prop_assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_longer_than_a_page_has_a_page_of_its_own() {
+        let long = "x".repeat(limits::MCP_ANSWER_CHARS * 2);
+        let lists = [vec!["a".to_owned(), long.clone(), "b".to_owned()]];
+        let (all, pages) = read(&lists);
+        assert_eq!((all.len(), pages), (3, 3));
+    }
+
+    #[test]
+    fn an_offset_behind_the_end_leads_to_nothing() {
+        let mut page = AnswerPage::after(7);
+        assert!(page.take(["a"]).is_empty());
+        assert_eq!(page.next(), None);
+        let page = TextPage::of("abc", usize::MAX);
+        assert_eq!((page.text.as_str(), page.next), ("", None));
+    }
+}

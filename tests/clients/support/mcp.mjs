@@ -1,0 +1,152 @@
+// Clients of the Model Context Protocol: each lists the tools, calls some, and reads a resource.
+import { once } from "node:events";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+
+import { cli } from "../../../scripts/build.mjs";
+import { hasMcpClient, MCP_CLIENTS } from "../../../scripts/lib/mcp-clients.mjs";
+import { packagedNode } from "../../../scripts/lib/npm.mjs";
+import { run, runs, whyAbsent } from "./programs.mjs";
+
+/** The names of the tools, in the order of the list. */
+export const TOOLS = [
+  "search",
+  "get_module",
+  "get_provider",
+  "get_docs",
+  "find_type",
+  "list_versions",
+  "compare_versions",
+  "how_to_authenticate",
+];
+
+/** The newest revision, and the older ones that begin with `initialize`. */
+export const NEWEST = "2026-07-28";
+export const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"];
+
+/** The `skip` option of a test that needs a client from npm. */
+export const unlessInstalled = (name) =>
+  hasMcpClient(name) ? false : whyAbsent(MCP_CLIENTS[name].name, `\`npm test\` has not installed ${MCP_CLIENTS[name].name}`);
+
+/**
+ * Sends a message of the newest revision, without a library, and returns its result. With a `host`, the registry is asked by
+ * that name.
+ */
+export async function asks({ url, token, host }, method, params = {}) {
+  const meta = { "io.modelcontextprotocol/protocolVersion": NEWEST, "io.modelcontextprotocol/clientCapabilities": {} };
+  const name = params.name ?? params.uri;
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": NEWEST,
+    "mcp-method": method,
+    ...(name && { "mcp-name": name }),
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(host && { host }),
+  };
+  const message = await posted(url, headers, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }));
+  if (message.error) throw new Error(`${method}: ${message.error.code} ${message.error.message}`);
+  return message.result;
+}
+
+/** Posts a text, and returns the JSON of the response. `fetch` would send no `Host` of its caller. */
+async function posted(url, headers, body) {
+  const sent = request(url, { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) } });
+  sent.end(body);
+  const [response] = await once(sent, "response");
+  return JSON.parse(await text(response));
+}
+
+/** Calls a tool, and returns its structured contents. */
+export async function uses(target, name, args) {
+  const result = await asks(target, "tools/call", { name, arguments: args });
+  if (result.isError) throw new Error(`${name}: ${result.content[0].text}`);
+  return result.structuredContent;
+}
+
+/** The programs and URLs that a client connects to: over HTTP, and over stdio through `terrace mcp`. */
+export const transportsOf = (registry) => ({
+  http: { url: `${registry.url}/mcp`, token: registry.secrets.adminToken },
+  stdio: {
+    command: cli,
+    args: ["mcp"],
+    env: { ...process.env, ...registry.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken },
+  },
+});
+
+/** Uses the TypeScript SDK for revisions up to 2025-11-25, which asks for `revision` in place of its newest one. */
+export async function withSdk(revision, target, calls) {
+  const load = (...path) => import(pathToFileURL(MCP_CLIENTS.sdk.file("dist", "esm", "client", ...path)));
+  const [{ Client }, { StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all(
+    ["index.js", "streamableHttp.js", "stdio.js"].map((file) => load(file)),
+  );
+  const client = new Client({ name: "test", version: "1" });
+  const transport = transportOf(target, { StreamableHTTPClientTransport, StdioClientTransport });
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    const isFirst = message.method === "initialize";
+    return send(isFirst ? { ...message, params: { ...message.params, protocolVersion: revision } } : message, options);
+  };
+  const set = transport.setProtocolVersion?.bind(transport);
+  let negotiated;
+  transport.setProtocolVersion = (version) => {
+    negotiated = version;
+    set?.(version);
+  };
+  await client.connect(transport);
+  return report(client, negotiated, calls);
+}
+
+/** Uses the TypeScript SDK for the newest revision: `mode` is how it negotiates. */
+export async function withClient(mode, target, calls) {
+  const load = (file) => import(pathToFileURL(MCP_CLIENTS.client.file("dist", file)));
+  const [{ Client, StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all([load("index.mjs"), load("stdio.mjs")]);
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(transportOf(target, { StreamableHTTPClientTransport, StdioClientTransport }));
+  return report(client, client.getNegotiatedProtocolVersion?.(), calls);
+}
+
+function transportOf({ url, token, ...program }, { StreamableHTTPClientTransport, StdioClientTransport }) {
+  if (!url) return new StdioClientTransport({ ...program, stderr: "inherit" });
+  const requestInit = token && { headers: { authorization: `Bearer ${token}` } };
+  return new StreamableHTTPClientTransport(new URL(url), { requestInit });
+}
+
+async function report(client, revision, calls) {
+  try {
+    const { tools } = await client.listTools();
+    const answers = [];
+    for (const call of calls) {
+      const answer = await client.callTool(call);
+      if (answer.isError) throw new Error(`${call.name}: ${answer.content[0].text}`);
+      answers.push(answer.structuredContent);
+    }
+    const { resources } = await client.listResources();
+    const { contents } = await client.readResource({ uri: resources[0].uri });
+    return { revision, tools: tools.map(({ name }) => name), answers, resources: resources.map(({ uri }) => uri), document: contents[0].text };
+  } finally {
+    await client.close();
+  }
+}
+
+/** Uses the Go SDK. */
+export async function withGo(revision, { url, token, command, args, env }, calls) {
+  const target = url ? [url, ...(token ? [token] : [])] : ["--", command, ...args];
+  const { stdout } = await runs("mcp-go-client", [revision, ...target], { env, input: Buffer.from(JSON.stringify(calls)) });
+  return JSON.parse(stdout.toString());
+}
+
+/** Uses the command line of the inspector once, and returns the result. */
+export async function inspect(era, { url, token, command, args, env }, ...words) {
+  const script = MCP_CLIENTS.inspector.file("clients", "launcher", "build", "index.js");
+  const header = token ? ["--header", `Authorization: Bearer ${token}`] : [];
+  // It gives a program only the variables that it is told.
+  const variables = Object.entries(env ?? {}).filter(([name]) => /^TERRACE_|^SSL_CERT_/.test(name));
+  const told = variables.flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const target = url ? [url, "--transport", "http", ...header] : [command, ...args, ...told];
+  const options = ["--cli", ...target, "--protocol-era", era, "--format", "json", ...words];
+  const { code, stdout, output } = await run(packagedNode, [script, ...options], { env });
+  if (code !== 0) throw new Error(`the inspector ends with ${code}: ${output}`);
+  return JSON.parse(stdout.toString()).result;
+}
