@@ -50,6 +50,52 @@ fn the_file_of_the_repository_is_valid() {
 }
 
 #[test]
+fn the_file_of_the_deployment_folder_is_valid_and_found_without_an_argument() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+    let mut command = terrace(&["config", "check"]);
+    let ended = ended(command.current_dir(folder)).expect(0);
+    assert!(
+        ended.stdout.contains("wrangler.jsonc is valid"),
+        "{ended:?}"
+    );
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn the_file_is_chosen_in_the_order_of_wrangler() {
+    let folder = directory(&[
+        ("wrangler.toml", BINDINGS),
+        (
+            "wrangler.jsonc",
+            "{ // a comment\n \"vars\": { \"TERRACE_ACCESS\": \"x\", }, }",
+        ),
+    ]);
+    let mut command = terrace(&["config", "check"]);
+    let chosen = ended(command.current_dir(folder.path())).expect(3);
+    for part in [
+        "wrangler.jsonc: TERRACE_ACCESS is \"x\"",
+        "add \"r2_buckets\": [{ \"binding\": \"FACTS\" }]",
+    ] {
+        assert!(chosen.stderr.contains(part), "{chosen:?}");
+    }
+
+    let mut command = terrace(&["config", "check"]);
+    let none = ended(command.current_dir(directory(&[]).path())).expect(2);
+    assert!(none.stderr.contains("none of wrangler.json, "), "{none:?}");
+}
+
+#[test]
+fn json_with_an_error_of_syntax_is_rejected_with_its_place() {
+    let folder = directory(&[("wrangler.jsonc", "{\n  \"vars\": { TERRACE_ACCESS }\n}")]);
+    let mut command = terrace(&["config", "check"]);
+    let ended = ended(command.current_dir(folder.path())).expect(3);
+    assert!(
+        ended.stderr.contains("wrangler.jsonc: line 2, "),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn the_examples_of_settings_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/settings");
     let mut checked = 0;

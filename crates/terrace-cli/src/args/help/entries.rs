@@ -322,7 +322,7 @@ pub(super) const ENTRIES: [Entry; 57] = [
     .offline(),
     Entry::new(
         "config check",
-        "terrace config check wrangler.toml",
+        "terrace config check wrangler.jsonc",
         "a registry with this configuration starts; warnings are printed",
     )
     .rejected("the configuration is invalid; every reason is printed")
