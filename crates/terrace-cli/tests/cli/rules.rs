@@ -328,6 +328,17 @@ fn the_usage_shows_that_an_issuer_goes_with_a_project() {
 }
 
 #[test]
+fn a_rule_of_another_issuer_without_a_subject_is_refused_with_the_flag() {
+    let registry = Registry::start();
+    let rule = ["trust", "add", "--scope", "publish:acme"];
+    let jobs = ["--issuer", "https://ci.example", "--claim", "team=acme"];
+    let errors = run(&registry, &[&rule[..], &jobs].concat())
+        .expect(3)
+        .errors();
+    assert!(errors.contains("--identifies"), "{errors}");
+}
+
+#[test]
 fn a_rule_is_added_with_its_warnings() {
     let registry = Registry::start();
     let rule = json!({ "scopes": ["publish:acme"], "issuer": "https://gitlab.com", "claims": { "project_path": "acme/vpc" } });
