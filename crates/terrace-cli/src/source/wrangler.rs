@@ -13,6 +13,35 @@ use crate::source::syntax;
 /// The names of the file, in the order in which wrangler looks for them.
 pub(crate) const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
+/// Keys of wrangler that may stand on one line. Below the line of a table, they belong to that table
+/// (<https://developers.cloudflare.com/workers/wrangler/configuration/>).
+const KEYS: [&str; 19] = [
+    "account_id",
+    "assets",
+    "build",
+    "compatibility_date",
+    "compatibility_flags",
+    "keep_vars",
+    "limits",
+    "logpush",
+    "main",
+    "minify",
+    "name",
+    "no_bundle",
+    "placement",
+    "preview_urls",
+    "route",
+    "routes",
+    "rules",
+    "upload_source_maps",
+    "workers_dev",
+];
+
+/// Returns whether a variable has the name of a key of wrangler, and so was probably meant as that key.
+pub(crate) fn is_key(name: &str) -> bool {
+    KEYS.contains(&name)
+}
+
 /// The notation of a file, which its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {

@@ -245,6 +245,38 @@ fn a_setting_outside_of_the_variables_is_rejected_with_its_place() {
 }
 
 #[test]
+fn a_key_of_wrangler_among_the_variables_is_rejected_with_its_place() {
+    let hostname = "routes = [{ pattern = \"registry.example.com\", custom_domain = true }]\nworkers_dev = false\n\
+                    preview_urls = false\n";
+    let errors = check(hostname).expect(3).errors();
+    for key in ["routes", "workers_dev", "preview_urls"] {
+        let expected = format!(
+            "{key} is a key of wrangler, and in [vars] it is only a variable of this name: move it above the first table"
+        );
+        assert!(errors.contains(&expected), "{errors}");
+    }
+
+    let staging = format!("{BINDINGS}[env.staging.vars]\n{hostname}");
+    let errors = check_file(&staging, &["--env", "staging"])
+        .expect(3)
+        .errors();
+    assert!(
+        errors.contains("move it directly below [env.staging]"),
+        "{errors}"
+    );
+
+    let folder = directory(&[("wrangler.jsonc", "{ \"vars\": { \"routes\": [] } }")]);
+    let mut command = terrace(&["config", "check"]);
+    let of_json = ended(command.current_dir(folder.path())).expect(3);
+    assert!(
+        of_json
+            .stderr
+            .contains("move it out of it, to the top level"),
+        "{of_json:?}"
+    );
+}
+
+#[test]
 fn a_variable_that_an_environment_does_not_inherit_is_a_warning() {
     let staging = "[[env.staging.r2_buckets]]\nbinding = \"FACTS\"\n\
                    [[env.staging.kv_namespaces]]\nbinding = \"INDICES\"\n";

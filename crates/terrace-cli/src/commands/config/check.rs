@@ -13,7 +13,7 @@ use terrace_core::limits;
 use crate::args::ConfigCheckArguments;
 use crate::error::Failure;
 use crate::output::{Output, plural};
-use crate::source::wrangler::{Deployment, NAMES, Notation};
+use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
 const FACTS: &str = "FACTS";
@@ -170,6 +170,21 @@ fn check_places(
     for place in &deployment.misplaced {
         found.errors.push(format!(
             "{place} is not a variable, and the registry would run without it: write it below {table}"
+        ));
+    }
+    let place = match (notation, env) {
+        (Notation::Toml, None) => "above the first table".to_owned(),
+        (Notation::Toml, Some(env)) => {
+            format!("directly below {}", notation.table(&format!("env.{env}")))
+        }
+        (Notation::Json, None) => "out of it, to the top level".to_owned(),
+        (Notation::Json, Some(env)) => {
+            format!("out of it, into {}", notation.table(&format!("env.{env}")))
+        }
+    };
+    for name in deployment.vars.keys().filter(|name| wrangler::is_key(name)) {
+        found.errors.push(format!(
+            "{name} is a key of wrangler, and in {table} it is only a variable of this name: move it {place}"
         ));
     }
     for name in &deployment.not_inherited {
