@@ -319,6 +319,17 @@ fn an_environment_has_variables_and_bindings_of_its_own() {
 }
 
 #[test]
+fn the_documented_environment_for_trials_is_valid_without_a_warning() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploying.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## Staging\n").unwrap();
+    let (_, rest) = section.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let ended = check_file(&format!("{BINDINGS}{text}"), &["--env", "staging"]).expect(0);
+    assert_eq!(ended.json()["warnings"], json!([]));
+}
+
+#[test]
 fn a_missing_file_is_a_usage_error() {
     let ended = ended(&mut terrace(&["config", "check", "nowhere/wrangler.toml"])).expect(2);
     assert!(ended.stderr.contains("nowhere/wrangler.toml"), "{ended:?}");
