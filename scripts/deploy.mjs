@@ -24,7 +24,7 @@ function configuration(args) {
     strict: false,
     options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } },
   });
-  return [values.config ?? "wrangler.toml", ...(values.env ? ["--env", values.env] : [])];
+  return [...(values.config ? [values.config] : []), ...(values.env ? ["--env", values.env] : [])];
 }
 
 async function check(args) {

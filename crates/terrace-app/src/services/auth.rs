@@ -288,7 +288,7 @@ fn lacking(caller: &Caller, need: &Permission) -> String {
         Permission::Administer(owner) => format!("admin:{owner} or admin"),
         Permission::AdministerAny => "admin:<namespace> or admin".to_owned(),
         Permission::BackUp => "backup or admin".to_owned(),
-        Permission::Publish(owner) => format!("publish:{owner} or admin"),
+        Permission::Publish(owner) => format!("publish:{owner}, admin:{owner} or admin"),
     };
     let has = scopes_of(caller);
     format!("this request requires the scope {takes}; the token has {has}")

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::address::{AddressError, MirroredAddress};
 use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::name::{Hostname, Namespace, ProviderType};
 use terrace_core::model::package::Package;
@@ -78,6 +78,7 @@ pub(crate) enum MirrorCommand {
 #[derive(Debug, Args)]
 pub(crate) struct MirrorAddArguments {
     /// The provider, as hostname/namespace/type, such as registry.opentofu.org/hashicorp/random
+    #[arg(value_parser = provider_to_add)]
     pub(crate) address: MirroredAddress,
 
     /// Mirror all versions that meet these constraints, such as '~> 3.6'; without them, only the newest version
@@ -169,6 +170,7 @@ pub(crate) struct MirrorListArguments {
 pub(crate) struct MirrorRemoveArguments {
     /// The provider, as hostname/namespace/type; followed by @<version> for one version, otherwise all stored versions
     /// are removed
+    #[arg(value_parser = provider_to_remove)]
     pub(crate) address: PackageSpec,
 
     /// The reason: one line, which users and publishers read
@@ -182,6 +184,41 @@ pub(crate) struct MirrorRemoveArguments {
     /// Remove, instead of listing what would be removed
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// Parses the provider of `mirror add`, and leads on from a URL and from a version in the address.
+fn provider_to_add(text: &str) -> Result<MirroredAddress, String> {
+    let failed = match text.parse() {
+        Ok(address) => return Ok(address),
+        Err(error) => AddressError::to_string(&error),
+    };
+    let path = text.split_once("://").map_or(text, |(_, path)| path);
+    let path = path.trim_matches('/');
+    let (address, version) = match path.split_once('@') {
+        Some((address, version)) => (address, Some(version)),
+        None => (path, None),
+    };
+    let meant = address.parse::<MirroredAddress>();
+    match (meant, version.map(str::parse::<Version>)) {
+        (Ok(meant), None) => Err(format!(
+            "it is an address, not a URL, of the form hostname/namespace/type: write {meant}"
+        )),
+        (Ok(meant), Some(Ok(version))) => Err(format!(
+            "the version is an option of its own: write {meant} --versions {version}"
+        )),
+        _ => Err(failed),
+    }
+}
+
+/// Parses the provider of `mirror remove`, and leads on from a namespace or a host.
+fn provider_to_remove(text: &str) -> Result<PackageSpec, String> {
+    match text.parse::<MirroredPart>() {
+        Ok(part) => Err(format!(
+            "it names all providers of a host or a namespace, and one is removed at a time, as hostname/namespace/type; \
+             `terrace mirror list {part}` lists them"
+        )),
+        Err(_) => text.parse(),
+    }
 }
 
 /// The mirrored providers of a block.

@@ -51,7 +51,12 @@ pub(crate) struct RuleArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("jobs").args(["github", "gitlab", "issuer"]).multiple(true).required(true)))]
+#[command(
+    group(ArgGroup::new("jobs").args(["github", "gitlab", "issuer"]).multiple(true).required(true)),
+    // That of clap shows --issuer as an alternative to the other two.
+    override_usage = "terrace trust add [OPTIONS] --scope <SCOPE> [--github <OWNER[/REPOSITORY]> | --gitlab <GROUP[/PROJECT]>] \
+                      [--issuer <URL>]"
+)]
 pub(crate) struct TrustAddArguments {
     #[command(flatten)]
     pub(crate) rule: RuleArguments,
@@ -61,7 +66,8 @@ pub(crate) struct TrustAddArguments {
     /// The project on GitLab whose jobs are trusted, or its group for the projects directly in it
     #[arg(long, value_name = "GROUP[/PROJECT]")]
     pub(crate) gitlab: Option<String>,
-    /// The issuer of the tokens, if it is neither github.com nor gitlab.com
+    /// The issuer of the tokens, if it is neither github.com nor gitlab.com; with --github or --gitlab that of another
+    /// server, such as https://gitlab.acme.example
     #[arg(long, value_name = "URL")]
     pub(crate) issuer: Option<String>,
     /// The Git reference that the job must run for, such as 'refs/tags/*' or refs/heads/main

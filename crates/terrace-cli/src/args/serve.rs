@@ -45,7 +45,7 @@ pub(crate) struct ServeArguments {
     /// A directory with a file for each secret, whose name is that of the variable, as of systemd ("%d") and of containers
     #[arg(long, value_name = "DIR")]
     pub(crate) secrets: Option<PathBuf>,
-    /// A configuration file of wrangler, whose variables apply unless they are set elsewhere
+    /// A configuration file of wrangler (wrangler.jsonc or wrangler.toml), whose variables apply unless they are set elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The environment in that file, as of "wrangler deploy --env"

@@ -64,6 +64,10 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         audience,
         identifies,
     } = arguments;
+    if issuer.is_none() {
+        check_server("--github", github.as_deref(), "github.com")?;
+        check_server("--gitlab", gitlab.as_deref(), "gitlab.com")?;
+    }
     let mut claims = Claims::default();
     let default = match (github, gitlab) {
         (Some(name), _) => {
@@ -104,6 +108,44 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         members.insert("identifies".to_owned(), json!(true));
     }
     Ok(Value::Object(members))
+}
+
+/// Refuses the URL of a repository on a server of its own, because the name alone would trust another one on the public server.
+fn check_server(option: &str, name: Option<&str>, public: &str) -> Result<(), Failure> {
+    let Some((name, (host, path))) = name.and_then(|name| Some((name, server_and_path(name)?)))
+    else {
+        return Ok(());
+    };
+    let host = host.to_ascii_lowercase();
+    if host == public || host.strip_prefix("www.") == Some(public) {
+        return Ok(());
+    }
+    let issuer = match (option, host.strip_suffix(".ghe.com")) {
+        ("--github", Some(_)) => format!("https://token.actions.{host}"),
+        ("--github", None) => format!("https://{host}/_services/token"),
+        _ => format!("https://{host}"),
+    };
+    Err(Failure::Usage(format!(
+        "{option} is {name:?}: {option} alone trusts jobs of {public}; for those of {host} name the issuer of their tokens, \
+         too: {option} {path} --issuer {issuer}"
+    )))
+}
+
+/// Returns the host, with its port, and the path of a repository that is given as a URL or as an address of Git.
+fn server_and_path(name: &str) -> Option<(&str, &str)> {
+    let (host, path) = match name.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?,
+        // `git@gitlab.acme.example:infra/vpc.git`
+        None => name
+            .split_once(':')
+            .filter(|(host, _)| host.contains('@'))?,
+    };
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    // GitLab's pages of a project are below `/-/`.
+    let path = path.split("/-/").next().unwrap_or_default();
+    let path = path.trim_matches('/');
+    Some((host, path.strip_suffix(".git").unwrap_or(path)))
 }
 
 /// Returns the rule for people that the arguments describe.

@@ -32,6 +32,18 @@ pub(crate) fn toml(text: &str, error: &toml::de::Error) -> String {
     )
 }
 
+/// Returns the message of the parser of JSON with comments about this text.
+pub(crate) fn json(text: &str, error: &jsonc_parser::errors::ParseError) -> String {
+    let number = error.line_display();
+    let line = text.lines().nth(number.saturating_sub(1));
+    at(
+        number,
+        error.column_display(),
+        line.unwrap_or_default(),
+        &error.kind().to_string(),
+    )
+}
+
 fn at(number: usize, column: usize, line: &str, message: &str) -> String {
     let (line, message) = (quoted(line.trim()), one_line(message));
     format!("line {number}, column {column}, {line}: {message}")

@@ -2,10 +2,53 @@
 //! (<https://developers.cloudflare.com/workers/wrangler/configuration/>).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use jsonc_parser::ParseOptions;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::source::syntax;
+
+/// The names of the file, in the order in which wrangler looks for them.
+pub(crate) const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+
+/// Keys of wrangler that may stand on one line. Below the line of a table, they belong to that table
+/// (<https://developers.cloudflare.com/workers/wrangler/configuration/>).
+const KEYS: [&str; 19] = [
+    "account_id",
+    "assets",
+    "build",
+    "compatibility_date",
+    "compatibility_flags",
+    "keep_vars",
+    "limits",
+    "logpush",
+    "main",
+    "minify",
+    "name",
+    "no_bundle",
+    "placement",
+    "preview_urls",
+    "route",
+    "routes",
+    "rules",
+    "upload_source_maps",
+    "workers_dev",
+];
+
+/// Returns whether a variable has the name of a key of wrangler, and so was probably meant as that key.
+pub(crate) fn is_key(name: &str) -> bool {
+    KEYS.contains(&name)
+}
+
+/// The notation of a file, which its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// JSON with comments and trailing commas.
+    Json,
+    Toml,
+}
 
 /// A deployment that the file describes: that of the top level, or one of its environments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +73,20 @@ pub(crate) struct Deployment {
     pub(crate) has_workers_dev: bool,
 }
 
+/// The JSON that wrangler reads.
+const JSON: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 #[derive(Debug, Deserialize)]
 struct File {
     #[serde(flatten)]
@@ -42,7 +99,7 @@ struct File {
 #[derive(Debug, Deserialize)]
 struct Section {
     #[serde(default)]
-    vars: BTreeMap<String, toml::Value>,
+    vars: Map<String, Value>,
     #[serde(default)]
     r2_buckets: Vec<Binding>,
     #[serde(default)]
@@ -50,8 +107,8 @@ struct Section {
     #[serde(default)]
     ratelimits: Vec<RateLimit>,
     triggers: Option<Triggers>,
-    route: Option<toml::Value>,
-    routes: Option<Vec<toml::Value>>,
+    route: Option<Value>,
+    routes: Option<Vec<Value>>,
     workers_dev: Option<bool>,
 }
 
@@ -71,27 +128,79 @@ struct Triggers {
     crons: Vec<String>,
 }
 
+impl Notation {
+    /// Returns the notation of a file with this name.
+    pub(crate) fn of(file: &Path) -> Self {
+        let extension = file.extension().unwrap_or_default();
+        match extension == "json" || extension == "jsonc" {
+            true => Self::Json,
+            false => Self::Toml,
+        }
+    }
+
+    /// Returns a table's name as it is written in a file.
+    pub(crate) fn table(self, path: &str) -> String {
+        match self {
+            Self::Json => format!("\"{path}\""),
+            Self::Toml => format!("[{path}]"),
+        }
+    }
+
+    /// Returns a key with a value, which is the same in both notations, as it is written in a file.
+    pub(crate) fn member(self, key: &str, value: &str) -> String {
+        match self {
+            Self::Json => format!("\"{key}\": {value}"),
+            Self::Toml => format!("{key} = {value}"),
+        }
+    }
+
+    /// Returns a list with one binding as it is written in a file.
+    pub(crate) fn binding(self, list: &str, name: &str) -> String {
+        match self {
+            Self::Json => format!("\"{list}\": [{{ \"binding\": \"{name}\" }}]"),
+            Self::Toml => format!("[[{list}]] with binding = \"{name}\""),
+        }
+    }
+
+    /// Returns the known keys of a text, and all keys.
+    fn parse(self, text: &str) -> Result<(File, Map<String, Value>), String> {
+        match self {
+            Self::Json => {
+                let table: Map<String, Value> = jsonc_parser::parse_to_serde_value(text, &JSON)
+                    .map_err(|error| syntax::json(text, &error))?;
+                let file = serde_json::from_value(Value::Object(table.clone()));
+                Ok((file.map_err(|error| error.to_string())?, table))
+            }
+            Self::Toml => {
+                let failed = |error| syntax::toml(text, &error);
+                let file = toml::from_str(text).map_err(failed)?;
+                Ok((file, toml::from_str(text).map_err(failed)?))
+            }
+        }
+    }
+}
+
 impl Deployment {
     /// Reads the deployment at the top level of a file, or that of the environment with this name.
     ///
     /// # Errors
     /// The reason why the file describes no such deployment.
-    pub(crate) fn read(text: &str, env: Option<&str>) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
-        let File { top, env: others } = file;
+    pub(crate) fn read(text: &str, notation: Notation, env: Option<&str>) -> Result<Self, String> {
+        let (File { top, env: others }, table) = notation.parse(text)?;
         let known: Vec<&str> = others.keys().map(String::as_str).collect();
         let section = match env {
             None => &top,
             Some(name) => others.get(name).ok_or_else(|| match known.as_slice() {
-                [] => format!("it has no environment {name:?}, and no other: add [env.{name}]"),
+                [] => format!(
+                    "it has no environment {name:?}, and no other: add {}",
+                    notation.table(&format!("env.{name}"))
+                ),
                 known => format!(
                     "it has no environment {name:?}; it has {}",
                     known.join(", ")
                 ),
             })?,
         };
-        let table: toml::Table =
-            toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
         let mut misplaced = Vec::new();
         find_misplaced(&table, "", &mut misplaced);
         let is_missing = |name: &&String| env.is_some() && !section.vars.contains_key(*name);
@@ -132,15 +241,15 @@ fn is_setting(name: &str) -> bool {
 }
 
 /// Finds the settings in all tables but those of variables. `path` is the name of the table, with a dot at its end.
-fn find_misplaced(table: &toml::Table, path: &str, found: &mut Vec<String>) {
+fn find_misplaced(table: &Map<String, Value>, path: &str, found: &mut Vec<String>) {
     for (name, value) in table {
         let place = format!("{path}{name}");
         match value {
             _ if is_setting(name) => found.push(place),
-            toml::Value::Table(_) if name == "vars" && is_root(path) => {}
-            toml::Value::Table(inner) => find_misplaced(inner, &format!("{place}."), found),
-            toml::Value::Array(all) => {
-                for inner in all.iter().filter_map(toml::Value::as_table) {
+            Value::Object(_) if name == "vars" && is_root(path) => {}
+            Value::Object(inner) => find_misplaced(inner, &format!("{place}."), found),
+            Value::Array(all) => {
+                for inner in all.iter().filter_map(Value::as_object) {
                     find_misplaced(inner, &format!("{place}."), found);
                 }
             }
@@ -159,9 +268,9 @@ fn names(bindings: &[Binding]) -> Vec<String> {
     bindings.iter().map(|it| it.binding.clone()).collect()
 }
 
-fn text_of(value: &toml::Value) -> String {
+fn text_of(value: &Value) -> String {
     match value {
-        toml::Value::String(text) => text.clone(),
-        other => serde_json::to_string(other).unwrap_or_default(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }

@@ -50,6 +50,52 @@ fn the_file_of_the_repository_is_valid() {
 }
 
 #[test]
+fn the_file_of_the_deployment_folder_is_valid_and_found_without_an_argument() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+    let mut command = terrace(&["config", "check"]);
+    let ended = ended(command.current_dir(folder)).expect(0);
+    assert!(
+        ended.stdout.contains("wrangler.jsonc is valid"),
+        "{ended:?}"
+    );
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn the_file_is_chosen_in_the_order_of_wrangler() {
+    let folder = directory(&[
+        ("wrangler.toml", BINDINGS),
+        (
+            "wrangler.jsonc",
+            "{ // a comment\n \"vars\": { \"TERRACE_ACCESS\": \"x\", }, }",
+        ),
+    ]);
+    let mut command = terrace(&["config", "check"]);
+    let chosen = ended(command.current_dir(folder.path())).expect(3);
+    for part in [
+        "wrangler.jsonc: TERRACE_ACCESS is \"x\"",
+        "add \"r2_buckets\": [{ \"binding\": \"FACTS\" }]",
+    ] {
+        assert!(chosen.stderr.contains(part), "{chosen:?}");
+    }
+
+    let mut command = terrace(&["config", "check"]);
+    let none = ended(command.current_dir(directory(&[]).path())).expect(2);
+    assert!(none.stderr.contains("none of wrangler.json, "), "{none:?}");
+}
+
+#[test]
+fn json_with_an_error_of_syntax_is_rejected_with_its_place() {
+    let folder = directory(&[("wrangler.jsonc", "{\n  \"vars\": { TERRACE_ACCESS }\n}")]);
+    let mut command = terrace(&["config", "check"]);
+    let ended = ended(command.current_dir(folder.path())).expect(3);
+    assert!(
+        ended.stderr.contains("wrangler.jsonc: line 2, "),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn the_examples_of_settings_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/settings");
     let mut checked = 0;
@@ -199,6 +245,38 @@ fn a_setting_outside_of_the_variables_is_rejected_with_its_place() {
 }
 
 #[test]
+fn a_key_of_wrangler_among_the_variables_is_rejected_with_its_place() {
+    let hostname = "routes = [{ pattern = \"registry.example.com\", custom_domain = true }]\nworkers_dev = false\n\
+                    preview_urls = false\n";
+    let errors = check(hostname).expect(3).errors();
+    for key in ["routes", "workers_dev", "preview_urls"] {
+        let expected = format!(
+            "{key} is a key of wrangler, and in [vars] it is only a variable of this name: move it above the first table"
+        );
+        assert!(errors.contains(&expected), "{errors}");
+    }
+
+    let staging = format!("{BINDINGS}[env.staging.vars]\n{hostname}");
+    let errors = check_file(&staging, &["--env", "staging"])
+        .expect(3)
+        .errors();
+    assert!(
+        errors.contains("move it directly below [env.staging]"),
+        "{errors}"
+    );
+
+    let folder = directory(&[("wrangler.jsonc", "{ \"vars\": { \"routes\": [] } }")]);
+    let mut command = terrace(&["config", "check"]);
+    let of_json = ended(command.current_dir(folder.path())).expect(3);
+    assert!(
+        of_json
+            .stderr
+            .contains("move it out of it, to the top level"),
+        "{of_json:?}"
+    );
+}
+
+#[test]
 fn a_variable_that_an_environment_does_not_inherit_is_a_warning() {
     let staging = "[[env.staging.r2_buckets]]\nbinding = \"FACTS\"\n\
                    [[env.staging.kv_namespaces]]\nbinding = \"INDICES\"\n";
@@ -238,6 +316,17 @@ fn an_environment_has_variables_and_bindings_of_its_own() {
     }
     let ended = check_file(&text, &["--env", "test"]).expect(3);
     assert!(ended.errors().contains("it has staging"), "{ended:?}");
+}
+
+#[test]
+fn the_documented_environment_for_trials_is_valid_without_a_warning() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploying.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## Staging\n").unwrap();
+    let (_, rest) = section.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let ended = check_file(&format!("{BINDINGS}{text}"), &["--env", "staging"]).expect(0);
+    assert_eq!(ended.json()["warnings"], json!([]));
 }
 
 #[test]

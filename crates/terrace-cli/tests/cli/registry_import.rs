@@ -345,6 +345,22 @@ fn everything_that_the_origin_lists_is_imported_without_names() {
 }
 
 #[test]
+fn a_namespace_needs_packages_of_one_kind_only() {
+    let (origin, registry) = (origin(), Registry::start());
+    add_lists(&origin);
+    origin.set("/modules/acme?limit=100&offset=0", Response::new(404, "{}"));
+    let report = import(&origin, &registry, &["--namespace", "acme"]);
+    let report = report.expect(0).json();
+    assert_eq!(statuses(&report), ["acme/hello 1.2.3 created"]);
+
+    let absent = import(&origin, &registry, &["--namespace", "absent"]).expect(3);
+    assert!(
+        absent.errors().contains("has no such namespace: absent"),
+        "{absent:?}"
+    );
+}
+
+#[test]
 fn an_origin_without_lists_needs_the_names_and_says_which() {
     let (origin, registry) = (origin(), Registry::start());
     // A web application answers every path.

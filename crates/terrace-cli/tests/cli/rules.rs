@@ -275,6 +275,70 @@ fn a_rule_with_an_empty_part_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_repository_on_another_server_is_refused_with_the_issuer_of_its_tokens() {
+    let registry = Registry::start();
+    let trust = ["trust", "add", "--scope", "publish:acme"];
+    for (option, name, advice) in [
+        (
+            "--gitlab",
+            "https://gitlab.corp.example/infra/vpc",
+            "--gitlab infra/vpc --issuer https://gitlab.corp.example",
+        ),
+        (
+            "--gitlab",
+            "https://gitlab.corp.example:8443/infra/vpc/-/tree/main",
+            "--gitlab infra/vpc --issuer https://gitlab.corp.example:8443",
+        ),
+        (
+            "--gitlab",
+            "git@gitlab.corp.example:infra/vpc.git",
+            "--gitlab infra/vpc --issuer https://gitlab.corp.example",
+        ),
+        (
+            "--github",
+            "https://github.corp.example/acme/vpc",
+            "--github acme/vpc --issuer https://github.corp.example/_services/token",
+        ),
+        (
+            "--github",
+            "https://acme.ghe.com/acme/vpc",
+            "--github acme/vpc --issuer https://token.actions.acme.ghe.com",
+        ),
+        (
+            "--gitlab",
+            "https://gitlab.com/infra/vpc",
+            "without the rest of its URL: infra/vpc",
+        ),
+    ] {
+        let line = [&trust[..], &[option, name]].concat();
+        let errors = run(&registry, &line).expect(2).errors();
+        assert!(errors.contains(advice), "{name}: {errors}");
+    }
+    assert_eq!(registry.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn the_usage_shows_that_an_issuer_goes_with_a_project() {
+    let registry = Registry::start();
+    let help = run(&registry, &["trust", "add", "--help"]).expect(0).stdout;
+    assert!(
+        help.contains("--gitlab <GROUP[/PROJECT]>] [--issuer <URL>]"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_rule_of_another_issuer_without_a_subject_is_refused_with_the_flag() {
+    let registry = Registry::start();
+    let rule = ["trust", "add", "--scope", "publish:acme"];
+    let jobs = ["--issuer", "https://ci.example", "--claim", "team=acme"];
+    let errors = run(&registry, &[&rule[..], &jobs].concat())
+        .expect(3)
+        .errors();
+    assert!(errors.contains("--identifies"), "{errors}");
+}
+
+#[test]
 fn a_rule_is_added_with_its_warnings() {
     let registry = Registry::start();
     let rule = json!({ "scopes": ["publish:acme"], "issuer": "https://gitlab.com", "claims": { "project_path": "acme/vpc" } });

@@ -111,6 +111,18 @@ fn settings_come_from_the_command_line_the_environment_and_a_file() {
 }
 
 #[test]
+fn settings_come_from_json_with_comments() {
+    let folder = directory(&[(
+        "wrangler.jsonc",
+        "{ // the file of the deployment folder\n  \"vars\": { \"TERRACE_WEB_NAME\": \"Of the JSON\", },\n}",
+    )]);
+    let mut command = terrace(&["serve", "--config"]);
+    let served = Served::start(command.arg(folder.path().join("wrangler.jsonc")));
+    let page = served.get("/");
+    assert!(page.contains("Of the JSON"), "{page}");
+}
+
+#[test]
 fn an_invalid_setting_is_a_usage_error() {
     for (arguments, variable, reason) in [
         (

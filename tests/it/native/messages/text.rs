@@ -85,7 +85,7 @@ fn a_text_has_a_word_and_another_word_or_a_value() {
         "key {}: {error}",
         "read everything",
         "<p>Too</p> <p>often</p>",
-        "publish:{owner} or admin",
+        "publish:{owner}, admin:{owner} or admin",
         "→ ${title} began",
         "HTTP tests",
         "1 waits",

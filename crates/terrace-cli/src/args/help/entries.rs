@@ -327,10 +327,10 @@ pub(super) const ENTRIES: [Entry; 58] = [
     .offline(),
     Entry::new(
         "config check",
-        "terrace config check wrangler.toml",
+        "terrace config check wrangler.jsonc",
         "a registry with this configuration starts; warnings are printed",
     )
-    .rejected("the configuration is invalid; every reason is printed")
+    .rejected("the configuration is invalid; the reasons are printed, of invalid values only the first")
     .offline(),
     Entry::new(
         "doctor",

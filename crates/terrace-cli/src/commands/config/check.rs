@@ -1,6 +1,7 @@
 //! `terrace config check`.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::json;
 use terrace_core::config::{
@@ -12,7 +13,7 @@ use terrace_core::limits;
 use crate::args::ConfigCheckArguments;
 use crate::error::Failure;
 use crate::output::{Output, plural};
-use crate::source::wrangler::Deployment;
+use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
 const FACTS: &str = "FACTS";
@@ -37,17 +38,22 @@ struct Findings {
 
 /// Checks a configuration.
 pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(), Failure> {
-    let place = arguments.file.display().to_string();
-    let text = fs::read_to_string(&arguments.file)
-        .map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
+    let file = match &arguments.file {
+        Some(file) => file.clone(),
+        None => found()?,
+    };
+    let place = file.display().to_string();
+    let text =
+        fs::read_to_string(&file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
     let env = arguments.env.as_deref();
-    let deployment = Deployment::read(&text, env)
+    let notation = Notation::of(&file);
+    let deployment = Deployment::read(&text, notation, env)
         .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
     let Findings {
         errors,
         warnings,
         secrets,
-    } = findings(&deployment, env);
+    } = findings(&deployment, notation, env);
     for warning in &warnings {
         output.warning(&format!("{place}: {warning}"));
     }
@@ -69,10 +75,21 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
     output.outcome(text, document, worst, reasons)
 }
 
-fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
+/// Returns the file in the current directory that wrangler reads.
+fn found() -> Result<PathBuf, Failure> {
+    let mut files = NAMES.iter().map(PathBuf::from);
+    files.find(|file| file.is_file()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "the current directory contains none of {}: name the file",
+            NAMES.join(", ")
+        ))
+    })
+}
+
+fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> Findings {
     let mut found = Findings::default();
-    check_bindings(deployment, env, &mut found);
-    check_places(deployment, env, &mut found);
+    check_bindings(deployment, notation, env, &mut found);
+    check_places(deployment, notation, env, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
     match parse(&vars, &assumed, None) {
@@ -88,7 +105,12 @@ fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
     found
 }
 
-fn check_bindings(deployment: &Deployment, env: Option<&str>, found: &mut Findings) {
+fn check_bindings(
+    deployment: &Deployment,
+    notation: Notation,
+    env: Option<&str>,
+    found: &mut Findings,
+) {
     for (binding, bindings, table) in [
         (FACTS, &deployment.buckets, "r2_buckets"),
         (INDICES, &deployment.namespaces, "kv_namespaces"),
@@ -100,7 +122,8 @@ fn check_bindings(deployment: &Deployment, env: Option<&str>, found: &mut Findin
                 None => table.to_owned(),
             };
             found.errors.push(format!(
-                "no binding {binding}: add [[{table}]] with binding = \"{binding}\""
+                "no binding {binding}: add {}",
+                notation.binding(&table, binding)
             ));
         }
     }
@@ -113,34 +136,60 @@ fn check_bindings(deployment: &Deployment, env: Option<&str>, found: &mut Findin
     }
     if !deployment.has_cron {
         found.warnings.push(
-            "no cron trigger: the indices of interrupted publishes are not completed; add crons = [\"* * * * *\"] under \
-             [triggers]"
-                .to_owned(),
+            format!(
+                "no cron trigger: the indices of interrupted publishes are not completed; add {} under {}",
+                notation.member("crons", "[\"* * * * *\"]"),
+                notation.table("triggers")
+            ),
         );
     }
     if deployment.has_route && deployment.has_workers_dev {
         found.warnings.push(
-            "workers_dev = true: its addresses are further source addresses of the same packages, and rules of your zone do \
-             not apply to them; set workers_dev = false"
-                .to_owned(),
+            format!(
+                "{}: its addresses are further source addresses of the same packages, and rules of your zone do not apply \
+                 to them; set {}",
+                notation.member("workers_dev", "true"),
+                notation.member("workers_dev", "false")
+            ),
         );
     }
 }
 
 /// Reports the settings that the registry does not get.
-fn check_places(deployment: &Deployment, env: Option<&str>, found: &mut Findings) {
+fn check_places(
+    deployment: &Deployment,
+    notation: Notation,
+    env: Option<&str>,
+    found: &mut Findings,
+) {
     let table = match env {
-        Some(env) => format!("[env.{env}.vars]"),
-        None => "[vars]".to_owned(),
+        Some(env) => notation.table(&format!("env.{env}.vars")),
+        None => notation.table("vars"),
     };
+    let top = notation.table("vars");
     for place in &deployment.misplaced {
         found.errors.push(format!(
             "{place} is not a variable, and the registry would run without it: write it below {table}"
         ));
     }
+    let place = match (notation, env) {
+        (Notation::Toml, None) => "above the first table".to_owned(),
+        (Notation::Toml, Some(env)) => {
+            format!("directly below {}", notation.table(&format!("env.{env}")))
+        }
+        (Notation::Json, None) => "out of it, to the top level".to_owned(),
+        (Notation::Json, Some(env)) => {
+            format!("out of it, into {}", notation.table(&format!("env.{env}")))
+        }
+    };
+    for name in deployment.vars.keys().filter(|name| wrangler::is_key(name)) {
+        found.errors.push(format!(
+            "{name} is a key of wrangler, and in {table} it is only a variable of this name: move it {place}"
+        ));
+    }
     for name in &deployment.not_inherited {
         found.warnings.push(format!(
-            "{name} is set below [vars] only, and an environment inherits no variables: write it below {table}, too, if it \
+            "{name} is set below {top} only, and an environment inherits no variables: write it below {table}, too, if it \
              applies there"
         ));
     }

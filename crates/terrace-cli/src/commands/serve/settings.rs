@@ -8,7 +8,7 @@ use terrace_core::config::{SETTINGS, is_meant_for_terrace, is_of_command};
 
 use crate::args::ServeArguments;
 use crate::error::Failure;
-use crate::source::wrangler::Deployment;
+use crate::source::wrangler::{Deployment, Notation};
 
 /// Returns the settings of the command line, of the files of secrets, of the environment and of the file of wrangler. Of several
 /// with one name, the first counts.
@@ -66,7 +66,7 @@ fn of_file(file: &Path, env: Option<&str>) -> Result<Vec<(String, String)>, Fail
     let place = file.display();
     let text =
         fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
-    let deployment = Deployment::read(&text, env)
+    let deployment = Deployment::read(&text, Notation::of(file), env)
         .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
     Ok(deployment.vars.into_iter().collect())
 }

@@ -122,10 +122,11 @@ fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
     table
 }
 
-/// Returns the note that valid tokens end with the previous admin token, if there are any.
+/// Returns the note that valid tokens end with the previous admin token, if there are any. Those that another token already
+/// replaces need no rotation.
 fn note_on_previous(tokens: &[TokenAnswer], now: UnixTime) -> Option<String> {
     let is_previous = |token: &&TokenAnswer| {
-        token.issued_under == Some(IssuedUnder::Previous) && State::of(token, now).is_accepted()
+        token.issued_under == Some(IssuedUnder::Previous) && State::of(token, now) == State::Valid
     };
     let previous: Vec<&str> = tokens
         .iter()

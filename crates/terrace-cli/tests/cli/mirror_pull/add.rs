@@ -233,6 +233,33 @@ fn an_address_needs_all_three_parts() {
 }
 
 #[test]
+fn a_url_or_a_version_as_the_address_is_refused_with_the_right_arguments() {
+    for (arguments, advice) in [
+        (
+            &["mirror", "add", "https://origin.example/acme/hello"][..],
+            "write origin.example/acme/hello",
+        ),
+        (
+            &["mirror", "add", "origin.example/acme/hello@2.1.0"],
+            "write origin.example/acme/hello --versions 2.1.0",
+        ),
+        (
+            &["mirror", "remove", "origin.example/acme", "--reason", "x"],
+            "`terrace mirror list origin.example/acme` lists them",
+        ),
+        (
+            &["mirror", "sync", "nothere"],
+            "nothere: there is no file or directory of this name",
+        ),
+    ] {
+        let mut command = terrace(arguments);
+        command.args(["--url", "https://registry.example"]);
+        let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(2);
+        assert!(ended.stderr.contains(advice), "{ended:?}");
+    }
+}
+
+#[test]
 fn the_registrys_own_hostname_is_rejected_without_a_request() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let ended = ended(&mut command(

@@ -119,6 +119,9 @@ impl Names {
                 names.list(origin, (kind, service), namespace, output)?;
             }
         }
+        for namespace in &arguments.namespaces {
+            names.check_found(origin, namespace.as_str());
+        }
         if names.is_empty() && names.failures.is_empty() {
             let url = &origin.url;
             return Err(Failure::refused(format!(
@@ -141,6 +144,22 @@ impl Names {
             Kind::Provider => self.providers.iter().any(|it| is_in(it.namespace.as_str())),
             Kind::Module => self.modules.iter().any(|it| is_in(it.namespace.as_str())),
         }
+    }
+
+    /// Reports a namespace in which the origin lists nothing, unless its lists have failed.
+    fn check_found(&mut self, origin: &Origin<'_>, namespace: &str) {
+        let is_found = [Kind::Provider, Kind::Module]
+            .iter()
+            .any(|kind| self.names_some(*kind, Some(namespace)));
+        if is_found || !self.failures.is_empty() {
+            return;
+        }
+        let url = &origin.url;
+        let reason = format!(
+            "{url} has no such namespace: {namespace} has neither providers nor modules that it lists for this token"
+        );
+        self.failures
+            .push((namespace.to_owned(), Failure::refused(reason)));
     }
 
     /// Reads a file: an address on each line. Empty lines, and what follows `#`, are ignored.
@@ -191,6 +210,10 @@ impl Names {
         let mut offset = 0;
         for _ in 0..PAGES {
             let Some(page) = page(origin, service, namespace, offset)? else {
+                // An origin that lists packages of this kind has none of them in the namespace.
+                if namespace.is_some() && matches!(page(origin, service, None, 0), Ok(Some(_))) {
+                    return Ok(());
+                }
                 let (noun, url) = (kind.noun(), &origin.url);
                 let what = match namespace {
                     Some(namespace) => format!("{noun} of {namespace}"),

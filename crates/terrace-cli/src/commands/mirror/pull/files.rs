@@ -125,6 +125,11 @@ fn read_file(path: &Path, default_host: &Hostname) -> Result<Selections, Failure
         lock::read(&text(path)?).map_err(refused)
     } else if name.ends_with(".toml") {
         toml_list::read(&text(path)?).map_err(refused)
+    } else if !path.exists() {
+        Err(Failure::Usage(format!(
+            "{}: there is no file or directory of this name",
+            path.display()
+        )))
     } else {
         Err(Failure::Usage(format!(
             "{}: the file type is unknown: specify a .toml list, a .terraform.lock.hcl, a .tf or .tf.json file, or \
