@@ -168,11 +168,7 @@ fn a_request_is_refused_with_the_error_of_the_specification() {
 #[test]
 fn a_page_of_this_registry_may_send_requests() {
     let registry = Registry::start();
-    let origin = match registry.authority() {
-        Some(authority) => format!("http://{authority}"),
-        None => "https://registry.test".to_owned(),
-    };
-    let sent = request("tools/list", json!({})).header("origin", &origin);
+    let sent = request("tools/list", json!({})).header("origin", &registry.origin());
     registry.send(&sent).expect(200);
 }
 
@@ -220,10 +216,9 @@ fn a_published_module_is_described_with_the_code_that_calls_it() {
         .expect(201);
     let answer = call(&registry, "get_module", &json!({ "address": address }));
     let snippet = answer["snippet"].as_str().unwrap();
-    let source = format!(
-        "{}/{address}",
-        registry.authority().unwrap_or("registry.test")
-    );
+    let origin = registry.origin();
+    let (_, host) = origin.split_once("://").unwrap();
+    let source = format!("{host}/{address}");
     assert_eq!(answer["source"], source.as_str());
     assert!(
         snippet.contains(&format!("source  = \"{source}\"")),

@@ -34,7 +34,7 @@ const INVALID_RULE: &str =
 const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
 
 /// An entry for each command without subcommands.
-pub(super) const ENTRIES: [Entry; 58] = [
+pub(super) const ENTRIES: [Entry; 59] = [
     Entry::new("list", "terrace list acme", "listed").uses("api_namespaces", Method::Get).rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").uses("api_package", Method::Get).rejected(NO_SUCH_VERSION),
     Entry::new(
