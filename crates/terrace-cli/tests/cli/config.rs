@@ -195,6 +195,17 @@ fn an_invalid_configuration_is_rejected_with_every_reason() {
                 "\"*@\", which matches no person",
             ],
         ),
+        (
+            "TERRACE_URL_LIFETIME = 0\nTERRACE_ACCESS = \"x\"\nTERRACE_LOG_REQUESTS = \"some\"\n\
+             TERRACE_S3_BUCKET = \"terrace-facts\"\nTERRACE_REPAIR_OPERATIONS = 1",
+            &[
+                "TERRACE_URL_LIFETIME",
+                "TERRACE_ACCESS is \"x\"",
+                "TERRACE_LOG_REQUESTS",
+                "TERRACE_S3_ENDPOINT is not set",
+                "TERRACE_REPAIR_OPERATIONS",
+            ],
+        ),
         ("A = ", &["line 18"]),
     ] {
         let ended = check(vars).expect(3);

@@ -353,11 +353,12 @@ fn a_namespace_needs_packages_of_one_kind_only() {
     let report = report.expect(0).json();
     assert_eq!(statuses(&report), ["acme/hello 1.2.3 created"]);
 
-    let absent = import(&origin, &registry, &["--namespace", "absent"]).expect(3);
-    assert!(
-        absent.errors().contains("has no such namespace: absent"),
-        "{absent:?}"
-    );
+    let absent = ["--namespace", "absent", "--namespace", "missing"];
+    let errors = import(&origin, &registry, &absent).expect(3).errors();
+    for namespace in ["absent", "missing"] {
+        let expected = format!("has no such namespace: {namespace} has neither");
+        assert!(errors.contains(&expected), "{errors}");
+    }
 }
 
 #[test]

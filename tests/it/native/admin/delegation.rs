@@ -222,6 +222,10 @@ fn an_administrator_of_a_namespace_manages_its_packages_and_keys_and_no_others()
     let text = refused.text().replace(other, "emca");
     assert_eq!(text, unknown.text());
     send(&registry, &admin, "DELETE", &key(other), &json!({})).expect(403);
+    let path = format!("/admin/v1/providers/{other}/widget/1.0.1");
+    let refused = send(&registry, &admin, "PUT", &path, &json!({})).expect(403);
+    let scopes = format!("requires the scope publish:{other}, admin:{other} or admin;");
+    assert!(refused.errors().contains(&scopes), "{refused:?}");
     send(&registry, &admin, "DELETE", &key(own), &json!({})).expect(200);
     // Reading is limited as well.
     let read = |namespace| format!("/v1/providers/{namespace}/widget/versions");

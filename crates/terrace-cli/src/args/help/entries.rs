@@ -330,7 +330,7 @@ pub(super) const ENTRIES: [Entry; 59] = [
         "terrace config check wrangler.jsonc",
         "a registry with this configuration starts; warnings are printed",
     )
-    .rejected("the configuration is invalid; the reasons are printed, of invalid values only the first")
+    .rejected("the configuration is invalid; every reason is printed, of settings that belong together the first")
     .offline(),
     Entry::new(
         "doctor",

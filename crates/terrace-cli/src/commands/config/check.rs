@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use terrace_core::config::{
-    ADMIN_TOKEN, Config, LOGIN_CLIENT_SECRET, LOGIN_ISSUER, S3_ACCESS_KEY_ID, S3_BUCKET,
-    S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
+    ADMIN_TOKEN, Config, ConfigError, LOGIN_CLIENT_SECRET, LOGIN_ISSUER, S3_ACCESS_KEY_ID,
+    S3_BUCKET, S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
 };
 use terrace_core::limits;
 
@@ -97,12 +97,38 @@ fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> F
             found.errors.extend(config.faults());
             found.warnings.extend(config.warnings());
         }
-        Err(error) => found.errors.push(error),
+        Err(error) => {
+            found.errors.push(error.to_string());
+            let others = errors_of_others(&vars, error);
+            found.errors.extend(others.iter().map(ToString::to_string));
+        }
     }
     let is_needed =
         |name: &&&str| **name == ADMIN_TOKEN || parse(&vars, &assumed, Some(name)).is_err();
     found.secrets = assumed.iter().filter(is_needed).copied().collect();
     found
+}
+
+/// Returns the errors of the variables that do not belong together with one that is invalid: the parser stops at the first error.
+fn errors_of_others(vars: &[(&str, &str)], first: ConfigError) -> Vec<ConfigError> {
+    let (mut errors, mut vars, mut last) = (Vec::new(), vars.to_vec(), first);
+    loop {
+        let before = vars.len();
+        vars.retain(|(name, _)| family(name) != family(last.variable()));
+        match parse(&vars, &assumed_secrets(&vars), None) {
+            Err(error) if vars.len() < before => {
+                errors.push(error.clone());
+                last = error;
+            }
+            _ => return errors,
+        }
+    }
+}
+
+/// Returns the beginning of a setting's name that it has in common with those that it may depend on, such as `TERRACE_S3`.
+fn family(name: &str) -> &str {
+    let end = name.match_indices('_').nth(1).map(|(end, _)| end);
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
 fn check_bindings(
@@ -212,7 +238,7 @@ fn settings<'d>(deployment: &'d Deployment, found: &mut Findings) -> Vec<(&'d st
                 limits::VARIABLE_BYTES
             ));
         } else if let Err(error) = check_name(name) {
-            found.errors.push(error);
+            found.errors.push(error.to_string());
         } else {
             settings.push((name.as_str(), value.as_str()));
         }
@@ -220,7 +246,7 @@ fn settings<'d>(deployment: &'d Deployment, found: &mut Findings) -> Vec<(&'d st
     settings
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), ConfigError> {
     match SETTINGS.iter().any(|setting| setting.name == name) {
         true => Ok(()),
         // Names that are not meant for Terrace are valid.
@@ -242,14 +268,18 @@ fn assumed_secrets(vars: &[(&str, &str)]) -> Vec<&'static str> {
 }
 
 /// Parses the variables as the registry does, with these secrets except `without`.
-fn parse(vars: &[(&str, &str)], secrets: &[&str], without: Option<&str>) -> Result<Config, String> {
+fn parse(
+    vars: &[(&str, &str)],
+    secrets: &[&str],
+    without: Option<&str>,
+) -> Result<Config, ConfigError> {
     let secrets = secrets.iter().filter(|name| Some(**name) != without);
     let all: Vec<(&str, &str)> = vars
         .iter()
         .copied()
         .chain(secrets.map(|name| (*name, ASSUMED)))
         .collect();
-    Config::from_vars(&all).map_err(|error| error.to_string())
+    Config::from_vars(&all)
 }
 
 fn listed(names: &[&str]) -> String {

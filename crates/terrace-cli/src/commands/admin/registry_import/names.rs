@@ -119,8 +119,11 @@ impl Names {
                 names.list(origin, (kind, service), namespace, output)?;
             }
         }
-        for namespace in &arguments.namespaces {
-            names.check_found(origin, namespace.as_str());
+        // A list that has failed may have had the packages of any namespace.
+        if names.failures.is_empty() {
+            for namespace in &arguments.namespaces {
+                names.check_found(origin, namespace.as_str());
+            }
         }
         if names.is_empty() && names.failures.is_empty() {
             let url = &origin.url;
@@ -146,12 +149,12 @@ impl Names {
         }
     }
 
-    /// Reports a namespace in which the origin lists nothing, unless its lists have failed.
+    /// Reports a namespace in which the origin lists nothing.
     fn check_found(&mut self, origin: &Origin<'_>, namespace: &str) {
         let is_found = [Kind::Provider, Kind::Module]
             .iter()
             .any(|kind| self.names_some(*kind, Some(namespace)));
-        if is_found || !self.failures.is_empty() {
+        if is_found {
             return;
         }
         let url = &origin.url;
