@@ -3,7 +3,6 @@
 //! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
-use super::exchange::REFUSED;
 use super::{Consent, Port, ReturnPath, SIGN_IN_PATH, SignInPurpose};
 use crate::auth::access::{Scope, Scopes};
 use crate::http::form::encoded;
@@ -44,7 +43,7 @@ impl Html {
             Some(SignInPurpose::Page(path)) => return self.sign_in_again(path),
             Some(SignInPurpose::Terminal(terminal)) => self
                 .raw("<p><a href=\"")
-                .text(&terminal.redirect_to(REFUSED))
+                .text(&terminal.refusal())
                 .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
             None => self
                 .raw("<p>If you were opening a page of this registry, <a href=\"")
