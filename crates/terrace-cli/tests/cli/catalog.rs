@@ -471,7 +471,10 @@ fn a_public_registry_is_read_without_a_token_and_a_private_one_asks_for_it() {
     let private = Registry::start();
     let errors = failed(&private, &["list"], 5).errors();
     assert!(errors.contains("the registry requires a token"), "{errors}");
-    assert!(errors.contains("`terraform login`"), "{errors}");
+    assert!(
+        errors.contains("`terrace login`, `terraform login`"),
+        "{errors}"
+    );
 }
 
 #[test]

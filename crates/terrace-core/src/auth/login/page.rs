@@ -53,7 +53,9 @@ impl Html {
         html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
             .raw("if that has no effect. Then start again with <code>terraform login ")
             .text(host)
-            .raw("</code> or <code>tofu login ")
+            .raw("</code>, <code>tofu login ")
+            .text(host)
+            .raw("</code> or <code>terrace login ")
             .text(host)
             .raw("</code>.</p>")
     }
@@ -139,8 +141,8 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
     };
     let body = body
         .raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>")
-        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code> or ")
-        .raw("<code>tofu login</code> on this computer. The token goes to port ")
+        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
+        .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
         .text(&consent.terminal.port.number().to_string())
         .raw(" of it, and nowhere else.</p>");
     page(
