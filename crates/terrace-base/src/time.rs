@@ -132,9 +132,32 @@ impl fmt::Display for UnixTime {
     }
 }
 
+/// Describes a duration in the largest unit that divides it, such as `365d` or `12h`.
+pub fn in_largest_unit(seconds: u64) -> String {
+    let units = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
+    let divides = |(unit, _): &&(u64, &str)| seconds > 0 && seconds.is_multiple_of(*unit);
+    match units.iter().find(divides) {
+        Some((unit, name)) => format!("{}{name}", seconds / unit),
+        None => format!("{seconds}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_is_described_in_its_largest_unit() {
+        for (seconds, text) in [
+            (31_536_000, "365d"),
+            (43_200, "12h"),
+            (60, "1m"),
+            (90, "90s"),
+            (0, "0s"),
+        ] {
+            assert_eq!(in_largest_unit(seconds), text);
+        }
+    }
 
     #[test]
     fn dates_match_the_calendar() {

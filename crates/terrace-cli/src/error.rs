@@ -78,6 +78,9 @@ pub(crate) enum Failure {
     /// The result, which is already printed, contains the failures.
     #[error("the result contains failures")]
     Reported(Exit),
+    /// The registry erased the version or its archive, and never stores it again; every reason.
+    #[error("{}", .0.join("\n"))]
+    Erased(Vec<String>),
     /// Some of several operations failed, and the others succeeded.
     #[error("{}", .0.reasons.join("\n"))]
     Several(Box<Several>),
@@ -116,7 +119,7 @@ impl Failure {
         match self {
             Self::Local(_) | Self::UnknownArchive(_) | Self::Unexpected(_) => Exit::Unexpected,
             Self::Usage(_) => Exit::Usage,
-            Self::Missing(_) | Self::Refused(_) => Exit::Rejected,
+            Self::Missing(_) | Self::Refused(_) | Self::Erased(_) => Exit::Rejected,
             Self::Reported(exit) => *exit,
             Self::Several(several) => several.worst.exit(),
             Self::Conflict(_) => Exit::Conflict,
@@ -131,7 +134,7 @@ impl Failure {
             Self::Conflict(_) => "conflict",
             Self::Local(_) => "local",
             Self::NotAllowed(_) => "not_allowed",
-            Self::Missing(_) | Self::Refused(_) => "refused",
+            Self::Missing(_) | Self::Refused(_) | Self::Erased(_) => "refused",
             Self::Several(several) => several.worst.status(),
             Self::Unavailable(_) => "unavailable",
             Self::Reported(_) => "reported",
@@ -143,7 +146,9 @@ impl Failure {
     /// Returns the reasons, one line each.
     pub(crate) fn reasons(&self) -> Vec<String> {
         match self {
-            Self::Conflict(reasons) | Self::Refused(reasons) => reasons.clone(),
+            Self::Conflict(reasons) | Self::Refused(reasons) | Self::Erased(reasons) => {
+                reasons.clone()
+            }
             Self::Local(reason)
             | Self::Missing(reason)
             | Self::NotAllowed(reason)

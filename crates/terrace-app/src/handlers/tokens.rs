@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use futures_util::future::join_all;
-use terrace_base::time::UnixTime;
+use terrace_base::time::{UnixTime, in_largest_unit};
 use terrace_core::api::admin::{
     PresentedToken, RevokedToken, RotationBody, TokenAnswer, TokenBody, TokenPage,
 };
@@ -97,20 +97,22 @@ async fn created_before<P: Host>(
 
 /// Checks the lifetime of a new token; `None` is one that never expires.
 fn check_lifetime<P: Host>(ctx: &Context<'_, P>, lifetime: Option<u64>) -> Result<(), String> {
-    let range = limits::TOKEN_LIFETIME_SECONDS;
-    let min = range.start();
-    match (lifetime, ctx.config.max_token_lifetime) {
-        (None, Some(max)) => Err(format!(
-            "a token of this registry must expire: expires_in must be from {min} to {max} seconds ({MAX_TOKEN_LIFETIME})"
+    let (min, longest) = limits::TOKEN_LIFETIME_SECONDS.into_inner();
+    let limit = ctx.config.max_token_lifetime;
+    let max = limit.unwrap_or(longest).min(longest);
+    let setting = limit.map(|_| format!(" ({MAX_TOKEN_LIFETIME})"));
+    let allowed = format!(
+        "it must be from {min} to {max} seconds{}, that is, from {} to {}",
+        setting.unwrap_or_default(),
+        in_largest_unit(min),
+        in_largest_unit(max)
+    );
+    match (lifetime, limit) {
+        (None, Some(_)) => Err(format!(
+            "expires_in is missing, but a token of this registry must expire: {allowed}"
         )),
-        (Some(seconds), Some(max)) if seconds > max => Err(format!(
-            "expires_in is {seconds}: it must be from {min} to {max} seconds ({MAX_TOKEN_LIFETIME})"
-        )),
-        (Some(seconds), _) if !range.contains(&seconds) => {
-            let max = range.end();
-            Err(format!(
-                "expires_in is {seconds}: it must be from {min} to {max} seconds"
-            ))
+        (Some(seconds), _) if !(min..=max).contains(&seconds) => {
+            Err(format!("expires_in is {seconds}: {allowed}"))
         }
         _ => Ok(()),
     }

@@ -2,6 +2,15 @@
 
 use std::time::Duration;
 
+/// The seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// The days of a year: the leap day of four years is not spread, so that `1y` is not longer than a limit of 365 days.
+const YEAR: u64 = 365;
+
+/// The units that mean years. `humantime` takes one for 365.25 days.
+const YEARS: [&str; 5] = ["y", "yr", "yrs", "year", "years"];
+
 /// Parses a duration such as `24h`. For a number without a unit, the error suggests `unit`.
 pub(super) fn parse(text: &str, unit: char) -> Result<Duration, String> {
     let advice = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -9,7 +18,22 @@ pub(super) fn parse(text: &str, unit: char) -> Result<Duration, String> {
     } else {
         "write a number with a unit, such as 24h or 90d".to_owned()
     };
-    humantime::parse_duration(text).map_err(|_| advice)
+    match years(text) {
+        Some(duration) => Ok(duration),
+        None => humantime::parse_duration(text).map_err(|_| advice),
+    }
+}
+
+/// Parses a number of whole years.
+fn years(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let start = text.find(|char: char| !char.is_ascii_digit())?;
+    let (number, unit) = text.split_at(start);
+    let number: u64 = number.parse().ok()?;
+    let seconds = number.checked_mul(YEAR * DAY)?;
+    YEARS
+        .contains(&unit.trim_start())
+        .then(|| Duration::from_secs(seconds))
 }
 
 /// Parses a duration that is most likely meant in days.
@@ -35,6 +59,14 @@ pub(super) fn in_seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_year_has_365_days() {
+        for text in ["1y", "1 year", " 1yr"] {
+            assert_eq!(in_days(text), Ok(Duration::from_secs(365 * 86_400)));
+        }
+        assert_eq!(in_days("2years"), Ok(Duration::from_secs(730 * 86_400)));
+    }
 
     #[test]
     fn the_error_of_a_duration_suggests_a_valid_one() {

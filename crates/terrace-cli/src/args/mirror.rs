@@ -54,8 +54,8 @@ pub(crate) enum MirrorCommand {
     Push(MirrorPushArguments),
     /// List the mirrored providers with their versions
     ///
-    /// Shows for each stored version the stored platforms and their size, how many more platforms its origin offers,
-    /// and whether it is blocked, revoked, withdrawn, deprecated or erased.
+    /// Shows for each stored version the stored platforms and their size, how many more platforms a pull-through can
+    /// fetch (none for a version that was published to the mirror), and whether it is blocked, revoked, withdrawn, deprecated or erased.
     List(MirrorListArguments),
     /// Block a provider, a version of it, or all providers of a namespace or host, whether they are stored or not
     ///

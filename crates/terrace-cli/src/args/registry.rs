@@ -50,7 +50,7 @@ pub(crate) struct RegistryArguments {
     /// The admin token of the registry, or an API token. Set TERRACE_TOKEN or use --token-file instead of this
     /// option: other users of the machine can see the command line. Without any of these, the first of the following
     /// is used: the OIDC token of a CI job, provided the registry trusts the job; the variable TF_TOKEN_<host>; the
-    /// token that `terraform login` or `tofu login` stored for the host
+    /// token that `terrace login`, `terraform login` or `tofu login` stored for the host
     #[arg(
         long,
         global = true,

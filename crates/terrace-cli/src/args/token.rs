@@ -21,7 +21,7 @@ pub(crate) enum TokenCommand {
         /// given several times. The namespace of mirrored providers is <hostname>/<namespace>, or <hostname> for all of them
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<Scope>,
-        /// The lifetime of the token, such as 90d, 12h or 1y, or `never`
+        /// The lifetime of the token, such as 90d, 12h or 1y (365 days), or `never`
         #[arg(long, value_name = "DURATION|never")]
         expires: Expiry,
     },

@@ -30,7 +30,7 @@ impl CircuitBreaker {
             Failure::NotAllowed(_) => self.not_allowed = true,
             Failure::Unavailable(_) => self.unavailable += 1,
             // These do not depend on the registry.
-            Failure::Refused(_) | Failure::Local(_) => {}
+            Failure::Refused(_) | Failure::Erased(_) | Failure::Local(_) => {}
             _ => self.succeed(),
         }
     }

@@ -4,11 +4,13 @@ mod admin_token;
 mod settings;
 
 use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{self, Path};
 use std::time::Duration;
 
 use serde_json::{Map, json};
 use terrace_core::config::Config;
+use terrace_core::model::name::Hostname;
 use terrace_presign::Presigner;
 use terrace_server::disk::{Directory, OpenError};
 use terrace_server::memory::Memory;
@@ -28,7 +30,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
     let config = configuration(&settings, store.presigner())?;
     let tls = tls(arguments)?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
+    let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
     let listen = arguments.listen;
     let server = Server::bind(
         ServerSettings {
@@ -46,7 +48,8 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
         ))
     })?;
     token.keep()?;
-    greet(&format!("{scheme}://{}", server.address()), &token, output);
+    let place = Place::of(server.address(), is_encrypted, &hostnames);
+    greet(&place, &token, output);
     store.storage.serve(server)
 }
 
@@ -167,12 +170,55 @@ fn configuration(
     Ok(config)
 }
 
+/// The place of the registry, as people on this machine reach it.
+struct Place {
+    /// A URL that the registry accepts.
+    url: String,
+    /// Whether the server listens at every address of this machine, and the hostnames that it accepts there.
+    others: Option<String>,
+}
+
+impl Place {
+    /// Returns the place of a server at this address. Requests that name the address of all interfaces are refused: a
+    /// certificate is for a hostname, and without one the token does not leave this machine.
+    fn of(address: SocketAddr, is_encrypted: bool, hostnames: &[Hostname]) -> Self {
+        let scheme = if is_encrypted { "https" } else { "http" };
+        if !address.ip().is_unspecified() {
+            let url = format!("{scheme}://{address}");
+            return Self { url, others: None };
+        }
+        let port = address.port();
+        let url = match (hostnames.first().filter(|_| is_encrypted), address) {
+            (Some(hostname), _) => format!("{scheme}://{hostname}:{port}"),
+            (None, SocketAddr::V4(_)) => format!("{scheme}://{}:{port}", Ipv4Addr::LOCALHOST),
+            (None, SocketAddr::V6(_)) => format!("{scheme}://[{}]:{port}", Ipv6Addr::LOCALHOST),
+        };
+        let names: Vec<String> = hostnames.iter().map(ToString::to_string).collect();
+        let others = match names.as_slice() {
+            [] => "other machines need a hostname of it: name those that it accepts with --var \
+                   TERRACE_HOSTNAMES=registry.example.com"
+                .to_owned(),
+            names => format!(
+                "other machines reach it as {} (TERRACE_HOSTNAMES)",
+                names.join(", ")
+            ),
+        };
+        Self {
+            url,
+            others: Some(others),
+        }
+    }
+}
+
 /// Prints the address of the registry, an admin token that was just made, and the next commands.
-fn greet(url: &str, token: &AdminToken, output: &Output) {
+fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
     let mut document = Map::new();
     document.insert("status".to_owned(), json!("ok"));
     document.insert("url".to_owned(), json!(url));
     let mut text = format!("the registry is at {url} until you press Ctrl-C\n");
+    if let Some(others) = others {
+        text += &format!("{others}\n");
+    }
     let variable = match token {
         AdminToken::OfOperator => "TERRACE_TOKEN=<the admin token>".to_owned(),
         AdminToken::Stored(file) => read_from(file),
@@ -210,4 +256,66 @@ fn read_from(file: &Path) -> String {
         "TERRACE_TOKEN=\"$(cat {})\"",
         in_shell(&file.display().to_string())
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_registry_is_one_that_it_accepts() {
+        let names = ["registry.example.com", "other.example.com"].map(|it| it.parse().unwrap());
+        for (address, is_encrypted, names, url, others) in [
+            (
+                "127.0.0.1:80",
+                false,
+                &names[..],
+                "http://127.0.0.1:80",
+                None,
+            ),
+            (
+                "10.0.0.7:80",
+                false,
+                &names[..0],
+                "http://10.0.0.7:80",
+                None,
+            ),
+            (
+                "0.0.0.0:80",
+                false,
+                &names[..0],
+                "http://127.0.0.1:80",
+                Some("--var TERRACE_HOSTNAMES="),
+            ),
+            (
+                "[::]:80",
+                false,
+                &names[..0],
+                "http://[::1]:80",
+                Some("--var"),
+            ),
+            (
+                "0.0.0.0:80",
+                false,
+                &names[..],
+                "http://127.0.0.1:80",
+                Some("registry.example.com, other.example.com"),
+            ),
+            (
+                "0.0.0.0:443",
+                true,
+                &names[..],
+                "https://registry.example.com:443",
+                Some("other.example.com"),
+            ),
+        ] {
+            let place = Place::of(address.parse().unwrap(), is_encrypted, names);
+            assert_eq!(place.url, url);
+            match (place.others, others) {
+                (None, None) => {}
+                (Some(text), Some(part)) => assert!(text.contains(part), "{text}"),
+                (found, _) => panic!("{address}: {found:?}"),
+            }
+        }
+    }
 }

@@ -53,7 +53,7 @@ fn versions(client: &Client<'_>, package: &Package, output: &Output) -> Result<(
     let mut screen = Screen::new();
     screen.title(&package.address());
     screen.fields(&[
-        ("kind", kind(package).to_owned()),
+        ("kind", kind(package, value.address.as_deref()).to_owned()),
         ("latest", latest(&value).unwrap_or_default().to_owned()),
         ("status", shown(value.status.as_ref())),
     ]);
@@ -149,6 +149,7 @@ fn one_version(
 
 fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, String)> {
     let VersionDetails {
+        address,
         line,
         package_status,
         provenance,
@@ -166,7 +167,7 @@ fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, Str
     let required =
         required.map(|versions| format!("Terraform or OpenTofu {}", versions.join(", ")));
     vec![
-        ("kind", kind(package).to_owned()),
+        ("kind", kind(package, address.as_deref()).to_owned()),
         ("published", shown(line.published_at.as_ref())),
         ("status", shown(line.status.as_ref())),
         ("package status", shown(package_status.as_ref())),
@@ -198,10 +199,13 @@ fn state(documentation: &Documentation) -> String {
     }
 }
 
-fn kind(package: &Package) -> &'static str {
+/// Describes the kind of a package. Under another hostname of the registry, its own provider has an address without one.
+fn kind(package: &Package, address: Option<&str>) -> &'static str {
+    let has_hostname = address.is_none_or(|address| address.split('/').count() > 2);
     match package {
         Package::Provider(_) => "provider",
         Package::Module(_) => "module",
-        Package::Mirrored(_) => "mirrored provider",
+        Package::Mirrored(_) if has_hostname => "mirrored provider",
+        Package::Mirrored(_) => "provider",
     }
 }

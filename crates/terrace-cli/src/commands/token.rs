@@ -9,6 +9,7 @@ mod state;
 
 use std::time::Duration;
 
+use terrace_base::time::in_largest_unit;
 use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
 use terrace_core::auth::access::{Scopes, TokenName};
 use terrace_core::model::token_id::TokenId;
@@ -74,8 +75,24 @@ fn create(
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in: expires.map(|expires| expires.as_secs()),
     };
-    let made = connect(registry, output)?.create_token(&body)?;
+    let made = connect(registry, output)?.create_token(&body);
+    let made = made.map_err(|failure| by_option(failure, body.expires_in))?;
     print_new(&made, output)
+}
+
+/// Names the option in the reasons that name the field of the request.
+fn by_option(failure: Failure, lifetime: Option<u64>) -> Failure {
+    let Failure::Refused(reasons) = failure else {
+        return failure;
+    };
+    let given = lifetime.map_or_else(|| "never".to_owned(), in_largest_unit);
+    let named = reasons
+        .into_iter()
+        .map(|reason| match reason.starts_with("expires_in") {
+            true => format!("--expires {given}: {reason}"),
+            false => reason,
+        });
+    Failure::Refused(named.collect())
 }
 
 /// Creates a token that replaces another one, and prints it alone.

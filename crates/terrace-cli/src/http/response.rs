@@ -91,6 +91,7 @@ impl Response {
             }
             404 => Failure::Missing(format!("not found at {url}: {joined}")),
             409 => Failure::Conflict(reasons),
+            410 => Failure::Erased(reasons),
             429 | 500..=599 => Failure::Unavailable(joined),
             400..=499 => Failure::Refused(reasons),
             _ => Failure::Unexpected(joined),

@@ -103,6 +103,9 @@ pub(crate) struct ProviderName {
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct PackageDetails {
+    /// The address, which has a hostname only if the provider is mirrored.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) address: Option<String>,
     /// The version that can be installed without naming one.
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) latest: Option<String>,
@@ -130,6 +133,9 @@ pub(crate) struct VersionLine {
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct VersionDetails {
+    /// The address, which has a hostname only if the provider is mirrored.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) address: Option<String>,
     #[serde(flatten)]
     pub(crate) line: VersionLine,
     /// The status of the whole package.

@@ -117,14 +117,14 @@ impl TokenSource {
             }
             Self::Anonymous => {
                 return format!(
-                    "the registry requires a token: {reason}. Set TERRACE_TOKEN, or sign in with `terraform login` or \
-                     `tofu login`"
+                    "the registry requires a token: {reason}. Set TERRACE_TOKEN, or sign in with `terrace login`, \
+                     `terraform login` or `tofu login`"
                 );
             }
         };
         let advice = match place {
             TokenPlace::Client(_) => format!(
-                "Sign in again with `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
+                "Sign in again with `terrace login {host}`, `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
             ),
             place => format!(
                 "{place} must be its admin token, or an API token that it issued (terrace token create)"
@@ -210,8 +210,8 @@ fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
     Failure::Usage(format!(
         "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the \
          registry trusts can use its OIDC token instead: in GitHub Actions with the permission `id-token: write`, \
-         elsewhere in the variable TERRACE_ID_TOKEN. A token for {host} that `terraform login` or `tofu login` stored, \
-         or in the variable TF_TOKEN_<host>, is used too, but there is none"
+         elsewhere in the variable TERRACE_ID_TOKEN. A token for {host} that `terrace login`, `terraform login` or `tofu \
+         login` stored, or in the variable TF_TOKEN_<host>, is used too, but there is none"
     ))
 }
 

@@ -127,13 +127,13 @@ fn stored(home: &TempDir) -> Value {
     serde_json::from_slice(&fs::read(home.path().join(STORED)).unwrap()).unwrap()
 }
 
-/// Sends a GET request to the waiting command. Returns the status line.
+/// Sends a GET request to the waiting command. Returns the answer.
 fn visit(port: &str, target: &str) -> String {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     write!(stream, "GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
-    text.lines().next().unwrap().to_owned()
+    text
 }
 
 #[test]
@@ -203,6 +203,19 @@ fn a_sign_in_stores_the_token_where_terraform_does_7_1() {
 
 #[test]
 fn a_refused_sign_in_stores_nothing() {
+    refuse("error=access_denied&error_description=not+you", "not you");
+}
+
+#[test]
+fn a_code_beside_an_error_is_a_refused_sign_in() {
+    refuse(
+        "code=refused&error=access_denied",
+        "the page in the browser shows the reason",
+    );
+}
+
+/// Starts a sign-in to which the browser returns with this query, and expects that it fails for the reason.
+fn refuse(query: &str, reason: &str) {
     let registry = Registry::start();
     let home = directory(&[]);
     let mut command = command(&home, &["login", &registry.url, "--no-browser"]);
@@ -219,12 +232,20 @@ fn a_refused_sign_in_stores_nothing() {
         rest.split(end).next().unwrap().to_owned()
     };
     let (port, state) = (part("localhost%3A", "%2F"), part("&state=", "&"));
-    let target = format!("/login?error=access_denied&error_description=not+you&state={state}");
-    visit(&port, &target);
+    let answer = visit(&port, &format!("/login?{query}&state={state}"));
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("not you"));
+    assert!(answer.contains("The sign-in was refused"), "{answer}");
+    assert!(!answer.contains("Signed in"), "{answer}");
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(report.contains(reason), "{report}");
     assert!(!home.path().join(STORED).exists());
+    assert!(
+        !registry
+            .requests()
+            .iter()
+            .any(|(it, _)| it.starts_with("POST"))
+    );
 }
 
 #[test]

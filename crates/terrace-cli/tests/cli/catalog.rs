@@ -131,6 +131,23 @@ fn failed(registry: &Registry, arguments: &[&str], code: i32) -> Ended {
 }
 
 #[test]
+fn a_provider_under_another_hostname_of_the_registry_is_not_called_mirrored() {
+    let registry = registry();
+    for (address, kind) in [
+        ("acme/widget", "provider"),
+        ("other.example/acme/widget", "mirrored provider"),
+    ] {
+        let answer = PROVIDER.replace("\"acme/widget\"", &format!("\"{address}\""));
+        let path = "/api/v1/mirror/other.example/acme/widget/1.0.0";
+        registry.set(path, Response::new(200, answer));
+        registry.set(&format!("{path}/docs"), Response::new(200, DOCUMENTS));
+        let shown = shown(&registry, &["show", "other.example/acme/widget@1.0.0"]);
+        let line = shown.lines().find(|line| line.starts_with("kind")).unwrap();
+        assert_eq!(line.trim_start_matches("kind").trim(), kind);
+    }
+}
+
+#[test]
 fn the_answers_of_these_tests_have_the_forms_of_the_registry() {
     #[track_caller]
     fn parse<T: DeserializeOwned>(text: &str) {
@@ -471,7 +488,10 @@ fn a_public_registry_is_read_without_a_token_and_a_private_one_asks_for_it() {
     let private = Registry::start();
     let errors = failed(&private, &["list"], 5).errors();
     assert!(errors.contains("the registry requires a token"), "{errors}");
-    assert!(errors.contains("`terraform login`"), "{errors}");
+    assert!(
+        errors.contains("`terrace login`, `terraform login`"),
+        "{errors}"
+    );
 }
 
 #[test]

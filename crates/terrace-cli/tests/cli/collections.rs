@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::support::http::Response;
-use super::support::registry::{Fault, Registry};
+use super::support::registry::{Fault, Registry, errors};
 use super::support::{Ended, TOKEN, directory, ended, run, terrace};
 
 const MAIN: &str = "resource \"aws_vpc\" \"this\" {}\n";
@@ -291,6 +291,23 @@ fn a_version_with_other_bytes_is_a_conflict_that_does_not_stop_the_others() {
         rows(&document),
         ["acme/vpc/aws 1.0.0 conflict", "acme/vpc/aws 1.1.0 created"]
     );
+}
+
+#[test]
+fn an_erased_version_whose_tag_stays_is_skipped() {
+    let registry = Registry::start();
+    let place = repository(
+        &[("modules/vpc/main.tf", MAIN)],
+        &["vpc/v1.0.0", "vpc/v1.1.0"],
+    );
+    let reason = "acme/vpc/aws 1.0.0 was erased, and never returns: takedown";
+    registry.fail("PUT", "1.0.0", Fault::Answer(errors(410, &[reason])));
+    let document = publish(&registry, path(&place), &NAMED).expect(0).json();
+    assert_eq!(
+        rows(&document),
+        ["acme/vpc/aws 1.0.0 skipped", "acme/vpc/aws 1.1.0 created"]
+    );
+    assert!(document.to_string().contains(reason), "{document}");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn a_rejected_token_is_reported_with_its_place_and_without_its_text() {
     let files = directory(&[("token", OTHER)]);
     let file: PathBuf = files.path().join("token");
     let variable = variable(&registry);
-    let sign_in = format!("`terraform login {}`", host(&registry));
+    let sign_in = format!("`terrace login {}`", host(&registry));
     let path = stored.path().join(STORED);
     for (place, expected) in [
         ("--token", "--token must be its admin token"),

@@ -226,6 +226,36 @@ fn release(version: &str) -> Value {
     json!({ "key": format!("releases/providers/{ADDRESS}/{version}"), "document": document })
 }
 
+#[test]
+fn a_version_whose_archive_was_erased_is_shown_as_one_that_cannot_be_installed() {
+    let registry = Registry::start();
+    let page = |path: &str, document: Value| {
+        registry.set(path, Response::new(200, document.to_string()));
+    };
+    page(STANDING, json!({ "versions": {} }));
+    page(
+        "/api/v1/mirror/origin.example/acme/hello",
+        json!({ "versions": [{ "version": "1.0.0", "is_documented": false }] }),
+    );
+    page(
+        "/admin/v1/facts?prefix=releases%2Fproviders%2Forigin.example%2Facme%2Fhello%2F",
+        json!({ "facts": [release("1.0.0")] }),
+    );
+    let mark = r#"{"state":"erased","since":1,"reason":"takedown"}"#;
+    for (digit, is_erased) in [("1", true), ("2", false)] {
+        let key = format!("garbage/{}.zip", digit.repeat(64));
+        let facts = json!({ "facts": [{ "key": key, "document": mark }] });
+        page("/admin/v1/facts?prefix=garbage%2F", facts);
+        let shown = run(&registry, &["release", "show", ADDRESS])
+            .expect(0)
+            .json();
+        assert_eq!(shown["versions"][0]["archive_erased"], is_erased, "{shown}");
+        let warnings = shown["warnings"].to_string();
+        let advice = format!("admin erase {ADDRESS}@1.0.0 --reason REASON");
+        assert_eq!(warnings.contains(&advice), is_erased, "{warnings}");
+    }
+}
+
 fn standings() -> Value {
     let document = json!({
         "versions": { "1.0.0": { "state": "revoked", "reason": "it deletes", "at": 1, "by": "root" } },

@@ -95,6 +95,15 @@ fn a_registry_answers_until_a_signal_stops_it() {
 }
 
 #[test]
+fn a_registry_at_every_address_names_a_url_that_it_accepts() {
+    let listen = ["serve", "--memory", "--listen", "0.0.0.0:0", "--json"];
+    let served = Served::started(&mut terrace(&listen));
+    let authority = served.authority();
+    assert!(authority.starts_with("127.0.0.1:"), "{authority}");
+    assert!(served.get("/").starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
 fn settings_come_from_the_command_line_the_environment_and_a_file() {
     let folder = directory(&[(
         "wrangler.toml",

@@ -597,3 +597,26 @@ fn a_rotation_states_until_when_the_old_token_is_valid() {
         assert!(ended.stderr.starts_with(&expected), "{ended:?}");
     }
 }
+
+#[test]
+fn a_lifetime_that_the_registry_refuses_is_named_by_its_option() {
+    let registry = registry();
+    let reason = "expires_in is 63072000: it must be from 60 to 31536000 seconds";
+    let refusal = Response::new(422, json!({ "errors": [reason] }).to_string());
+    registry.set("/admin/v1/tokens", refusal);
+    let create = [
+        "token",
+        "create",
+        "--name",
+        "ci",
+        "--scope",
+        "read",
+        "--expires",
+        "2y",
+    ];
+    let errors = run(&registry, &create).expect(3).json()["errors"].to_string();
+    assert!(
+        errors.contains(&format!("--expires 730d: {reason}")),
+        "{errors}"
+    );
+}

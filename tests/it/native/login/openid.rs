@@ -200,7 +200,7 @@ fn a_refusal_by_the_provider_is_shown_on_a_page_7_5() {
     logged(&people, "\"shesaid no\"");
     stopped(people.come_back("", &parts), 400, "in this browser");
     // One click on the link, and the terminal stops waiting.
-    let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=74d3bbc5-7fc6\">";
+    let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=74d3bbc5-7fc6&amp;error=access_denied\">";
     assert!(text.contains(link), "{text}");
     let told = refused(people.exchange(&exchanged("refused")), "invalid_grant");
     assert!(told.contains("sign-in was refused"), "{told}");

@@ -33,6 +33,10 @@ const PORTS: usize = 1000;
 /// The ports of a service that names none, as for the clients.
 const ANY_PORT: [u16; 2] = [1024, 65535];
 
+/// The page that the browser ends at after a sign-in that was refused or has failed.
+const NOT_DONE: &str = "<!doctype html><title>Not signed in</title><p>The sign-in was refused. The terminal got no token. Close this page, and \
+     return to the terminal.";
+
 /// The page that the browser ends at.
 const DONE: &str = "<!doctype html><title>Signed in</title><p>Signed in. Close this page, and return to the terminal.";
 
@@ -238,6 +242,17 @@ enum Returned {
     Refused(String),
 }
 
+/// Describes an error that comes without a description. The registry's pages link to the terminal with this one.
+fn described(error: String) -> String {
+    match error.as_str() {
+        "access_denied" => {
+            "it was refused (access_denied), and the page in the browser shows the reason"
+                .to_owned()
+        }
+        _ => error,
+    }
+}
+
 /// Answers a request of the browser. Returns the result, if the request has one.
 fn receive(mut stream: TcpStream, state: &str) -> Option<Returned> {
     stream.set_nonblocking(false).ok()?;
@@ -255,13 +270,13 @@ fn receive(mut stream: TcpStream, state: &str) -> Option<Returned> {
     let returned = match (is_ours, value("code"), value("error")) {
         (true, Some(code), None) => Some(Returned::Code(code)),
         (true, _, Some(error)) => Some(Returned::Refused(
-            value("error_description").unwrap_or(error),
+            value("error_description").unwrap_or_else(|| described(error)),
         )),
         _ => None,
     };
     let (status, page) = match &returned {
         Some(Returned::Code(_)) => ("200 OK", DONE),
-        Some(Returned::Refused(_)) => ("200 OK", "The sign-in failed. Return to the terminal."),
+        Some(Returned::Refused(_)) => ("200 OK", NOT_DONE),
         None => ("404 Not Found", "Nothing is here."),
     };
     let length = page.len();

@@ -282,7 +282,7 @@ fn publish(
                 _ => done.unchanged.push(what),
             }
         }
-        Err(failure @ (Failure::Refused(_) | Failure::Conflict(_))) => {
+        Err(failure @ (Failure::Refused(_) | Failure::Erased(_) | Failure::Conflict(_))) => {
             let place = place.display();
             let reasons = failure.reasons().into_iter();
             done.reasons

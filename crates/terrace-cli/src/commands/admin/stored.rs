@@ -8,8 +8,11 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, PushedFact};
+use terrace_core::storage::release::Release;
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -144,7 +147,7 @@ pub(super) fn each_documented(
 }
 
 /// Passes every tombstone of an archive or a digest to `take`.
-pub(super) fn each_tombstone(
+pub(in crate::commands) fn each_tombstone(
     client: &Client<'_>,
     output: &Output,
     mut take: impl FnMut(FactBody) -> Result<(), Failure>,
@@ -360,6 +363,40 @@ impl References {
         };
         returned.map(describe).collect()
     }
+}
+
+/// Returns the versions of a package that cannot be installed, because bytes to which they refer were erased with another
+/// version or repository. A token that may not read the stored documents knows of none.
+pub(in crate::commands) fn without_archive(
+    client: &Client<'_>,
+    package: &Package,
+    output: &Output,
+) -> Result<BTreeSet<Version>, Failure> {
+    let (mut erased, mut versions) = (References::default(), BTreeSet::new());
+    let add = |fact: FactBody| {
+        erased.add(&fact);
+        Ok(())
+    };
+    match each_tombstone(client, output, add) {
+        Ok(()) if !erased.erased.is_empty() => {}
+        Ok(()) | Err(Failure::NotAllowed(_) | Failure::Missing(_)) => return Ok(versions),
+        Err(failure) => return Err(failure),
+    }
+    each_fact(client, &format!("releases/{package}/"), output, |fact| {
+        let Some(FactKey::Release(_, version)) = FactKey::parse(&fact.key) else {
+            return Ok(());
+        };
+        let release = Release::from_document(fact.document.as_bytes());
+        let release =
+            release.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
+        let stored = release.stored();
+        let mut stored = stored.iter().map(|reference| reference.key.to_string());
+        if stored.any(|key| erased.is_erased(&key)) {
+            versions.insert(version);
+        }
+        Ok(())
+    })?;
+    Ok(versions)
 }
 
 /// Describes a reference to bytes or to a document that does not exist.

@@ -279,6 +279,10 @@ impl Mirror<'_> {
     ) -> Outcome {
         let outcome = match self.version(selection, service, version) {
             Ok(outcome) => outcome,
+            // A list may admit the version for as long as its origin has it.
+            Err(MirrorError::Registry(Failure::Erased(reasons))) if !self.is_one => {
+                Outcome::Skipped(reasons.join("; "))
+            }
             Err(MirrorError::Registry(failure)) => Outcome::Failed(failure),
             Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
         };

@@ -165,7 +165,7 @@ impl Run<'_> {
         match outcome {
             Outcome::Done(_) => self.breaker().succeed(),
             Outcome::Failed(failure) => self.breaker().fail(failure),
-            Outcome::NotTried => {}
+            Outcome::NotTried | Outcome::Skipped(_) => {}
         }
     }
 }

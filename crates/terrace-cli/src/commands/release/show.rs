@@ -1,11 +1,13 @@
 //! `terrace release show`.
 
 use serde_json::{Value, json};
+use terrace_core::model::package::Package;
 use terrace_core::model::status::{ReleaseStatus, StatusDocument};
 use terrace_core::model::version::Version;
 
 use super::with_hint;
 use crate::args::{PackageSpec, RegistryArguments};
+use crate::commands::admin::stored::without_archive;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, shown, with_times};
@@ -35,14 +37,29 @@ pub(super) fn run(
             return Err(Failure::Missing(message));
         }
     }
+    let erased = without_archive(&client, &spec.package, output)?;
+    let is_erased = |line: &VersionLine| erased.iter().any(|version| is_of(line, version));
+    for line in details.versions.iter().filter(|line| is_erased(line)) {
+        output.warning(&unavailable(&spec.package, line, output));
+    }
     for pending in pending(&set, &details) {
         output.warning(&pending);
     }
     output.report(
         screen(&spec, &set, &details),
-        &document(&spec, &set, &details),
+        &document(&spec, &set, &details, is_erased),
     );
     Ok(())
+}
+
+/// Returns the message about a version whose archive was erased with another version.
+fn unavailable(package: &Package, line: &VersionLine, output: &Output) -> String {
+    let version = format!("{}@{}", package.address(), line.version);
+    let command = output.command(format_args!("admin erase {version} --reason REASON"));
+    format!(
+        "{version} cannot be installed, whatever its status is: its archive was erased. To erase the version as well, run \
+         `{command}`"
+    )
 }
 
 fn is_of(line: &VersionLine, version: &Version) -> bool {
@@ -81,7 +98,12 @@ fn screen(spec: &PackageSpec, set: &StatusDocument, details: &PackageDetails) ->
     screen
 }
 
-fn document(spec: &PackageSpec, set: &StatusDocument, details: &PackageDetails) -> Value {
+fn document(
+    spec: &PackageSpec,
+    set: &StatusDocument,
+    details: &PackageDetails,
+    is_erased: impl Fn(&VersionLine) -> bool,
+) -> Value {
     let version = |line: &VersionLine| {
         let status = line.status.as_ref();
         json!({
@@ -90,6 +112,7 @@ fn document(spec: &PackageSpec, set: &StatusDocument, details: &PackageDetails) 
             "reason": status.and_then(|status| status.reason.as_ref()),
             "at": status.and_then(|status| status.at.as_ref()),
             "by": setter(set, line),
+            "archive_erased": is_erased(line),
         })
     };
     json!({

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use super::{ADDRESS, command, list, lock, statuses, sync};
+use super::{ADDRESS, add, command, list, lock, statuses, sync};
 use crate::support::http::Response;
 use crate::support::origin::Origin;
-use crate::support::registry::Registry;
+use crate::support::registry::{Fault, Registry, errors};
 use crate::support::{directory, ended, fixture};
 
 #[test]
@@ -16,6 +16,24 @@ fn a_list_is_mirrored() {
         .expect(0)
         .json();
     assert_eq!(statuses(&report), ["1.2.3 created"]);
+}
+
+#[test]
+fn an_erased_version_is_skipped_by_a_list_and_refused_by_name() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let list = format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"~> 1.2.3\"\n");
+    let erase = || {
+        let reason = format!("{ADDRESS} 1.2.3 was erased, and never returns: takedown");
+        registry.fail("PUT", "1.2.3", Fault::Answer(errors(410, &[&reason])));
+    };
+    erase();
+    let ended = sync(&origin, &registry, "providers.toml", &list).expect(0);
+    let report = ended.json();
+    assert_eq!(statuses(&report), ["1.2.3 skipped"]);
+    let reason = report["versions"][0]["reason"].as_str().unwrap();
+    assert!(reason.ends_with("never returns: takedown"), "{reason}");
+    erase();
+    add(&origin, &registry, &["--platform", "linux_amd64"]).expect(3);
 }
 
 #[test]

@@ -206,7 +206,7 @@ mod tests {
         let Body::Text(html) = &reply.body else {
             panic!()
         };
-        let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=a%20%22state\">";
+        let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=a%20%22state&amp;error=access_denied\">";
         assert!(html.contains(link), "{html}");
     }
 

@@ -3,7 +3,6 @@
 //! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
-use super::exchange::REFUSED;
 use super::{Consent, Port, ReturnPath, SIGN_IN_PATH, SignInPurpose};
 use crate::auth::access::{Scope, Scopes};
 use crate::http::form::encoded;
@@ -44,7 +43,7 @@ impl Html {
             Some(SignInPurpose::Page(path)) => return self.sign_in_again(path),
             Some(SignInPurpose::Terminal(terminal)) => self
                 .raw("<p><a href=\"")
-                .text(&terminal.redirect_to(REFUSED))
+                .text(&terminal.refusal())
                 .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
             None => self
                 .raw("<p>If you were opening a page of this registry, <a href=\"")
@@ -54,7 +53,9 @@ impl Html {
         html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
             .raw("if that has no effect. Then start again with <code>terraform login ")
             .text(host)
-            .raw("</code> or <code>tofu login ")
+            .raw("</code>, <code>tofu login ")
+            .text(host)
+            .raw("</code> or <code>terrace login ")
             .text(host)
             .raw("</code>.</p>")
     }
@@ -140,8 +141,8 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
     };
     let body = body
         .raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>")
-        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code> or ")
-        .raw("<code>tofu login</code> on this computer. The token goes to port ")
+        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
+        .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
         .text(&consent.terminal.port.number().to_string())
         .raw(" of it, and nowhere else.</p>");
     page(

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::Digest as _;
 use subtle::ConstantTimeEq as _;
 
+use super::exchange::REFUSED;
 use crate::http::form::{Form, encoded};
 use crate::limits;
 
@@ -77,6 +78,13 @@ impl Terminal {
     pub fn redirect_to(&self, code: &str) -> String {
         let parameters = [("code", code), ("state", &self.state.0)];
         format!("{}?{}", self.port, encoded(&parameters))
+    }
+
+    /// Returns the URL that ends a client without a token. `terraform` and `tofu` need a code, and do not read the error;
+    /// `terrace` does (RFC 6749, section 4.1.2.1).
+    pub(super) fn refusal(&self) -> String {
+        let error = encoded(&[("error", "access_denied")]);
+        format!("{}&{error}", self.redirect_to(REFUSED))
     }
 }
 

@@ -64,9 +64,12 @@ impl ErasedRelease {
     pub fn message(&self) -> String {
         let (address, version) = (self.package.address(), &self.version);
         let reason = &self.reason;
-        format!(
-            "{address} {version} was erased, and never returns: {reason}; publish another version"
-        )
+        // Nobody can publish another version of a provider of another registry.
+        let advice = match self.package {
+            Package::Mirrored(_) => "",
+            Package::Provider(_) | Package::Module(_) => "; publish another version",
+        };
+        format!("{address} {version} was erased, and never returns: {reason}{advice}")
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) enum Outcome {
     Failed(Failure),
     /// Not tried, because other versions failed in a way that would affect this one as well.
     NotTried,
+    /// Skipped, because the registry erased it: its tag may stay, and nothing can be done about it.
+    Skipped(String),
 }
 
 /// A success.
@@ -53,7 +55,11 @@ pub(super) struct Done {
 impl Outcome {
     /// Returns the outcome of a try.
     pub(super) fn of(tried: Result<Done, Failure>) -> Self {
-        tried.map_or_else(Self::Failed, Self::Done)
+        match tried {
+            Ok(done) => Self::Done(done),
+            Err(Failure::Erased(reasons)) => Self::Skipped(reasons.join("; ")),
+            Err(failure) => Self::Failed(failure),
+        }
     }
 }
 
@@ -86,7 +92,11 @@ impl Row {
 
     /// Returns the line for people.
     pub(super) fn line(&self) -> String {
-        format!("{:<11}  {}", self.shown_status(), self.title())
+        let line = format!("{:<11}  {}", self.shown_status(), self.title());
+        match &self.outcome {
+            Outcome::Skipped(reason) => format!("{line}: {reason}"),
+            _ => line,
+        }
     }
 
     fn title(&self) -> String {
@@ -101,6 +111,7 @@ impl Row {
             Outcome::Done(done) => done.status,
             Outcome::Failed(failure) => failure.status(),
             Outcome::NotTried => "not_tried",
+            Outcome::Skipped(_) => "skipped",
         }
     }
 
@@ -125,7 +136,7 @@ impl Row {
     fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             Outcome::Failed(failure) => Some(failure),
-            Outcome::Done(_) | Outcome::NotTried => None,
+            Outcome::Done(_) | Outcome::NotTried | Outcome::Skipped(_) => None,
         }
     }
 
@@ -186,6 +197,7 @@ impl Row {
                 Some(json!({ "sha256": done.sha256, "size": done.size, "files": done.files })),
             ),
             Outcome::Failed(failure) => set("errors", Some(json!(failure.reasons()))),
+            Outcome::Skipped(reason) => set("reason", Some(json!(reason))),
             Outcome::NotTried => {}
         }
         document
