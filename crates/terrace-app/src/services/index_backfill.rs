@@ -15,7 +15,7 @@ use crate::host::{Host, Indices as _, StoreError};
 use crate::services::catalog::shards::Shard;
 use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
-use crate::services::index_writer::Coalesced;
+use crate::services::index_writer::Writing;
 use crate::services::oci::pushed_index_refresh;
 use crate::services::{expected_indices, index_refresh, index_writer, releases, rules};
 
@@ -76,26 +76,35 @@ async fn version_indices<P: Host>(
     index_refresh::refresh_version(ctx, release).await
 }
 
-/// Writes the lists once, and again only if that may have replaced newer ones.
+/// Writes the lists once, and again only if that may have replaced newer ones. If it cannot find out, it leaves none.
 async fn version_lists<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
+    let writing = Writing::coalesced(IndexKey::Tags(package.clone()));
+    let written = match write_lists_once(ctx, package, &writing).await {
+        Ok(true) => return Ok(()),
+        Ok(false) => index_refresh::refresh_package(ctx, package).await,
+        Err(failure) => Err(failure),
+    };
+    if written.is_err() {
+        writing.withdraw(ctx).await;
+    }
+    written
+}
+
+/// Writes the lists. Returns whether they are the newest, or those of another request are.
+async fn write_lists_once<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    writing: &Writing,
+) -> Result<bool, Failure> {
     let before = releases::change_revision(ctx, package).await?;
-    let shared = Coalesced::new(IndexKey::Tags(package.clone()));
     rules::read_before_writing(ctx, package).await?;
-    match index_writer::write(
-        ctx,
-        &expected_indices::version_lists(ctx, package).await?,
-        &shared,
-    )
-    .await
-    {
+    let lists = expected_indices::version_lists(ctx, package).await?;
+    match index_writer::write(ctx, &lists, writing).await {
         // Another request has just written them.
-        Err(StoreError::Busy(_)) if !shared.has_written() => return Ok(()),
+        Err(StoreError::Busy(_)) if !writing.has_written() => return Ok(true),
         Ok(()) | Err(StoreError::Busy(_)) => {}
         // The write may have taken effect.
         Err(error) => ctx.host.log(&format!("storage: {error}")),
     }
-    if releases::change_revision(ctx, package).await? == before {
-        return Ok(());
-    }
-    index_refresh::refresh_package(ctx, package).await
+    Ok(releases::change_revision(ctx, package).await? == before)
 }

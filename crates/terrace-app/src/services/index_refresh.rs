@@ -7,7 +7,6 @@ use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
-use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 use terrace_openpgp::KeyId;
@@ -15,10 +14,10 @@ use terrace_openpgp::KeyId;
 use crate::concurrent::Boxed;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Facts as _, Host, Indices as _, StoreError};
+use crate::host::{Facts as _, Host, StoreError};
 use crate::services::catalog::{cards, shards};
 use crate::services::expected_indices::Indexed;
-use crate::services::index_writer::Coalesced;
+use crate::services::index_writer::Writing;
 use crate::services::{auth, expected_indices, index_writer, releases, rules};
 
 /// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
@@ -122,14 +121,14 @@ async fn write_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Result<CardChange, Unwritten>, Failure> {
-    let shared = Coalesced::new(IndexKey::Tags(package.clone()));
+    let writing = Writing::coalesced(IndexKey::Tags(package.clone()));
     let change = Cell::new(CardChange::Unchanged);
     let unwritten = RefCell::new(None);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
             let lists = expected_indices::package_lists_for_clients(ctx, package).await?;
-            let failed = index_writer::write_for_clients(ctx, &lists.lists, &shared).await?;
+            let failed = index_writer::write_for_clients(ctx, &lists.lists, &writing).await?;
             let failed = lists.failure.or(failed.map(Failure::from));
             let left = match failed {
                 Some(failure) => Some(Unwritten::Index(failure)),
@@ -145,22 +144,22 @@ async fn write_lists<P: Host>(
             Ok(())
         })
     };
-    catch_up(ctx, package, &shared, &write).await?;
+    catch_up(ctx, package, &writing, &write).await?;
     Ok(unwritten.into_inner().map_or(Ok(change.get()), Err))
 }
 
 /// Writes the overview of a package whose other lists are correct.
 async fn refresh_overview<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
-    let shared = Coalesced::new(IndexKey::Overview(package.clone()));
+    let writing = Writing::coalesced(IndexKey::Overview(package.clone()));
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
             let mut indices = expected_indices::version_lists(ctx, package).await?;
             indices.retain(|(key, _)| matches!(key, IndexKey::Overview(_)));
-            Ok(index_writer::write(ctx, &indices, &shared).await?)
+            Ok(index_writer::write(ctx, &indices, &writing).await?)
         })
     };
-    catch_up(ctx, package, &shared, &write).await
+    catch_up(ctx, package, &writing, &write).await
 }
 
 /// Writes the card of a package whose lists are correct.
@@ -182,7 +181,7 @@ pub(crate) async fn refresh_card<P: Host>(
         })
     };
     let marker = FactKey::Change(package.clone());
-    match index_writer::until_current(ctx, &marker, &write).await? {
+    match index_writer::until_current(ctx, &marker, &Writing::alone(), &write).await? {
         true => Ok(change.get()),
         false => Err(Failure::Outrun(package.clone())),
     }
@@ -198,16 +197,16 @@ pub(crate) async fn refresh_about<P: Host>(
 ) -> Result<(), Failure> {
     let package = release.package();
     let key = IndexKey::About(package.clone(), release.version().clone());
-    let shared = Coalesced::new(key);
+    let writing = Writing::coalesced(key);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             // Its documentation changes, and it may be erased.
             let stored = releases::find(ctx, &package, release.version()).await?;
             let about = expected_indices::about(ctx, stored.as_ref().unwrap_or(release)).await?;
-            Ok(index_writer::write(ctx, &vec![about], &shared).await?)
+            Ok(index_writer::write(ctx, &vec![about], &writing).await?)
         })
     };
-    catch_up(ctx, &package, &shared, &write).await
+    catch_up(ctx, &package, &writing, &write).await
 }
 
 /// Writes the indices of a version after a commit: its release may gain platforms, and its status may change.
@@ -246,7 +245,7 @@ async fn write_version<P: Host>(
     release: &Release,
 ) -> Result<Result<(), Failure>, Failure> {
     let (package, version) = (release.package(), release.version());
-    let shared = Coalesced::new(IndexKey::Version(package.clone(), version.clone()));
+    let writing = Writing::coalesced(IndexKey::Version(package.clone(), version.clone()));
     let written: RefCell<Option<Indexed>> = RefCell::default();
     let unwritten: RefCell<Option<Failure>> = RefCell::default();
     let write = || -> Boxed<'_> {
@@ -271,7 +270,7 @@ async fn write_version<P: Host>(
                 return Ok(());
             }
             written.take();
-            let failed = index_writer::write_for_clients(ctx, &indices, &shared).await?;
+            let failed = index_writer::write_for_clients(ctx, &indices, &writing).await?;
             left = left.or(failed.map(Failure::from));
             if left.is_none() {
                 written.replace(Some(indices));
@@ -280,18 +279,18 @@ async fn write_version<P: Host>(
             Ok(())
         })
     };
-    catch_up(ctx, &package, &shared, &write).await?;
+    catch_up(ctx, &package, &writing, &write).await?;
     Ok(unwritten.into_inner().map_or(Ok(()), Err))
 }
 
 async fn catch_up<'w, P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    shared: &Coalesced,
+    writing: &Writing,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<(), Failure> {
     let change = FactKey::Change(package.clone());
-    match index_writer::coalesced(ctx, &change, Some(shared), write).await? {
+    match index_writer::until_current(ctx, &change, writing, write).await? {
         true => Ok(()),
         false => Err(Failure::Outrun(package.clone())),
     }
@@ -354,47 +353,37 @@ pub(crate) async fn refresh_signed_by<P: Host>(
 
 /// Writes the list of revoked tokens, and again until it is current.
 pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let writing = Writing::alone();
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let revocations = auth::revocations(ctx).await?;
-            put(ctx, &IndexKey::Revocations, &revocations.index()).await
+            let index = auth::revocations(ctx).await?.index();
+            Ok(writing.put(ctx, &IndexKey::Revocations, &index).await?)
         })
     };
-    until_current(
-        ctx,
-        IndexKey::Revocations,
-        FactKey::RevocationChange,
-        &write,
-    )
-    .await
+    let marker = FactKey::RevocationChange;
+    until_current(ctx, IndexKey::Revocations, marker, &writing, &write).await
 }
 
 /// Writes the list of active rules, and again until it is current.
 pub(crate) async fn refresh_rules<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    let writing = Writing::alone();
     let write = || -> Boxed<'_> {
         Box::pin(async {
-            let rules = rules::index(ctx).await?;
-            put(ctx, &IndexKey::Rules, &rules.document()).await
+            let index = rules::index(ctx).await?.document();
+            Ok(writing.put(ctx, &IndexKey::Rules, &index).await?)
         })
     };
-    until_current(ctx, IndexKey::Rules, FactKey::RuleChange, &write).await
-}
-
-async fn put<P: Host>(
-    ctx: &Context<'_, P>,
-    key: &IndexKey,
-    index: &IndexDocument,
-) -> Result<(), Failure> {
-    Ok(ctx.host.indices().put(key, index).await?)
+    until_current(ctx, IndexKey::Rules, FactKey::RuleChange, &writing, &write).await
 }
 
 async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
     key: IndexKey,
     marker: FactKey,
+    writing: &Writing,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<(), Failure> {
-    match index_writer::until_current(ctx, &marker, write).await? {
+    match index_writer::until_current(ctx, &marker, writing, write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(key.to_string()).into()),
     }

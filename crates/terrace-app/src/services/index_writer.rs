@@ -1,7 +1,7 @@
 //! The loop that writes the indices of one fact until they are known to be the newest, and that writes once for
 //! many requests that wait for the same indices.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use futures_util::future::join_all;
 use terrace_core::limits;
@@ -18,55 +18,127 @@ use crate::services::expected_indices::Indexed;
 /// An index and its key.
 type Index = (IndexKey, IndexDocument);
 
-/// Indices that are written together, and that many requests may be waiting to write.
-pub(crate) struct Coalesced {
-    /// The name under which waiting requests are notified.
-    name: IndexKey,
-    has_written: Cell<bool>,
+/// The indices that a request writes together.
+pub(crate) struct Writing {
+    /// The name under which requests that wait to write the same indices are notified; `None` if none of them waits.
+    name: Option<IndexKey>,
+    /// Those that may have been written, and were not compared with the newest facts yet.
+    written: RefCell<Vec<IndexKey>>,
 }
 
-impl Coalesced {
-    pub(crate) fn new(name: IndexKey) -> Self {
+impl Writing {
+    /// Indices that many requests may be waiting to write.
+    pub(crate) fn coalesced(name: IndexKey) -> Self {
         Self {
-            name,
-            has_written: Cell::new(false),
+            name: Some(name),
+            written: RefCell::default(),
+        }
+    }
+
+    /// Indices that each request writes itself.
+    pub(crate) fn alone() -> Self {
+        Self {
+            name: None,
+            written: RefCell::default(),
         }
     }
 
     /// Returns whether anything may have been written.
     pub(crate) fn has_written(&self) -> bool {
-        self.has_written.get()
+        !self.written.borrow().is_empty()
+    }
+
+    /// Writes an index.
+    pub(crate) async fn put<P: Host>(
+        &self,
+        ctx: &Context<'_, P>,
+        key: &IndexKey,
+        document: &IndexDocument,
+    ) -> Result<(), StoreError> {
+        let written = ctx.host.indices().put(key, document).await;
+        // A failed write may have taken effect.
+        if !matches!(written, Err(StoreError::Busy(_))) {
+            let mut written_keys = self.written.borrow_mut();
+            if !written_keys.contains(key) {
+                written_keys.push(key.clone());
+            }
+        }
+        written
+    }
+
+    /// Removes the indices that were written and cannot be compared with the newest facts: they may be older, and nothing else
+    /// might replace them. A read that misses its index is answered from the facts.
+    pub(crate) async fn withdraw<P: Host>(&self, ctx: &Context<'_, P>) {
+        let busy = withdraw_all(ctx, self.written.take(), true).await;
+        if !busy.is_empty() {
+            // Each was written a moment ago.
+            ctx.host.clock().sleep(1).await;
+            withdraw_all(ctx, busy, false).await;
+        }
     }
 }
 
+/// Removes indices. Returns those whose keys take no write at the moment, if they can be removed later.
+async fn withdraw_all<P: Host>(
+    ctx: &Context<'_, P>,
+    keys: Vec<IndexKey>,
+    again: bool,
+) -> Vec<IndexKey> {
+    let removed = join_all(keys.iter().map(
+        async |key| match ctx.host.indices().delete(key).await {
+            Ok(()) => false,
+            Err(StoreError::Busy(_)) if again => true,
+            Err(error) => {
+                ctx.host.log(&format!(
+                    "storage: {error}; it may be older than the facts until the repair reaches it"
+                ));
+                false
+            }
+        },
+    ));
+    let busy = removed.await.into_iter().zip(keys);
+    busy.filter_map(|(is_busy, key)| is_busy.then_some(key))
+        .collect()
+}
+
 /// Writes the indices that follow a fact, and again as long as the fact changes in the meantime;
-/// [`terrace_core::index`] explains why this ends with the newest. Returns `false` if
-/// [`limits::REFRESH_ROUNDS`] rounds do not suffice.
+/// [`terrace_core::index`] explains why this ends with the newest. Many requests may wait to write the same ones, because KV
+/// allows one write per key and second: one that had to wait records the state of the fact that it wrote, so that one of them
+/// writes for all. Returns `false` if [`limits::REFRESH_ROUNDS`] rounds do not suffice. If it does not end with the newest, it
+/// leaves none that it has written.
 pub(crate) async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
+    writing: &Writing,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
-    coalesced(ctx, fact, None, write).await
+    let is_current = within(ctx, fact, writing, limits::REFRESH_ROUNDS, write).await?;
+    if !is_current {
+        writing.withdraw(ctx).await;
+    }
+    Ok(is_current)
 }
 
-/// Writes indices like [`until_current`], for those that many requests may wait to write, because KV allows
-/// one write per key and second. A request that had to wait records the state of the fact that it wrote, so
-/// that one of them writes for all.
-pub(crate) async fn coalesced<'w, P: Host>(
+/// Does the same as [`until_current`], in fewer rounds. If they do not suffice, the indices that it has written remain, and the
+/// caller has to continue.
+pub(crate) async fn within<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
-    shared: Option<&Coalesced>,
+    writing: &Writing,
+    rounds: u32,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
-    coalesced_within(ctx, fact, shared, limits::REFRESH_ROUNDS, write).await
+    let is_current = attempts(ctx, fact, writing, rounds, write).await;
+    if is_current.is_err() {
+        writing.withdraw(ctx).await;
+    }
+    is_current
 }
 
-/// Does the same as [`coalesced`], in fewer rounds.
-pub(crate) async fn coalesced_within<'w, P: Host>(
+async fn attempts<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
-    shared: Option<&Coalesced>,
+    writing: &Writing,
     rounds: u32,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
@@ -74,7 +146,7 @@ pub(crate) async fn coalesced_within<'w, P: Host>(
     let mut has_waited = false;
     for _ in 0..rounds {
         let before = facts.revision(fact).await?;
-        if has_waited && is_written(ctx, shared, before.as_ref()).await? {
+        if has_waited && is_written(ctx, writing, before.as_ref()).await? {
             return Ok(true);
         }
         match write().await {
@@ -87,7 +159,7 @@ pub(crate) async fn coalesced_within<'w, P: Host>(
             Ok(()) => {
                 if facts.revision(fact).await? == before {
                     if has_waited {
-                        record_written(ctx, shared, before.as_ref()).await;
+                        record_written(ctx, writing, before.as_ref()).await;
                     }
                     return Ok(true);
                 }
@@ -101,16 +173,16 @@ pub(crate) async fn coalesced_within<'w, P: Host>(
 /// written nothing that may have replaced them.
 async fn is_written<P: Host>(
     ctx: &Context<'_, P>,
-    shared: Option<&Coalesced>,
+    writing: &Writing,
     state: Option<&Revision>,
 ) -> Result<bool, StoreError> {
-    let (Some(shared), Some(state)) = (shared, state) else {
+    let (Some(name), Some(state)) = (&writing.name, state) else {
         return Ok(false);
     };
-    if shared.has_written() {
+    if writing.has_written() {
         return Ok(false);
     }
-    let key = FactKey::Written(shared.name.clone());
+    let key = FactKey::Written(name.clone());
     let written = ctx.host.facts().get(&key).await?;
     Ok(written.is_some_and(|written| written.bytes == state.0.as_bytes()))
 }
@@ -118,11 +190,11 @@ async fn is_written<P: Host>(
 /// Notifies the waiting requests. If that fails, they write the indices themselves.
 async fn record_written<P: Host>(
     ctx: &Context<'_, P>,
-    shared: Option<&Coalesced>,
+    writing: &Writing,
     state: Option<&Revision>,
 ) {
-    if let (Some(shared), Some(state)) = (shared, state) {
-        let key = FactKey::Written(shared.name.clone());
+    if let (Some(name), Some(state)) = (&writing.name, state) {
+        let key = FactKey::Written(name.clone());
         let facts = ctx.host.facts();
         if let Err(error) = facts.put(&key, &state.0, &[], Condition::Any).await {
             ctx.host.log(&format!("storage: {error}"));
@@ -135,9 +207,9 @@ async fn record_written<P: Host>(
 pub(crate) async fn write<P: Host>(
     ctx: &Context<'_, P>,
     indices: &Indexed,
-    shared: &Coalesced,
+    writing: &Writing,
 ) -> Result<(), StoreError> {
-    let unwritten = write_all(ctx, indices, shared).await?.into_iter();
+    let unwritten = write_all(ctx, indices, writing).await?.into_iter();
     outcome(unwritten.map(|(_, error)| Err(error)).collect())
 }
 
@@ -146,12 +218,12 @@ pub(crate) async fn write<P: Host>(
 pub(crate) async fn write_for_clients<P: Host>(
     ctx: &Context<'_, P>,
     indices: &Indexed,
-    shared: &Coalesced,
+    writing: &Writing,
 ) -> Result<Option<StoreError>, StoreError> {
     let mut failure = None;
-    for (index, error) in write_all(ctx, indices, shared).await? {
+    for (index, error) in write_all(ctx, indices, writing).await? {
         let written = match error {
-            StoreError::Busy(_) => write_when_free(ctx, index, shared).await,
+            StoreError::Busy(_) => write_when_free(ctx, index, writing).await,
             error @ StoreError::Failed { .. } => Err(error),
         };
         failure = failure.or(written.err());
@@ -164,7 +236,7 @@ pub(crate) async fn write_for_clients<P: Host>(
 async fn write_all<'i, P: Host>(
     ctx: &Context<'_, P>,
     indices: &'i Indexed,
-    shared: &Coalesced,
+    writing: &Writing,
 ) -> Result<Vec<(&'i Index, StoreError)>, StoreError> {
     let Some((first, others)) = indices.split_first() else {
         return Ok(Vec::new());
@@ -177,12 +249,14 @@ async fn write_all<'i, P: Host>(
         }
         false => Err(error),
     };
-    match put(ctx, first, shared).await {
+    let (key, document) = first;
+    match writing.put(ctx, key, document).await {
         Err(error @ StoreError::Failed { .. }) => set_aside(first, error)?,
         written => written?,
     }
     let put = async |index: &'i Index| {
-        let written = put(ctx, index, shared).await;
+        let (key, document) = index;
+        let written = writing.put(ctx, key, document).await;
         written.or_else(|error| set_aside(index, error))
     };
     outcome(join_all(others.iter().map(put)).await)?;
@@ -192,31 +266,18 @@ async fn write_all<'i, P: Host>(
 /// Writes an index whose key took no write a moment ago.
 async fn write_when_free<P: Host>(
     ctx: &Context<'_, P>,
-    index: &Index,
-    shared: &Coalesced,
+    (key, document): &Index,
+    writing: &Writing,
 ) -> Result<(), StoreError> {
     for _ in 2..limits::FOR_PEOPLE_TRIES {
         ctx.host.clock().sleep(1).await;
-        match put(ctx, index, shared).await {
+        match writing.put(ctx, key, document).await {
             Err(StoreError::Busy(_)) => {}
             written => return written,
         }
     }
     ctx.host.clock().sleep(1).await;
-    put(ctx, index, shared).await
-}
-
-async fn put<P: Host>(
-    ctx: &Context<'_, P>,
-    (key, document): &Index,
-    shared: &Coalesced,
-) -> Result<(), StoreError> {
-    let written = ctx.host.indices().put(key, document).await;
-    // A failed write may have taken effect.
-    if !matches!(written, Err(StoreError::Busy(_))) {
-        shared.has_written.set(true);
-    }
-    written
+    writing.put(ctx, key, document).await
 }
 
 /// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if

@@ -8,11 +8,15 @@ use terrace_app::host::Clock as _;
 use crate::support::faults::{Failure, Fault, Operations, When};
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
+use crate::support::statuses::{set_status, status_of};
 use crate::support::versions::TwoVersions;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// The start of the operations that list the releases of a module.
 const LIST: &str = "R2 list releases/modules/acme/";
+
+/// The start of the operations that look whether a module was changed.
+const MARKER: &str = "R2 head changes/modules/acme/";
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
     let json = registry
@@ -84,6 +88,60 @@ fn a_read_succeeds_although_its_list_cannot_be_corrected() {
     let fault = publish_and_fail(&two, 1, When::Before);
     versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
+}
+
+/// The reader replaces a newer list with an older one, and storage fails when it looks whether it has.
+#[test]
+fn a_reader_that_cannot_compare_its_list_leaves_none() {
+    let two = TwoVersions::new();
+    let (other, memory) = (two.other(), two.memory.clone());
+    let failing = Rc::new(OnceCell::new());
+    let fault = Rc::clone(&failing);
+    while_rebuilding(&two.memory, move || {
+        other();
+        let failure = memory.fail(MARKER, 0, When::Before, Failure::Error);
+        fault.set(failure).unwrap();
+    });
+    versions(&two.registry, &two.published);
+    assert!(failing.get().unwrap().is_reached());
+    assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
+}
+
+/// The same, and the write that would correct the list cannot be begun.
+#[test]
+fn a_reader_that_cannot_correct_its_list_leaves_none() {
+    let two = TwoVersions::new();
+    let (other, memory) = (two.other(), two.memory.clone());
+    let failing = Rc::new(OnceCell::new());
+    let fault = Rc::clone(&failing);
+    while_rebuilding(&two.memory, move || {
+        other();
+        let failure = memory.fail(MARKER, 1, When::Before, Failure::Error);
+        fault.set(failure).unwrap();
+    });
+    versions(&two.registry, &two.published);
+    assert!(failing.get().unwrap().is_reached());
+    assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
+}
+
+/// The version is revoked while a reader writes its indices, and storage fails when the reader looks for changes.
+#[test]
+fn a_reader_that_cannot_compare_the_indices_of_a_version_leaves_none() {
+    let two = TwoVersions::new();
+    let (registry, memory) = (Registry::in_memory(&two.memory, &[]), two.memory.clone());
+    let failing = Rc::new(OnceCell::new());
+    let fault = Rc::clone(&failing);
+    let version = "KV put modules/acme/vpc/aws/version/";
+    two.memory.before(version, move || {
+        let path = status_of("modules/acme/vpc/aws/1.0.0");
+        set_status(&registry, &path, "revoked").expect(200);
+        let failure = memory.fail(MARKER, 0, When::Before, Failure::Error);
+        fault.set(failure).unwrap();
+    });
+    let download = format!("{}/1.0.0/download", two.published.path());
+    two.registry.get(&download).expect(200);
+    assert!(failing.get().unwrap().is_reached());
+    two.registry.get(&download).expect(410);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::services::catalog::cards;
 use crate::services::catalog::cards::Cards;
 use crate::services::expected_indices::Indexed;
 use crate::services::index_writer;
-use crate::services::index_writer::Coalesced;
+use crate::services::index_writer::Writing;
 
 /// An index of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,7 +232,10 @@ async fn write<P: Host>(
     let has_shrunk = change == CardChange::Shrunk;
     let may_exist = Cell::new(has_shrunk);
     let key = shard.key(owner);
-    let shared = Coalesced::new(key.clone());
+    let writing = match has_shrunk {
+        true => Writing::alone(),
+        false => Writing::coalesced(key.clone()),
+    };
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let Some(cards) = listing.list(ctx, owner).await? else {
@@ -241,7 +244,7 @@ async fn write<P: Host>(
             match shard.of(ctx, &cards).await? {
                 Some(document) => {
                     may_exist.set(true);
-                    index_writer::write(ctx, &vec![(key.clone(), document)], &shared).await?;
+                    index_writer::write(ctx, &vec![(key.clone(), document)], &writing).await?;
                 }
                 None if may_exist.get() => ctx.host.indices().delete(&key).await?,
                 None => {}
@@ -250,9 +253,7 @@ async fn write<P: Host>(
         })
     };
     let marker = FactKey::OwnerChange(owner.clone());
-    let coalesced = Some(&shared).filter(|_| !has_shrunk);
-    let is_current =
-        index_writer::coalesced_within(ctx, &marker, coalesced, rounds, &write).await?;
+    let is_current = index_writer::within(ctx, &marker, &writing, rounds, &write).await?;
     Ok(is_current && !listing.is_over.get())
 }
 

@@ -13,6 +13,7 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
+use crate::services::index_writer::Writing;
 use crate::services::oci::pushed_contents;
 use crate::services::{index_writer, rules};
 
@@ -21,16 +22,17 @@ pub(crate) async fn refresh<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
 ) -> Result<(), Failure> {
+    let writing = Writing::alone();
     let write = || -> Boxed<'_> {
         Box::pin(async {
             if pushed_contents::is_of_provider(ctx, index) {
                 rules::read_facts(ctx).await?;
             }
             let document = pushed_contents::index(ctx, index).await?;
-            Ok(write(ctx, index, document.as_ref()).await?)
+            Ok(write(ctx, index, document.as_ref(), &writing).await?)
         })
     };
-    match index_writer::until_current(ctx, &index.fact(), &write).await? {
+    match index_writer::until_current(ctx, &index.fact(), &writing, &write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(index.to_string()).into()),
     }
@@ -40,10 +42,11 @@ async fn write<P: Host>(
     ctx: &Context<'_, P>,
     index: &PushedIndex,
     document: Option<&IndexDocument>,
+    writing: &Writing,
 ) -> Result<(), StoreError> {
     let key = IndexKey::Pushed(index.clone());
     match document {
-        Some(document) => ctx.host.indices().put(&key, document).await,
+        Some(document) => writing.put(ctx, &key, document).await,
         None => ctx.host.indices().delete(&key).await,
     }
 }
