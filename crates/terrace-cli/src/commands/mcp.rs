@@ -22,6 +22,9 @@ const LINE_BYTES: u64 = 2 * limits::MCP_BODY_BYTES;
 /// The notification of a client that no longer waits for an answer. Over HTTP it is the end of the connection.
 const CANCELLED: &str = "notifications/cancelled";
 
+/// The place of the revision that a request states, in its parameters (RFC 6901).
+const REVISION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
+
 /// The parts of a message that its headers repeat.
 #[derive(Default, Deserialize)]
 struct Message {
@@ -68,11 +71,10 @@ fn answer(client: &Client<'_>, line: &[u8], negotiated: &mut Option<String>) -> 
     if message.method == CANCELLED {
         return None;
     }
-    let stated = &message.params["_meta"]["io.modelcontextprotocol/protocolVersion"];
-    let revision = stated.as_str().map(str::to_owned);
-    let name = ["name", "uri"]
-        .iter()
-        .find_map(|it| message.params[*it].as_str());
+    let stated = message.params.pointer(REVISION).and_then(Value::as_str);
+    let revision = stated.map(str::to_owned);
+    let mut names = ["name", "uri"].iter();
+    let name = names.find_map(|it| message.params.get(it)?.as_str());
     let headers = McpHeaders {
         revision: revision.or_else(|| negotiated.clone()),
         method: message.method.clone(),
@@ -82,10 +84,10 @@ fn answer(client: &Client<'_>, line: &[u8], negotiated: &mut Option<String>) -> 
     match client.mcp(text.trim(), &headers) {
         Ok(answer) if !is_request && answer.is_success() => None,
         Ok(answer) => match serde_json::from_str::<Value>(&answer.text) {
-            Ok(parsed) if parsed["jsonrpc"] == "2.0" => {
+            Ok(parsed) if parsed.get("jsonrpc").is_some_and(|it| it == "2.0") => {
                 if message.method == "initialize" {
-                    let revision = parsed["result"]["protocolVersion"].as_str();
-                    *negotiated = revision.map(str::to_owned);
+                    let revision = parsed.pointer("/result/protocolVersion");
+                    *negotiated = revision.and_then(Value::as_str).map(str::to_owned);
                 }
                 Some(with_id(parsed, message.id))
             }

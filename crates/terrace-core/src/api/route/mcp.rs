@@ -71,7 +71,6 @@ impl fmt::Display for McpRoute {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::api::route::Route;
 
     #[test]
