@@ -154,7 +154,10 @@ impl ModuleAnswer {
             package_status: details.package_status,
             page: links.page,
             // It belongs to the first page of a long answer.
-            snippet: links.snippet.chars().filter(|_| first).collect(),
+            snippet: match first {
+                true => links.snippet,
+                false => String::new(),
+            },
             required_versions: few(part.required_versions.iter()),
             inputs,
             outputs,

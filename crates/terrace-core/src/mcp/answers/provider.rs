@@ -103,7 +103,10 @@ impl ProviderAnswer {
             status: details.version.status,
             package_status: details.package_status,
             page: links.page,
-            snippet: links.snippet.chars().filter(|_| first).collect(),
+            snippet: match first {
+                true => links.snippet,
+                false => String::new(),
+            },
             protocols: details.protocols,
             platforms,
             documents,
