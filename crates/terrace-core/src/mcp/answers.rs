@@ -7,9 +7,9 @@ mod provider;
 mod versions;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::page::TextPage;
+use crate::api::details::DocumentView;
 use crate::documentation::DocumentPath;
 use crate::model::version::Version;
 
@@ -17,9 +17,6 @@ pub use listed::{FindTypeAnswer, ResourceList, SearchAnswer};
 pub use module::ModuleAnswer;
 pub use provider::ProviderAnswer;
 pub use versions::{ComparedChange, ComparedField, ComparisonAnswer, VersionsAnswer};
-
-/// The entries of a list, in JSON.
-type Entries = Vec<Box<RawValue>>;
 
 /// The note in the answer about a version without documentation.
 const UNDOCUMENTED: &str =
@@ -71,5 +68,13 @@ impl DocumentAnswer {
             text,
             next_offset: next,
         }
+    }
+}
+
+/// Returns the name of a document for `get_docs`.
+fn document_name(view: &DocumentView) -> String {
+    match view.kind == view.name {
+        true => view.kind.clone(),
+        false => format!("{}/{}", view.kind, view.name),
     }
 }

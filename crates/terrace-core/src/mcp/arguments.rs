@@ -1,9 +1,6 @@
 //! The arguments of the tools.
 
-use std::collections::BTreeMap;
-
-use serde_json::value::RawValue;
-
+use super::members::Members;
 use super::tools::Tool;
 use crate::documentation::{DocumentPath, DocumentationKind, PageName};
 use crate::model::address::ModuleAddress;
@@ -218,28 +215,30 @@ impl ToolCall {
 }
 
 /// The arguments that have not been taken yet.
-struct Arguments<'j>(BTreeMap<String, &'j RawValue>);
+struct Arguments<'j>(Option<Members<'j>>);
 
 impl<'j> Arguments<'j> {
     fn parse(json: Option<&'j str>) -> Result<Self, ArgumentError> {
-        let Some(json) = json else {
-            return Ok(Self(BTreeMap::new()));
-        };
-        let given = serde_json::from_slice(json.as_bytes());
-        given.map(Self).map_err(|_| ArgumentError::NotObject)
+        match json {
+            None | Some("null") => Ok(Self(None)),
+            Some(json) => match Members::parse(json.as_bytes()) {
+                Some(members) => Ok(Self(Some(members))),
+                None => Err(ArgumentError::NotObject),
+            },
+        }
     }
 
     /// Takes a text. Assistants send null or an empty text for no value.
     fn text(&mut self, name: &'static str) -> Result<Option<String>, ArgumentError> {
-        let Some(json) = self.0.remove(name).map(RawValue::get) else {
+        let Some(members) = &mut self.0 else {
             return Ok(None);
         };
-        if json == "null" {
-            return Ok(None);
+        match members.text(name) {
+            Ok(text) => Ok(text
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())),
+            Err(json) => Err(invalid(name, json, "a text")),
         }
-        let text: Option<String> = serde_json::from_slice(json.as_bytes()).ok();
-        let text = text.ok_or_else(|| invalid(name, json, "a text"))?;
-        Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
     }
 
     fn optional<T>(
@@ -288,7 +287,7 @@ impl<'j> Arguments<'j> {
 
     /// Takes a number. Assistants send it as a text as well.
     fn offset(&mut self) -> Result<usize, ArgumentError> {
-        let Some(json) = self.0.remove("offset").map(RawValue::get) else {
+        let Some(json) = self.0.as_mut().and_then(|it| it.take("offset")) else {
             return Ok(0);
         };
         if json == "null" {
@@ -300,7 +299,7 @@ impl<'j> Arguments<'j> {
     }
 
     fn check_all_taken(self, tool: Tool) -> Result<(), ArgumentError> {
-        match self.0.into_keys().next() {
+        match self.0.and_then(Members::into_left) {
             None => Ok(()),
             Some(name) => Err(ArgumentError::Unknown(name, tool.takes())),
         }
@@ -348,6 +347,7 @@ fn symbol_kind(text: &str) -> Result<SearchKind, String> {
     }
 }
 
+#[inline(never)]
 fn invalid(name: &'static str, value: &str, rule: &str) -> ArgumentError {
     ArgumentError::Invalid(name, value.to_owned(), rule.to_owned())
 }

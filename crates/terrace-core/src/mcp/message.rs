@@ -1,11 +1,11 @@
 //! Messages of clients: one JSON-RPC request or notification in each HTTP request
 //! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>).
 
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::error::{McpError, Refusal};
 use super::header::{McpHead, decoded};
+use super::members::Members;
 use super::revision::Revision;
 use super::tools::Tool;
 use crate::limits;
@@ -13,6 +13,10 @@ use crate::limits;
 const REVISION: &str = "MCP-Protocol-Version";
 const METHOD: &str = "Mcp-Method";
 const NAME: &str = "Mcp-Name";
+
+/// The members of the metadata of a request.
+const META_REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,47 +85,23 @@ impl RequestId {
     }
 }
 
-/// A message as sent. Members that are present and `null` are not absent.
-#[derive(Deserialize)]
+/// A message as sent.
 struct Envelope<'b> {
-    #[serde(default)]
-    jsonrpc: Option<String>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    id: Option<&'b RawValue>,
-    #[serde(default)]
     method: Option<String>,
-    #[serde(default, borrow)]
-    params: Option<&'b RawValue>,
+    params: Params<'b>,
 }
 
 /// The parameters of all methods.
-#[derive(Default, Deserialize)]
+#[derive(Default)]
 struct Params<'b> {
-    #[serde(default, rename = "_meta", borrow)]
-    meta: Option<&'b RawValue>,
-    #[serde(default, rename = "protocolVersion")]
     protocol_version: Option<String>,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     uri: Option<String>,
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default, borrow)]
-    arguments: Option<&'b RawValue>,
-}
-
-/// The metadata of a request since revision 2026-07-28.
-#[derive(Default, Deserialize)]
-struct Meta<'b> {
-    #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
+    arguments: Option<&'b str>,
+    /// The revision and the capabilities in the metadata, since revision 2026-07-28.
     revision: Option<String>,
-    #[serde(default, borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
-    capabilities: Option<&'b RawValue>,
-}
-
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+    has_capabilities: bool,
 }
 
 /// Parses a message, and checks that its headers agree with it.
@@ -129,46 +109,77 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 /// # Errors
 /// The first rule that is violated.
 pub fn receive(head: &McpHead<'_>, body: &[u8]) -> Result<Incoming, Refusal> {
-    let envelope = envelope(body).map_err(|error| Refusal { id: None, error })?;
-    let id = envelope.id.map(|id| RequestId::parse(id.get())).transpose();
-    let id = id.map_err(|error| Refusal { id: None, error })?;
-    received(head, &envelope, id.clone()).map_err(|error| Refusal { id, error })
+    let unread = |error| Refusal { id: None, error };
+    let mut members = members(body).map_err(unread)?;
+    let id = members.take("id").map(RequestId::parse).transpose();
+    let id = id.map_err(unread)?;
+    let received = envelope(members).and_then(|envelope| received(head, envelope, id.clone()));
+    received.map_err(|error| Refusal { id, error })
 }
 
-fn envelope(body: &[u8]) -> Result<Envelope<'_>, McpError> {
+fn members(body: &[u8]) -> Result<Members<'_>, McpError> {
     let json: &RawValue = serde_json::from_slice(body).map_err(|_| McpError::NotJson)?;
     match json.get().bytes().next() {
-        Some(b'[') => return Err(McpError::Batch),
-        Some(b'{') => {}
-        _ => return Err(McpError::NotRequest("it is not an object")),
+        Some(b'[') => Err(McpError::Batch),
+        Some(b'{') => Members::parse(json.get().as_bytes())
+            .ok_or(McpError::NotRequest("a member of it is given twice")),
+        _ => Err(McpError::NotRequest("it is not an object")),
     }
-    let rule = "its members jsonrpc, id, method and params must be given once, jsonrpc and method as strings";
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(json.get().as_bytes()).map_err(|_| McpError::NotRequest(rule))?;
-    match envelope.jsonrpc.as_deref() {
-        Some("2.0") => Ok(envelope),
-        _ => Err(McpError::NotRequest("its member jsonrpc must be \"2.0\"")),
+}
+
+fn envelope(mut members: Members<'_>) -> Result<Envelope<'_>, McpError> {
+    let not_text = |_| McpError::NotRequest("its members jsonrpc and method must be texts");
+    match members.text("jsonrpc").map_err(not_text)?.as_deref() {
+        Some("2.0") => {}
+        _ => return Err(McpError::NotRequest("its member jsonrpc must be \"2.0\"")),
     }
+    Ok(Envelope {
+        method: members.text("method").map_err(not_text)?,
+        params: match object(members.take("params"), "params")? {
+            Some(members) => params(members)?,
+            None => Params::default(),
+        },
+    })
+}
+
+fn params(mut members: Members<'_>) -> Result<Params<'_>, McpError> {
+    let not_text =
+        |_| McpError::Params("a name, a URI, a cursor and a revision must be texts".to_owned());
+    let meta = object(members.take("_meta"), "_meta")?;
+    let (revision, has_capabilities) = match meta {
+        None => (None, false),
+        Some(mut meta) => (
+            meta.text(META_REVISION).map_err(not_text)?,
+            meta.take(META_CAPABILITIES).is_some(),
+        ),
+    };
+    Ok(Params {
+        protocol_version: members.text("protocolVersion").map_err(not_text)?,
+        name: members.text("name").map_err(not_text)?,
+        uri: members.text("uri").map_err(not_text)?,
+        cursor: members.text("cursor").map_err(not_text)?,
+        arguments: members.take("arguments"),
+        revision,
+        has_capabilities,
+    })
 }
 
 fn received(
     head: &McpHead<'_>,
-    envelope: &Envelope<'_>,
+    Envelope { method, params }: Envelope<'_>,
     id: Option<RequestId>,
 ) -> Result<Incoming, McpError> {
-    let Some(method) = envelope.method.as_deref() else {
+    let Some(method) = method else {
         let rule = "it has no method, and this registry sends no requests that it could respond to";
         return Err(McpError::NotRequest(rule));
     };
-    let params: Params<'_> = object(envelope.params, "params")?.unwrap_or_default();
-    let meta: Meta<'_> = object(params.meta, "_meta")?.unwrap_or_default();
     let Some(id) = id else {
         if let Some(revision) = head.revision {
             known(revision)?;
         }
         return Ok(Incoming::Notification);
     };
-    if method == "initialize" && meta.revision.is_none() {
+    if method == "initialize" && params.revision.is_none() {
         let requested = params.protocol_version.as_deref();
         let requested = requested.ok_or_else(|| missing("protocolVersion"))?;
         let revision = Revision::initialized(requested);
@@ -178,14 +189,14 @@ fn received(
             operation: Operation::Initialize(revision),
         }));
     }
-    let revision = revision(head, &meta)?;
+    let revision = revision(head, params.revision.as_deref())?;
     if revision.is_stateless() {
-        check_headers(head, method, &params)?;
-        if meta.capabilities.is_none() {
+        check_headers(head, &method, &params)?;
+        if !params.has_capabilities {
             return Err(missing("_meta.io.modelcontextprotocol/clientCapabilities"));
         }
     }
-    let operation = operation(method, params, revision)?;
+    let operation = operation(&method, params, revision)?;
     Ok(Incoming::Request(McpRequest {
         id,
         revision,
@@ -195,8 +206,8 @@ fn received(
 
 /// Returns the revision of a request, by its header and its metadata. Requests with neither are of the first revision with
 /// this transport, which had no header.
-fn revision(head: &McpHead<'_>, meta: &Meta<'_>) -> Result<Revision, McpError> {
-    match (head.revision, meta.revision.as_deref()) {
+fn revision(head: &McpHead<'_>, stated: Option<&str>) -> Result<Revision, McpError> {
+    match (head.revision, stated) {
         (None, None) => Ok(Revision::March2025),
         (None, Some(_)) => Err(McpError::HeaderMissing(REVISION)),
         (Some(header), Some(body)) if header != body => Err(mismatch(REVISION, header, body)),
@@ -245,7 +256,7 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
         "tools/call" => {
             let name = params.name.ok_or_else(|| missing("name"))?;
             let tool = Tool::parse(&name).ok_or(McpError::UnknownTool(name))?;
-            let arguments = params.arguments.map(|it| it.get().to_owned());
+            let arguments = params.arguments.map(str::to_owned);
             Operation::CallTool(tool, arguments)
         }
         "resources/list" => Operation::ListResources(params.cursor),
@@ -263,20 +274,17 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
     })
 }
 
-/// Parses an object. A list is none, although the members of a type could be read from it in their order.
-fn object<'b, T: Deserialize<'b>>(
-    json: Option<&'b RawValue>,
-    name: &str,
-) -> Result<Option<T>, McpError> {
-    let Some(json) = json else { return Ok(None) };
-    let is_object = json.get().starts_with('{');
-    let parsed = serde_json::from_slice(json.get().as_bytes()).ok();
-    let parsed = parsed.filter(|_| is_object);
-    parsed.map(Some).ok_or_else(|| {
-        McpError::Params(format!(
-            "{name} must be an object, each member of which is given once and has the type of the specification"
-        ))
-    })
+/// Parses an object, if there is one.
+fn object<'b>(json: Option<&'b str>, name: &str) -> Result<Option<Members<'b>>, McpError> {
+    match json {
+        None | Some("null") => Ok(None),
+        Some(json) => match Members::parse(json.as_bytes()) {
+            Some(members) => Ok(Some(members)),
+            None => Err(McpError::Params(format!(
+                "{name} must be an object, each member of which is given once"
+            ))),
+        },
+    }
 }
 
 fn mismatch(name: &'static str, header: &str, body: &str) -> McpError {

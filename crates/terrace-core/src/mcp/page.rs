@@ -1,10 +1,11 @@
 //! The parts of an answer: an assistant reads an answer whole, so that each is bounded, and states where the next part begins.
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::limits;
-use terrace_base::json;
+
+/// The entries of a list, in JSON.
+pub type Entries = Box<RawValue>;
 
 /// A page of the entries of an answer, which may be in several lists.
 #[derive(Debug)]
@@ -41,30 +42,47 @@ impl AnswerPage {
         }
     }
 
-    /// Returns the entries of a list that belong to the page. Lists are passed in their order in the answer.
-    pub fn take<T: Serialize>(
+    /// Returns the entries of a list that belong to the page, as a list in JSON. Lists are passed in their order in the answer.
+    /// Only entries of the page are written, by `write`.
+    pub fn take<T>(
         &mut self,
         entries: impl IntoIterator<Item = T>,
-    ) -> Vec<Box<RawValue>> {
-        let mut page = Vec::new();
+        write: impl Fn(T) -> String,
+    ) -> Entries {
+        let mut list = String::from("[");
         for entry in entries {
-            let at = self.seen;
-            self.seen += 1;
-            if at < self.offset || self.next.is_some() {
-                continue;
+            if self.wants_next() {
+                self.offer(&mut list, &write(entry));
             }
-            let text = json::to_string(&entry);
-            let length = text.chars().count();
-            // A page has at least one entry: the next one would otherwise begin at the same place.
-            if length > self.left && self.taken > 0 {
-                self.next = Some(at);
-                continue;
-            }
-            self.left = self.left.saturating_sub(length);
-            self.taken += 1;
-            page.extend(RawValue::from_string(text));
         }
-        page
+        list.push(']');
+        // The writers are serialisers, so the list is valid.
+        RawValue::from_string(list).unwrap_or_else(|_| Entries::default())
+    }
+
+    /// Counts an entry. Returns whether it may belong to the page.
+    #[inline(never)]
+    fn wants_next(&mut self) -> bool {
+        let at = self.seen;
+        self.seen += 1;
+        at >= self.offset && self.next.is_none()
+    }
+
+    /// Appends an entry to a list if there is room. A page has at least one: the next one would otherwise begin at the same
+    /// place.
+    #[inline(never)]
+    fn offer(&mut self, list: &mut String, entry: &str) {
+        let length = entry.chars().count();
+        if length > self.left && self.taken > 0 {
+            self.next = self.seen.checked_sub(1);
+            return;
+        }
+        self.left = self.left.saturating_sub(length);
+        self.taken += 1;
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(entry);
     }
 
     /// Returns whether the page is the first one.
@@ -118,10 +136,12 @@ mod tests {
             let mut page = AnswerPage::after(offset);
             let mut length = 0;
             for list in lists {
-                for entry in page.take(list) {
-                    length += entry.get().chars().count();
-                    all.push(serde_json::from_str(entry.get()).unwrap());
-                }
+                let entries = page.take(list, terrace_base::json::to_string);
+                length += entries.get().chars().count();
+                let entries: Vec<String> = serde_json::from_str(entries.get()).unwrap();
+                // The brackets and commas.
+                length -= (entries.len() + 1).max(2);
+                all.extend(entries);
             }
             pages += 1;
             assert!(length <= limits::MCP_ANSWER_CHARS || page.taken == 1);
@@ -173,7 +193,7 @@ mod tests {
     #[test]
     fn an_offset_behind_the_end_leads_to_nothing() {
         let mut page = AnswerPage::after(7);
-        assert!(page.take(["a"]).is_empty());
+        assert_eq!(page.take(["a"], |it| format!("{it:?}")).get(), "[]");
         assert_eq!(page.next(), None);
         let page = TextPage::of("abc", usize::MAX);
         assert_eq!((page.text.as_str(), page.next), ("", None));

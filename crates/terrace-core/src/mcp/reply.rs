@@ -101,13 +101,12 @@ impl Answered {
         self.result(result, PRIVATE)
     }
 
-    /// Answers `tools/call` with structured contents. Clients that know only texts get them as a text.
-    pub fn tool<S>(&self, answer: &impl Serialize) -> Reply<S> {
-        let structured = json::to_string(answer);
+    /// Answers `tools/call` with structured contents, in JSON. Clients that know only texts get them as a text.
+    pub fn tool<S>(&self, structured: &str) -> Reply<S> {
         let mut result = String::from("{\"content\":[{\"type\":\"text\",\"text\":\"");
-        push_escaped(&mut result, &structured);
+        push_escaped(&mut result, structured);
         result.push_str("\"}],\"structuredContent\":");
-        result.push_str(&structured);
+        result.push_str(structured);
         result.push_str(",\"isError\":false}");
         self.result(result, None)
     }

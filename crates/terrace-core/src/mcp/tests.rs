@@ -306,7 +306,7 @@ fn only_results_of_the_newest_revision_have_its_members() {
             to.pong(),
             to.tools(),
             to.templates(),
-            to.tool(&json!({ "a": 1 })),
+            to.tool(r#"{"a":1}"#),
             to.tool_error("\"x\"\n"),
         ];
         for reply in replies {
@@ -337,7 +337,7 @@ fn the_text_of_an_answer_is_its_structured_contents() {
         panic!();
     };
     let answer = json!({ "text": "a \"quoted\"\nline \u{1f}é" });
-    let message = json_of(Answered { id, revision }.tool(&answer));
+    let message = json_of(Answered { id, revision }.tool(&answer.to_string()));
     let result = &message["result"];
     assert_eq!(result["structuredContent"], answer);
     let text = result["content"][0]["text"].as_str().unwrap();

@@ -13,7 +13,7 @@ use terrace_core::mcp::{DocumentResource, McpError, TextPage};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::read::PageSubject;
+use terrace_core::read::{PageSubject, VersionView};
 use terrace_core::search::packages;
 
 use crate::context::Context;
@@ -29,46 +29,33 @@ use crate::services::listings;
 pub(super) async fn answer<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
-    (package, version): (Package, Option<Version>),
+    package: Package,
+    view: VersionView,
     document: DocumentPath,
     offset: usize,
-) -> Result<DocumentAnswer, Failure> {
-    let version = exact(ctx, call, &package, version).await?;
-    let text = text(ctx, call, &package, &version, &document).await?;
+) -> Result<String, Failure> {
+    let version = view.details.version.version.clone();
+    let requested = RequestedDocument::new(package, version, document);
+    let documentation = view.documentation.as_ref();
+    let text = document::text_in(ctx, &requested, documentation).await?;
+    let RequestedDocument {
+        package,
+        version,
+        path,
+    } = requested;
     let address = package.address();
-    let shown = match document {
-        // Only the API has a path for it.
-        DocumentPath::ExampleFile(ref example, _) => DocumentPath::Example(example.clone()),
-        ref document => document.clone(),
-    };
-    let route = match shown {
-        DocumentPath::Readme => {
-            PageRoute::Version(package, RequestedVersion::Exact(version.clone()))
+    let exact = RequestedVersion::Exact(version.clone());
+    let route = match path.clone() {
+        DocumentPath::Readme => PageRoute::Version(package, exact),
+        // Only the API has a path for a file.
+        DocumentPath::ExampleFile(example, _) => {
+            PageRoute::Document(package, exact, DocumentPath::Example(example))
         }
-        shown => PageRoute::Document(package, RequestedVersion::Exact(version.clone()), shown),
+        path => PageRoute::Document(package, exact, path),
     };
     let page = format!("{}{route}", call.origin);
-    Ok(DocumentAnswer::new(
-        (address, version),
-        &document,
-        &text,
-        offset,
-        page,
-    ))
-}
-
-/// Returns the whole text of a document: one operation for its version, and one ranged read.
-async fn text<P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    package: &Package,
-    version: &Version,
-    document: &DocumentPath,
-) -> Result<String, Failure> {
-    let subject = PageSubject::Document(package.clone(), version.clone());
-    let view = version_view(ctx, call, subject).await?.value;
-    let requested = RequestedDocument::new(package.clone(), version.clone(), document.clone());
-    document::text_in(ctx, &requested, view.documentation.as_ref()).await
+    let answer = DocumentAnswer::new((address, version), &path, &text, offset, page);
+    Ok(json::to_string(&answer))
 }
 
 /// Answers `resources/list`: the documentation of the packages that the caller may see.
@@ -120,27 +107,21 @@ async fn contents<P: Host>(
     call: &Call,
     resource: &DocumentResource,
 ) -> Result<String, Failure> {
-    match resource {
-        DocumentResource::Navigation(package, version) => {
-            let version = exact(ctx, call, package, requested(version)).await?;
-            let subject = PageSubject::Document(package.clone(), version);
-            let view = version_view(ctx, call, subject).await?.value;
-            Ok(json::to_string(&view.navigation))
-        }
-        DocumentResource::Document(package, version, document, offset) => {
-            let version = exact(ctx, call, package, requested(version)).await?;
-            let whole = text(ctx, call, package, &version, document).await?;
-            let TextPage { text, next, .. } = TextPage::of(&whole, *offset);
-            let Some(next) = next else { return Ok(text) };
-            let next = DocumentResource::Document(
-                package.clone(),
-                RequestedVersion::Exact(version),
-                document.clone(),
-                next,
-            );
-            Ok(format!("{text}\n\n[The document continues at {next}]\n"))
-        }
-    }
+    let (DocumentResource::Navigation(package, version)
+    | DocumentResource::Document(package, version, ..)) = resource;
+    let version = exact(ctx, call, package, requested(version)).await?;
+    let subject = PageSubject::Document(package.clone(), version.clone());
+    let view = version_view(ctx, call, subject).await?.value;
+    let DocumentResource::Document(_, _, document, offset) = resource else {
+        return Ok(json::to_string(&view.navigation));
+    };
+    let requested = RequestedDocument::new(package.clone(), version, document.clone());
+    let whole = document::text_in(ctx, &requested, view.documentation.as_ref()).await?;
+    let TextPage { text, next, .. } = TextPage::of(&whole, *offset);
+    let Some(next) = next else { return Ok(text) };
+    let version = RequestedVersion::Exact(requested.version);
+    let next = DocumentResource::Document(requested.package, version, requested.path, next);
+    Ok(format!("{text}\n\n[The document continues at {next}]\n"))
 }
 
 fn requested(version: &RequestedVersion) -> Option<Version> {

@@ -1,8 +1,9 @@
 //! The calls of tools.
 
+use terrace_base::json;
 use terrace_core::api::route::{PageRoute, RequestedVersion};
 use terrace_core::auth::access::Owner;
-use terrace_core::documentation::{DocumentationKind, PageName};
+use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -12,12 +13,11 @@ use terrace_core::mcp::answers::{
 };
 use terrace_core::mcp::reply::Answered;
 use terrace_core::mcp::{AnswerPage, AuthenticationAnswer, ReadsNeedToken, Tool, ToolCall};
-use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageSubject, PageView, VersionView};
-use terrace_core::search::{Search, SearchKind};
+use terrace_core::search::{Cursor, Query, Search, SearchKind};
 use terrace_web::comparison::{Change, ChangeKind, Comparison};
 use terrace_web::snippets::{self, Shown};
 
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::handlers::mcp::documents;
 use crate::handlers::mcp::shared::{exact, tool_failure};
 use crate::handlers::outcome::Call;
-use crate::handlers::pages::{compared, details, read, site, version_view};
+use crate::handlers::pages::{compared, read, site};
 use crate::handlers::search;
 use crate::host::Host;
 
@@ -43,29 +43,27 @@ pub(super) async fn call<P: Host>(
         Ok(parsed) => parsed,
         Err(error) => return to.tool_error(&error.to_string()),
     };
-    let answered = answered(ctx, call, to, parsed).await;
-    answered.unwrap_or_else(|failure| tool_failure(ctx, to, failure))
+    match answered(ctx, call, parsed).await {
+        Ok(structured) => to.tool(&structured),
+        Err(failure) => tool_failure(ctx, to, failure),
+    }
 }
 
+/// Returns the structured contents of an answer, in JSON.
 async fn answered<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
-    to: &Answered,
     tool: ToolCall,
-) -> Result<Reply<P::Stream>, Failure> {
-    Ok(match tool {
+) -> Result<String, Failure> {
+    match tool {
         ToolCall::Search {
             query,
             kind,
             owner,
             after,
         } => {
-            let search = Search {
-                after,
-                ..searching(query, kind)
-            };
-            let found = search::found(ctx, &call.caller, &search, owner.as_ref()).await?;
-            to.tool(&SearchAnswer::from(found))
+            let search = searching(query, kind, after);
+            found(ctx, call, &search, owner.as_ref(), None).await
         }
         ToolCall::FindType {
             query,
@@ -74,120 +72,178 @@ async fn answered<P: Host>(
             after,
         } => {
             let kind = kind.unwrap_or(SearchKind::AnySymbol);
-            let search = Search {
-                after,
-                ..searching(query, Some(kind))
-            };
-            let found = search::found(ctx, &call.caller, &search, None::<&Owner>).await?;
-            to.tool(&FindTypeAnswer::new(&name, found))
+            let search = searching(query, Some(kind), after);
+            found(ctx, call, &search, None, Some(&name)).await
         }
+        ToolCall::Authentication => Ok(authentication(ctx, call)),
         ToolCall::Module {
             address,
             version,
             submodule,
             offset,
-        } => to.tool(&module(ctx, call, address, version, submodule, offset).await?),
+        } => {
+            let about = About::Module(submodule);
+            described(
+                ctx,
+                call,
+                (Package::Module(address), version),
+                about,
+                offset,
+            )
+            .await
+        }
         ToolCall::Provider {
             package,
             version,
             kind,
             offset,
-        } => to.tool(&provider(ctx, call, package, version, kind, offset).await?),
+        } => described(ctx, call, (package, version), About::Provider(kind), offset).await,
         ToolCall::Document {
             package,
             version,
             document,
             offset,
         } => {
-            let requested = (package, version);
-            to.tool(&documents::answer(ctx, call, requested, document, offset).await?)
+            let about = About::Document(document);
+            described(ctx, call, (package, version), about, offset).await
         }
         ToolCall::Versions { package, offset } => {
-            let found = details(ctx, call, package).await?;
-            let mut page = AnswerPage::after(offset);
-            to.tool(&VersionsAnswer::new(found.value, &mut page))
+            described(ctx, call, (package, None), About::Versions, offset).await
         }
         ToolCall::Comparison {
             package,
             from,
-            to: newer,
+            to,
             offset,
-        } => to.tool(&comparison(ctx, call, package, [from, newer], offset).await?),
-        ToolCall::Authentication => to.tool(&authentication(ctx, call)),
-    })
+        } => described(ctx, call, (package, Some(from)), About::Change(to), offset).await,
+    }
 }
 
-fn searching(query: terrace_core::search::Query, kind: Option<SearchKind>) -> Search {
+/// The question about a package, or about a version of it.
+enum About {
+    /// A version of a module, or its submodule of this name.
+    Module(Option<PageName>),
+    /// A version of a provider, with its documents of this kind.
+    Provider(Option<DocumentationKind>),
+    /// A document of a version.
+    Document(DocumentPath),
+    /// All versions.
+    Versions,
+    /// The differences between the version and this one.
+    Change(Version),
+}
+
+/// Answers a question about a package by one read, as for its page. The newest version takes another one.
+async fn described<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    (package, version): (Package, Option<Version>),
+    about: About,
+    offset: usize,
+) -> Result<String, Failure> {
+    let subject = match &about {
+        About::Versions => PageSubject::Package(package.clone()),
+        about => {
+            let version = exact(ctx, call, &package, version).await?;
+            match about {
+                About::Document(_) => PageSubject::Document(package.clone(), version),
+                About::Change(to) => PageSubject::Comparison(package.clone(), version, to.clone()),
+                _ => PageSubject::Version(package.clone(), version),
+            }
+        }
+    };
+    let (view, _) = read(ctx, call, subject).await?;
+    let mut page = AnswerPage::after(offset);
+    match (about, view) {
+        (About::Document(document), PageView::Version(view)) => {
+            documents::answer(ctx, call, package, *view, document, offset).await
+        }
+        (About::Module(submodule), PageView::Version(view)) => {
+            Ok(module(ctx, call, &package, *view, submodule, &mut page)?)
+        }
+        (About::Provider(kind), PageView::Version(view)) => {
+            Ok(provider(ctx, call, &package, *view, kind, &mut page))
+        }
+        (About::Versions, PageView::Package(details)) => {
+            Ok(json::to_string(&VersionsAnswer::new(details, &mut page)))
+        }
+        (About::Change(_), PageView::Comparison(both)) => {
+            Ok(comparison(call, package, &both, &mut page))
+        }
+        _ => Err(Failure::corrupt("the page")),
+    }
+}
+
+fn searching(query: Query, kind: Option<SearchKind>, after: Option<Cursor>) -> Search {
     Search {
         query,
         kind,
         system: None,
-        after: None,
+        after,
         offset: 0,
         limit: limits::LISTED_AT_ONCE,
     }
 }
 
-async fn module<P: Host>(
+/// Answers a search: for types if `name` is one's name.
+async fn found<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
-    address: ModuleAddress,
-    version: Option<Version>,
+    search: &Search,
+    owner: Option<&Owner>,
+    name: Option<&str>,
+) -> Result<String, Failure> {
+    let page = search::found(ctx, &call.caller, search, owner).await?;
+    Ok(match name {
+        None => json::to_string(&SearchAnswer::from(page)),
+        Some(name) => json::to_string(&FindTypeAnswer::new(name, page)),
+    })
+}
+
+fn module<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    package: &Package,
+    view: VersionView,
     submodule: Option<PageName>,
-    offset: usize,
-) -> Result<ModuleAnswer, Failure> {
-    let package = Package::Module(address);
-    let (version, view) = version_of(ctx, call, &package, version).await?;
-    let links = module_links(ctx, call, &package, &view, submodule.as_ref());
-    let mut page = AnswerPage::after(offset);
-    let answer = ModuleAnswer::new(view, submodule.as_ref(), links, &mut page);
-    answer.ok_or_else(|| {
+    page: &mut AnswerPage,
+) -> Result<String, Problem> {
+    let links = module_links(ctx, call, package, &view, submodule.as_ref());
+    let version = view.details.version.version.clone();
+    let answer = ModuleAnswer::new(view, submodule.as_ref(), links, page);
+    let answer = answer.ok_or_else(|| {
         let address = package.address();
         let name = submodule.map(|name| name.to_string()).unwrap_or_default();
         Problem::NotFound(format!(
             "version {version} of {address} has no submodule {name}: get_module without this argument lists all"
         ))
-        .into()
-    })
+    })?;
+    Ok(json::to_string(&answer))
 }
 
-async fn provider<P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    package: Package,
-    version: Option<Version>,
-    kind: Option<DocumentationKind>,
-    offset: usize,
-) -> Result<ProviderAnswer, Failure> {
-    let (version, view) = version_of(ctx, call, &package, version).await?;
-    let site = site(ctx, &call.origin, &call.caller);
-    let shown = Shown {
-        version: &version,
-        latest: view.details.latest.as_ref(),
-    };
-    let links = Links {
-        source: match &package {
-            Package::Mirrored(address) => address.to_string(),
-            package => format!("{}/{}", site.hostname, package.address()),
-        },
-        snippet: snippets::provider(&site, &package, shown),
-        page: page_of(call, &package, &version),
-    };
-    let mut page = AnswerPage::after(offset);
-    Ok(ProviderAnswer::new(view, kind, links, &mut page))
-}
-
-/// Reads a version: one operation, and one more for the newest.
-async fn version_of<P: Host>(
+fn provider<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     package: &Package,
-    version: Option<Version>,
-) -> Result<(Version, VersionView), Failure> {
-    let version = exact(ctx, call, package, version).await?;
-    let subject = PageSubject::Version(package.clone(), version.clone());
-    let found = version_view(ctx, call, subject).await?;
-    Ok((version, found.value))
+    view: VersionView,
+    kind: Option<DocumentationKind>,
+    page: &mut AnswerPage,
+) -> String {
+    let site = site(ctx, &call.origin, &call.caller);
+    let version = &view.details.version.version;
+    let shown = Shown {
+        version,
+        latest: view.details.latest.as_ref(),
+    };
+    let links = Links {
+        source: match package {
+            Package::Mirrored(address) => address.to_string(),
+            package => format!("{}/{}", site.hostname, package.address()),
+        },
+        snippet: snippets::provider(&site, package, shown),
+        page: page_of(call, package, version),
+    };
+    json::to_string(&ProviderAnswer::new(view, kind, links, page))
 }
 
 fn module_links<P: Host>(
@@ -235,28 +291,20 @@ fn page_of(call: &Call, package: &Package, version: &Version) -> String {
     )
 }
 
-async fn comparison<P: Host>(
-    ctx: &Context<'_, P>,
+fn comparison(
     call: &Call,
     package: Package,
-    [from, to]: [Version; 2],
-    offset: usize,
-) -> Result<ComparisonAnswer, Failure> {
-    let subject = PageSubject::Comparison(package.clone(), from.clone(), to.clone());
-    let (view, _) = read(ctx, call, subject).await?;
-    let PageView::Comparison(both) = view else {
-        return Err(Failure::corrupt("the comparison"));
-    };
-    let changes = compared(&both).map(|comparison| changes(&comparison));
+    both: &[VersionView; 2],
+    page: &mut AnswerPage,
+) -> String {
+    let versions = both.each_ref().map(|it| it.details.version.version.clone());
+    let changes = compared(both).map(|comparison| changes(&comparison));
     let address = package.address();
-    let route = PageRoute::Comparison(package, from.clone(), to.clone());
-    Ok(ComparisonAnswer::new(
-        address,
-        [from, to],
-        changes.as_deref(),
-        format!("{}{route}", call.origin),
-        &mut AnswerPage::after(offset),
-    ))
+    let [from, to] = versions.clone();
+    let route = PageRoute::Comparison(package, from, to);
+    let url = format!("{}{route}", call.origin);
+    let answer = ComparisonAnswer::new(address, versions, changes.as_deref(), url, page);
+    json::to_string(&answer)
 }
 
 fn changes(comparison: &Comparison) -> Vec<ComparedChange> {
@@ -287,7 +335,7 @@ fn changes(comparison: &Comparison) -> Vec<ComparedChange> {
     change.collect()
 }
 
-fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> AuthenticationAnswer {
+fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> String {
     let access = &ctx.config.access;
     let reads = match (access.guards_reads(), access.guards_all_reads()) {
         (false, _) => ReadsNeedToken::None,
@@ -296,5 +344,7 @@ fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> AuthenticationA
     };
     let site = site(ctx, &call.origin, &call.caller);
     let variable = site.token_variable();
-    AuthenticationAnswer::new(&call.origin, reads, site.has_login, variable.as_deref())
+    let variable = variable.as_deref();
+    let answer = AuthenticationAnswer::new(&call.origin, reads, site.has_login, variable);
+    json::to_string(&answer)
 }

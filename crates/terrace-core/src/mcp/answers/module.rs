@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
-use super::{Entries, Links, UNDOCUMENTED};
+use super::{Links, UNDOCUMENTED, document_name};
 use crate::api::details::{ModuleView, NamedPartView, StatusView};
 use crate::documentation::{
     Input, ModulePart, Output, PageName, ProviderRequirement, Resource, ResourceMode,
 };
 use crate::limits;
-use crate::mcp::page::{AnswerPage, cut};
+use crate::mcp::page::{AnswerPage, Entries, cut};
 use crate::model::version::Version;
 use crate::read::VersionView;
+use terrace_base::json;
 
 /// The answer of `get_module`.
 #[derive(Debug, Serialize)]
@@ -132,18 +133,16 @@ impl ModuleAnswer {
             _ => Default::default(),
         };
         let first = page.is_first();
-        let inputs = page.take(part.inputs.iter().map(input));
-        let outputs = page.take(part.outputs.iter().map(output));
-        let providers = page.take(part.providers.iter().map(provider));
-        let resources = page.take(part.resources.iter().map(resource));
-        let submodules = page.take(submodules.iter().map(submodule_entry));
-        let examples = page.take(examples.iter().map(example));
-        let documents = page.take(view.navigation.documents.iter().map(|it| DocumentEntry {
-            document: match it.kind == it.name {
-                true => it.kind.clone(),
-                false => format!("{}/{}", it.kind, it.name),
-            },
-        }));
+        let inputs = page.take(&part.inputs, |it| json::to_string(&input(it)));
+        let outputs = page.take(&part.outputs, |it| json::to_string(&output(it)));
+        let providers = page.take(&part.providers, |it| json::to_string(&provider(it)));
+        let resources = page.take(&part.resources, |it| json::to_string(&resource(it)));
+        let submodules = page.take(submodules, |it| json::to_string(&submodule_entry(it)));
+        let examples = page.take(examples, |it| json::to_string(&example(it)));
+        let documents = page.take(&view.navigation.documents, |it| {
+            let document = document_name(it);
+            json::to_string(&DocumentEntry { document })
+        });
         Some(Self {
             note: details.module.is_none().then_some(UNDOCUMENTED),
             address: details.package.address,
@@ -155,7 +154,10 @@ impl ModuleAnswer {
             package_status: details.package_status,
             page: links.page,
             // It belongs to the first page of a long answer.
-            snippet: links.snippet.chars().filter(|_| first).collect(),
+            snippet: match first {
+                true => links.snippet,
+                false => String::new(),
+            },
             required_versions: few(part.required_versions.iter()),
             inputs,
             outputs,

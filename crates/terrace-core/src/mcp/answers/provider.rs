@@ -1,16 +1,15 @@
 //! The answer of `get_provider`.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::{Entries, Links, UNDOCUMENTED};
+use super::{Links, UNDOCUMENTED, document_name};
 use crate::api::details::{DocumentView, StatusView, SymbolView};
 use crate::documentation::DocumentationKind;
-use crate::mcp::page::{AnswerPage, cut};
+use crate::mcp::page::{AnswerPage, Entries, cut};
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::version::Version;
 use crate::read::VersionView;
+use terrace_base::json;
 
 /// The answer of `get_provider`.
 #[derive(Debug, Serialize)]
@@ -78,21 +77,22 @@ impl ProviderAnswer {
             ..
         } = view;
         let first = page.is_first();
-        let platforms = page.take(details.platforms.iter().map(|it| PlatformEntry {
-            os: &it.os,
-            arch: &it.arch,
-        }));
-        let described = navigation.symbols.iter();
-        let described: BTreeMap<&str, &str> = described
-            .filter_map(|it| Some((it.path.as_deref()?, it.name.as_str())))
-            .collect();
+        let platforms = page.take(&details.platforms, |it| {
+            json::to_string(&PlatformEntry {
+                os: &it.os,
+                arch: &it.arch,
+            })
+        });
+        let symbols = navigation.symbols.as_slice();
         let is_wanted = |name: &str| kind.is_none_or(|kind| kind.as_str() == name);
         let documents = navigation.documents.iter().filter(|it| is_wanted(&it.kind));
-        let documents = page.take(documents.map(|it| document(it, &described)));
-        let bare = navigation.symbols.iter();
+        // A page has a few hundred documents at most, of the thousands that a provider may have.
+        let documents = page.take(documents, |it| json::to_string(&document(it, symbols)));
+        let bare = symbols.iter();
         let bare = bare.filter(|it| it.path.is_none() && is_wanted(it.kind.as_str()));
-        let bare =
-            page.take(bare.map(|SymbolView { kind, name, .. }| TypeEntry { kind: *kind, name }));
+        let bare = page.take(bare, |SymbolView { kind, name, .. }| {
+            json::to_string(&TypeEntry { kind: *kind, name })
+        });
         Self {
             note: details.documentation.is_none().then_some(UNDOCUMENTED),
             address: details.package.address,
@@ -103,7 +103,10 @@ impl ProviderAnswer {
             status: details.version.status,
             package_status: details.package_status,
             page: links.page,
-            snippet: links.snippet.chars().filter(|_| first).collect(),
+            snippet: match first {
+                true => links.snippet,
+                false => String::new(),
+            },
             protocols: details.protocols,
             platforms,
             documents,
@@ -113,13 +116,12 @@ impl ProviderAnswer {
     }
 }
 
-fn document<'a>(view: &'a DocumentView, described: &BTreeMap<&str, &'a str>) -> DocumentEntry<'a> {
+fn document<'a>(view: &'a DocumentView, symbols: &'a [SymbolView]) -> DocumentEntry<'a> {
+    let mut symbols = symbols.iter();
+    let described = symbols.find(|it| it.path.as_deref() == Some(view.path.as_str()));
     DocumentEntry {
-        document: match view.kind == view.name {
-            true => view.kind.clone(),
-            false => format!("{}/{}", view.kind, view.name),
-        },
-        symbol: described.get(view.path.as_str()).copied(),
+        document: document_name(view),
+        symbol: described.map(|it| it.name.as_str()),
         title: view.title.as_deref().map(cut),
         subcategory: view.subcategory.as_deref().map(cut),
         description: view.description.as_deref().map(cut),

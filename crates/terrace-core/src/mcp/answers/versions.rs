@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::Entries;
-use crate::api::details::{PackageDetails, PackageKind, StatusView};
-use crate::mcp::page::{AnswerPage, cut};
+use crate::api::details::{PackageDetails, PackageKind, StatusView, VersionSummary};
+use crate::mcp::page::{AnswerPage, Entries, cut};
 use crate::model::version::Version;
+use terrace_base::json;
 
 /// The answer of `list_versions`.
 #[derive(Debug, Serialize)]
@@ -87,14 +87,16 @@ struct FieldEntry<'a> {
 impl VersionsAnswer {
     /// Creates the answer about a package.
     pub fn new(details: PackageDetails, page: &mut AnswerPage) -> Self {
-        let versions = details.versions.iter().map(|it| VersionEntry {
-            version: &it.version,
-            published_at: it.published_at.as_deref(),
-            status: it.status.as_ref(),
-            is_documented: it.is_documented,
-        });
+        let entry = |it: &VersionSummary| {
+            json::to_string(&VersionEntry {
+                version: &it.version,
+                published_at: it.published_at.as_deref(),
+                status: it.status.as_ref(),
+                is_documented: it.is_documented,
+            })
+        };
         Self {
-            versions: page.take(versions),
+            versions: page.take(&details.versions, entry),
             address: details.package.address,
             kind: details.package.kind,
             latest: details.latest,
@@ -123,7 +125,7 @@ impl ComparisonAnswer {
             page: url,
             note: changes.is_none().then_some(note),
             breaking: all.iter().filter(|change| change.is_breaking).count(),
-            changes: page.take(all.iter().map(entry)),
+            changes: page.take(all, |it| json::to_string(&entry(it))),
             next_offset: page.next(),
         }
     }
