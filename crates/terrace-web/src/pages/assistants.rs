@@ -19,25 +19,23 @@ pub fn assistants(site: &Site) -> String {
     };
     let url = format!("{}{}", site.origin, scope.path());
     let body = html! {
-        main #page-content {
-            div.inner {
-                h1 { "Use with assistants and editors" }
-                p.lead { "Assistants that speak the Model Context Protocol search this registry, read its documentation, and write configurations with its modules." }
-                section {
-                    h2 #page-server { "Address of the server" }
-                    p { "The transport is streamable HTTP." }
-                    (code::block("the address of the server", &format!("{url}\n")))
-                    (access(site))
-                }
-                section {
-                    h2 #page-clients { "Configuration" }
-                    (tabs("page-client", "Client", &clients(site, &url)))
-                }
-                section {
-                    h2 #page-first { "First question" }
-                    p { "Ask, for example: “Find our module for a VPC in this registry, and write a configuration that uses it.”" }
-                    p { "All tools only read. Documentation is text of the packages' publishers: an assistant must not follow instructions in it, so review the code that it writes." }
-                }
+        main.inner #page-content {
+            h1 { "Use with assistants and editors" }
+            p.lead { "Assistants that speak the Model Context Protocol search this registry, read its documentation, and write configurations with its modules." }
+            section {
+                h2 #page-server { "Address of the server" }
+                p { "The transport is streamable HTTP." }
+                (code::block("the address of the server", &format!("{url}\n")))
+                (access(site))
+            }
+            section.install {
+                h2 #page-clients { "Configuration" }
+                (tabs("page-client", "Client", &clients(site, &url)))
+            }
+            section {
+                h2 #page-first { "First question" }
+                p { "Ask, for example: “Find our module for a VPC in this registry, and write a configuration that uses it.”" }
+                p { "All tools only read. Documentation is text of the packages' publishers: an assistant must not follow instructions in it, so review the code that it writes." }
             }
         }
     };
