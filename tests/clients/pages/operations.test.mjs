@@ -21,7 +21,14 @@ describe("the storage operations of pages", () => {
     while ((await registry.watched()).operations.length > 0) await sleep(100);
   }
 
-  for (const [name, { path, status = 200 }] of Object.entries(PAGES)) {
+  for (const [name, { path, status = 200, readsNothing }] of Object.entries(PAGES)) {
+    if (readsNothing) {
+      test(`${name} takes no operation`, async () => {
+        const found = await registry.operationsOf(path);
+        assert.deepEqual([found.status, found.operations], [200, []]);
+      });
+      continue;
+    }
     const isFromArchive = FROM_ARCHIVES.includes(name);
     const takes = isFromArchive ? "one operation of KV, and one of R2" : "one operation of KV";
     if (status === 200) test(`${name} takes ${takes}`, async () => {

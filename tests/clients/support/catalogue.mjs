@@ -131,7 +131,7 @@ export const PAGES = {
   "the start page": { path: "/", shows: "globex" },
   "the list of modules": { path: "/browse/modules", shows: "network" },
   "the list of providers": { path: "/browse/providers", shows: "widget" },
-  "the page about assistants": { path: "/assistants", shows: "mcpServers" },
+  "the page about assistants": { path: "/assistants", shows: "claude mcp add", readsNothing: true },
   "a namespace": { path: "/namespaces/acme", shows: "network" },
   "a version of a provider": { path: `/providers/${PROVIDER}/1.1.0` },
   "an older version of a provider": { path: `/providers/${PROVIDER}/1.0.0` },
