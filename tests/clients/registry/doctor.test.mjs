@@ -30,6 +30,8 @@ inBothModes((mode) => {
       /** Returns the checks that did not pass, and the number of those that did. */
       async function examined(env) {
         const args = ["doctor", registry.url, "--skip", "L", "--json", "--provider", "acme/hello", "--module", "acme/greeting/aws"];
+        // The simulated bucket is on this machine, which no registry may refer to unless its user says so.
+        if (mode === "presigned") args.push("--archive-host", new URL(registry.archiveOrigin).host);
         const { code, output, stdout } = await run(cli, args, { env: { ...process.env, HOME: keyDirectory, ...env } });
         const { categories } = JSON.parse(stdout.toString());
         const checks = categories.flatMap(({ checks: found }) => found);
@@ -42,10 +44,11 @@ inBothModes((mode) => {
       test("passes all checks for its administrator", async () => {
         const passed = await examined(registry.env);
         assert.ok(passed.length >= 35, passed.join(" "));
-        for (const group of "TSCAPMDK") assert.ok(passed.some((id) => id.startsWith(group)), `${group}: ${passed.join(" ")}`);
+        for (const group of "TSAPMDK") assert.ok(passed.some((id) => id.startsWith(group)), `${group}: ${passed.join(" ")}`);
       });
 
-      test("passes all checks that need no token", async () => {
+      // Nothing of a private registry can be tried without a token, which the doctor says.
+      if (title === "public") test("passes all checks that need no token", async () => {
         const { SSL_CERT_FILE } = registry.env;
         const passed = await examined({ SSL_CERT_FILE, TERRACE_URL: undefined, TERRACE_TOKEN: undefined });
         assert.ok(passed.length >= 10, passed.join(" "));
