@@ -25,16 +25,22 @@ await main(async () => {
   if (ca) tls.setDefaultCACertificates([await readFile(ca, "utf8")]);
   const admin = adminOf(url, token);
   const prefix = `acceptance${Math.floor(Date.now() / 1000).toString(36)}`;
-  const found = await inspect(url, admin, prefix);
   say(statement(url, prefix, parts));
   if (!yes && !(await agreed())) throw new Error("nothing was sent: repeat the command with --yes, or answer with yes");
 
+  const found = await inspect(url, admin, prefix);
   const tally = new Tally();
   // Node reads this variable, terraform and the Rust tests the other one.
   const trusted = ca ? { NODE_EXTRA_CA_CERTS: ca } : {};
   const env = { ...process.env, ...trusted, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix };
   if (parts.includes("clients")) {
-    await tally.count("tests with real clients", async () => runTestFiles(await testFiles("acceptance"), { env }));
+    let output = "";
+    await tally.count("tests with real clients", async () => {
+      const counts = await runTestFiles(await testFiles("acceptance"), { env });
+      output = counts.output;
+      return counts;
+    });
+    for (const [, measured] of output.matchAll(/^\s*# (.*\d ms\b.*)$/gm)) say(`  measured: ${measured}`);
   }
   if (parts.includes("http") && found.isPublic) {
     const args = ["test", "--package", "terrace", "--test", "it", "--", "http::", "--skip", OF_OTHER_HOSTS];
@@ -64,7 +70,7 @@ function parse(args) {
   return { url: origin, token, yes: values.yes, parts: values.only ? [values.only] : PARTS };
 }
 
-/** Returns whether the registry can be read without a token, and where its archives are. It changes nothing. */
+/** Returns whether the registry can be read without a token, and where its archives are. It leaves an entry in the audit log. */
 async function inspect(url, admin, prefix) {
   const { status } = await fetch(new URL(`/v1/modules/${prefix}/nothing/none/versions`, url)).catch((error) => {
     throw new Error(`${url} does not answer: ${error.cause?.message ?? error.message}`);

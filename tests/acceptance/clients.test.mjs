@@ -92,7 +92,7 @@ function acceptance() {
     if (head.ok) assert.equal(head.headers.get("content-length"), String(bytes.length));
   });
 
-  test("binds signed URLs to their method and their bytes", async () => {
+  test("refuses a changed signature, and another method than that of the signed URL", async () => {
     const { download_url: location } = await download();
     const changed = new URL(location);
     const [name, signature] = [...changed.searchParams].at(-1) ?? ["path", changed.pathname];
@@ -146,7 +146,7 @@ function acceptance() {
   // The last test: published versions are never removed.
   test("marks the versions of this run as withdrawn", async () => {
     const body = JSON.stringify({ state: "withdrawn", reason: "made by an acceptance run" });
-    for (const [path, version] of [[`providers/${PROVIDER}`, "1.0.0"], [`modules/${MODULE}`, "1.0.0"], [`modules/${MODULE}`, "1.0.1"]]) {
+    for (const [path, version] of [[`providers/${PROVIDER}`, "1.0.0"], [`modules/${MODULE}`, "1.0.0"], [`modules/${MODULE}`, "1.0.1"], [`modules/${namespace}/large/aws`, "1.0.0"]]) {
       const { status, answer } = await registry.admin("PUT", `/admin/v1/${path}/${version}/standing`, body);
       assert.equal(status, 200, `${path}: ${status} ${JSON.stringify(answer)}`);
     }
