@@ -232,10 +232,11 @@ impl Probe {
         Ok(response)
     }
 
-    /// Returns whether a URL leads to the host that the user has named, encrypted if the registry is. Another port is the
-    /// storage of a registry on this machine.
+    /// Returns whether a URL leads to the host that the user has named, encrypted if the registry is. Another port, or another
+    /// name of this machine, is the storage of a registry on this machine.
     fn is_own(&self, url: &Url) -> bool {
-        let is_same_host = url.host() == self.registry.host();
+        let is_here = is_loopback(url) && is_loopback(&self.registry);
+        let is_same_host = url.host() == self.registry.host() || is_here;
         let is_downgrade = self.registry.scheme() == "https" && url.scheme() == "http";
         is_same_host && url.username().is_empty() && (!is_downgrade || is_loopback(url))
     }
@@ -265,5 +266,48 @@ fn parts(url: &Url) -> UrlParts<'_> {
         has_userinfo: !url.username().is_empty() || url.password().is_some(),
         host: url.host_str().unwrap_or_default(),
         port: url.port(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_registry_on_this_machine_has_its_storage_under_other_names_of_it() {
+        for (registry, url, is_own) in [
+            ("http://127.0.0.1:8787", "http://localhost:9000/x.zip", true),
+            (
+                "https://127.0.0.1:8787",
+                "https://localhost:9000/x.zip",
+                true,
+            ),
+            ("http://127.0.0.1:8787", "http://10.0.0.1:9000/x.zip", false),
+            (
+                "https://registry.example.com",
+                "https://localhost/x.zip",
+                false,
+            ),
+            (
+                "https://registry.example.com",
+                "https://127.0.0.1/x.zip",
+                false,
+            ),
+            (
+                "https://registry.example.com",
+                "http://registry.example.com/x.zip",
+                false,
+            ),
+            (
+                "https://registry.example.com",
+                "https://registry.example.com/x.zip",
+                true,
+            ),
+        ] {
+            let registry = BaseUrl::parse(registry).unwrap();
+            let probe = Probe::new(&registry, &[], Duration::from_secs(1)).unwrap();
+            let found = probe.is_own(&Url::parse(url).unwrap());
+            assert_eq!(found, is_own, "{registry} {url}");
+        }
     }
 }
