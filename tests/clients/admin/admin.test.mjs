@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { cli } from "../../../scripts/build.mjs";
 import { newSecrets } from "../../../scripts/server.mjs";
@@ -72,8 +73,15 @@ async function answers(registry) {
   return found;
 }
 
+/**
+ * More than the unit of times in the audit log. An export distinguishes a changed log from that of a restored registry by the times of
+ * their entries, and cannot if all of them are of one second.
+ */
+const SECOND_MS = 1_100;
+
 async function fill(registry, key) {
   await registry.trusts("acme", key);
+  await sleep(SECOND_MS);
   await registry.publishes(
     provider({ address: "acme/hello", version: "1.0.0", key }),
     provider({ address: "acme/hello", version: "1.1.0+b", key }),
