@@ -30,6 +30,9 @@ const ACTIONS = {
   install_module: "`init` of a module",
   mirror_install: "installing from the network mirror",
   oci_pull: "installing from the OCI mirror",
+  missing_package: "looking for a package that does not exist",
+  missing_package_again: "the same again within 30 seconds",
+  missing_version: "looking for a version that does not exist",
   publish_provider: "publishing a version of a provider, for 15 platforms",
   publish_mirrored: "mirroring a version, for 3 platforms",
   publish_module: "publishing a version of a module",
@@ -63,6 +66,10 @@ export async function costPage() {
     "",
     "Publishing also rebuilds the catalogue of all owners, at most once a minute, which is not counted here: one KV write,",
     "four operations of class A and one more for each thousand packages, and some of class B.",
+    "",
+    "## A client that looks for the same missing package all day",
+    "",
+    ...missesText(counts.presigned),
     "",
     "## The prices of the platform",
     "",
@@ -129,6 +136,25 @@ function actionTable(counts) {
     return [title, ...Object.keys(COLUMNS).map((name) => String(counts[action][name])), cents(millionTimes(counts[action]))];
   });
   return table(["", ...Object.values(COLUMNS), "a million times"], rows);
+}
+
+/** The requests for a missing package that one client sends in a second, and the time for which an isolate remembers it. */
+const MISSES_A_SECOND = 10;
+const REMEMBERED_SECONDS = 30;
+const SECONDS_OF_A_DAY = 86_400;
+
+/** Returns the cost of a client that repeats a miss, with and without the memory of isolates. */
+function missesText(counts) {
+  const misses = MISSES_A_SECOND * SECONDS_OF_A_DAY;
+  const lookups = SECONDS_OF_A_DAY / REMEMBERED_SECONDS;
+  const [first, again] = [counts.missing_package, counts.missing_package_again].map((it) => millionTimes(it) / 1e6);
+  const [without, remembered] = [misses * first, lookups * first + (misses - lookups) * again].map((it) => money(it.toFixed(2)));
+  return [
+    `A client that sends ${MISSES_A_SECOND} such requests a second, all day, costs ${remembered}: an isolate remembers for`,
+    `${REMEMBERED_SECONDS} seconds that R2 has no such package, and each further isolate that answers the client adds`,
+    `${cents(lookups * (first - again))} at most. If each request went to R2, the day would cost ${without}. Most of the rest is the price of requests and`,
+    "of reads in KV, which no registry on this platform can avoid; a rate limit of the zone can.",
+  ];
 }
 
 /** Returns the cost of a million of these actions beyond the included amount. */

@@ -218,7 +218,7 @@ impl Entry<'_> {
             return tag::FETCH.into();
         };
         let found = found(&pending);
-        match pending.finish(found, range, self.config, now) {
+        match pending.finish(found, range, self.config, self.cache, now) {
             Ok(answer) => self.answer(answer),
             Err(unfinished) => {
                 self.waiting.keep_as(ticket, Waiting::Rest(unfinished));

@@ -13,6 +13,8 @@ use terrace_core::model::token_id::TokenId;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_web::assets::Assets;
 
+use crate::absences::Absences;
+
 /// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
 pub struct Cache {
@@ -23,6 +25,7 @@ pub struct Cache {
     refresh_started_at: Cell<UnixTime>,
     /// The time at which this version was last found to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
+    absences: Absences,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
     searches: RefCell<Throttle>,
@@ -205,6 +208,11 @@ impl Cache {
             self.catalog_checked_at.set(now);
         }
         is_due
+    }
+
+    /// The lists that were not found a short time ago.
+    pub fn absences(&self) -> &Absences {
+        &self.absences
     }
 
     /// The failed authentications, by client address.

@@ -240,6 +240,7 @@ impl PendingRead {
         found: Result<ReadIndices<S>, StoreError>,
         range: Option<String>,
         config: &Config,
+        cache: &Cache,
         now: u64,
     ) -> Result<Answer<S>, Box<Unfinished<S>>> {
         let Self {
@@ -260,6 +261,11 @@ impl PendingRead {
         let outcome = match found {
             Ok(read) => match read.into_stored(&lookup) {
                 Ok(found) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
+                Err(absent) if is_known_absent(&lookup, &absent, config, cache, now) => {
+                    record.index = Some(IndexState::Miss);
+                    let reply = lookup.not_found();
+                    return Ok(record.answer(reply, Some(lookup), now));
+                }
                 Err(absent) => {
                     return Err(record.suspend_on_miss(lookup, MissReason::Absent(absent)));
                 }
@@ -280,6 +286,20 @@ impl PendingRead {
             ReadOutcome::Corrupt => Err(record.suspend_on_miss(lookup, MissReason::Corrupt)),
         }
     }
+}
+
+/// Returns whether R2 is known to have nothing for a list that KV does not have either.
+#[inline(never)]
+fn is_known_absent(
+    lookup: &Lookup,
+    absent: &[IndexKey],
+    config: &Config,
+    cache: &Cache,
+    now: u64,
+) -> bool {
+    let list = lookup.package_list(&config.pull);
+    let now = UnixTime(now / 1000);
+    absent.contains(&lookup.key) && list.is_some_and(|list| cache.absences().contain(list, now))
 }
 
 impl<S> From<Option<StoredIndex<S>>> for ReadIndices<S> {
@@ -571,7 +591,7 @@ mod tests {
         others: Vec<Option<StoredIndex<()>>>,
     ) -> Result<u16, Vec<String>> {
         let read = ReadIndices { first, others };
-        let finished = pending().finish(Ok(read), None, &config(), 0);
+        let finished = pending().finish(Ok(read), None, &config(), &Cache::default(), 0);
         match finished.map_err(|unfinished| unfinished.remaining) {
             Ok(answer) => Ok(answer.reply.status),
             Err(RemainingWork::Read(Suspension::IndexMiss(_, MissReason::Absent(keys)))) => {

@@ -209,6 +209,13 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
+/// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
+/// exists ([`LIST_CACHE_SECONDS`]).
+pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;
+
+/// How many absent lists an isolate remembers at most. With about 150 bytes for each they take 40 KB.
+pub const REMEMBERED_ABSENCES: usize = 256;
+
 /// How many packages of each kind the registry compares with its indices when it examines itself: a sample that one request
 /// can afford.
 pub const EXAMINED_PACKAGES: usize = 3;

@@ -56,6 +56,7 @@ impl Writing {
         document: &IndexDocument,
     ) -> Result<(), StoreError> {
         let written = ctx.host.indices().put(key, document).await;
+        ctx.host.cache().absences().forget();
         // A failed write may have taken effect.
         if !matches!(written, Err(StoreError::Busy(_))) {
             let mut written_keys = self.written.borrow_mut();

@@ -185,11 +185,16 @@ async fn read_facts<P: Host>(
     origin: &str,
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
+    let absences = ctx.host.cache().absences();
+    let search = absences.begin_search(ctx.host.clock().now());
     let Some(found) = indices_of_facts(ctx, lookup, miss).await? else {
         if let Some(missed) = lookup.missed_content()
             && let Some(message) = pushed_contents::erasure(ctx, missed).await?
         {
             return Ok(lookup.erased(message));
+        }
+        if let Some(list) = lookup.package_list(&ctx.config.pull) {
+            absences.remember(list, search);
         }
         return Ok(lookup.not_found());
     };
