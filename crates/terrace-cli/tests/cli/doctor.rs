@@ -1,5 +1,7 @@
 //! `terrace doctor` against a sound registry, and against registries with one fault each.
 
+#[cfg(unix)]
+mod before;
 mod certificate;
 mod faults;
 mod hostile;
