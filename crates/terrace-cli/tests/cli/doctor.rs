@@ -6,6 +6,7 @@ mod certificate;
 mod faults;
 mod hostile;
 mod local;
+mod proxy;
 mod sound;
 
 use std::collections::BTreeMap;
