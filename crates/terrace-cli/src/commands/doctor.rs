@@ -71,7 +71,7 @@ pub(crate) fn run(
     let url = target.as_ref().map(Target::url);
     let subject = match (url, &plan) {
         (Some(url), _) => format!("Checking {url}"),
-        (None, Some(plan)) => format!("Checking {}, before it is deployed", plan.file()),
+        (None, Some(plan)) => plan.subject(),
         (None, None) => "Checking this machine; for a registry, give its URL".to_owned(),
     };
     let document = report::document(url, &made, exit);

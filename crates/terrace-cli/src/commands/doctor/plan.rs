@@ -160,12 +160,18 @@ impl Plan {
         }
     }
 
+    /// Returns the heading of the result.
+    pub(super) fn subject(&self) -> String {
+        match &self.file {
+            Ok(file) => format!("Checking {}, before it is deployed", file.display()),
+            Err(_) => "Checking the account, before a registry is deployed".to_owned(),
+        }
+    }
+
     /// Returns the name of the configuration file.
     pub(super) fn file(&self) -> String {
-        match &self.file {
-            Ok(file) => file.display().to_string(),
-            Err(_) => "the account".to_owned(),
-        }
+        let file = self.file.as_ref();
+        file.map_or_else(|_| String::new(), |file| file.display().to_string())
     }
 
     /// Returns the configuration. B1 reports why there is none.
