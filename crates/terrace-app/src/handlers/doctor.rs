@@ -233,12 +233,9 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
             with_token: false,
             what: "object",
         };
+        let guard = Guard::of_storage(origin, &fetch.reference);
         let seconds = limits::EXAMINED_SECONDS;
-        let fetched = ctx
-            .host
-            .upstream()
-            .fetch(&fetch, &Guard::public(), seconds)
-            .await;
+        let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
         error = match fetched {
             Ok(fetched) if fetched.status != 200 => {
                 Some(format!("its URL answers with status {}", fetched.status))

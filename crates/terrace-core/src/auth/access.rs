@@ -349,6 +349,14 @@ impl Caller {
         }
     }
 
+    /// Returns whether the caller is the browser of an administrator, which may do no more than other browsers.
+    pub fn is_admin_in_browser(&self) -> bool {
+        match self {
+            Self::Browser(session) => session.is_of_admin(),
+            Self::Anonymous | Self::Root(_) | Self::Bearer(_) => false,
+        }
+    }
+
     /// Returns the verified claims of the job that the caller is; `None` for every other caller.
     pub fn provenance(&self) -> Option<Provenance> {
         match self {

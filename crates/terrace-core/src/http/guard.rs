@@ -9,7 +9,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
-use terrace_base::url::{Url, is_number};
+use terrace_base::url::{Url, authority, is_number, split_port};
 
 /// The parts of an absolute URL that a guard checks, as parsed by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,8 @@ impl<'u> From<&'u Url> for UrlParts<'u> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     named: Vec<(String, u16)>,
+    /// Whether the named hosts are contacted without TLS, too, if they are this machine.
+    is_local: bool,
 }
 
 /// The reason why a URL must not be contacted.
@@ -77,6 +79,18 @@ impl Guard {
         self
     }
 
+    /// Returns the guard of requests that the registry at `origin` sends to its own storage, whose endpoint the operator has
+    /// named. If both are on this machine, as simulators are, TLS is not required.
+    pub fn of_storage(origin: &str, url: &str) -> Self {
+        let (own, _) = split_port(authority(origin));
+        let (host, port) = split_port(authority(url).split('/').next().unwrap_or_default());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            is_local: is_loopback(own) && is_loopback(host),
+            ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
+        }
+    }
+
     /// Checks whether a request may be sent to this URL.
     ///
     /// # Errors
@@ -88,7 +102,9 @@ impl Guard {
             is_private,
         };
         let refused = |rule| Err(error(rule, false));
-        if !url.scheme.eq_ignore_ascii_case("https") {
+        let is_plain = url.scheme.eq_ignore_ascii_case("http");
+        let may_be_plain = self.is_local && is_loopback(url.host) && self.names(url.host, url.port);
+        if !url.scheme.eq_ignore_ascii_case("https") && !(is_plain && may_be_plain) {
             return refused("only https is allowed");
         }
         if url.has_userinfo {
@@ -301,6 +317,90 @@ mod tests {
                 };
                 assert_eq!(Guard::public().check(parts), Ok(()), "{host}");
             }
+        }
+    }
+
+    #[test]
+    fn only_a_registry_on_this_machine_reaches_its_storage_there_without_tls() {
+        let (here, away) = ("http://127.0.0.1:8787", "https://registry.example.com");
+        for (origin, storage, scheme, host, port, is_allowed) in [
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "http",
+                "localhost",
+                9000,
+                true,
+            ),
+            (here, "http://[::1]:9000/b/k?x", "http", "[::1]", 9000, true),
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "http",
+                "localhost",
+                9001,
+                false,
+            ),
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "ftp",
+                "localhost",
+                9000,
+                false,
+            ),
+            (
+                here,
+                "http://10.0.0.1:9000/b/k",
+                "http",
+                "10.0.0.1",
+                9000,
+                false,
+            ),
+            (
+                here,
+                "https://10.0.0.1:9000/b/k",
+                "https",
+                "10.0.0.1",
+                9000,
+                true,
+            ),
+            (
+                away,
+                "http://localhost:9000/b/k",
+                "http",
+                "localhost",
+                9000,
+                false,
+            ),
+            (
+                away,
+                "https://minio.internal:9000/b/k",
+                "https",
+                "minio.internal",
+                9000,
+                true,
+            ),
+            (
+                away,
+                "https://minio.internal/b/k",
+                "https",
+                "10.0.0.1",
+                443,
+                false,
+            ),
+        ] {
+            let parts = UrlParts {
+                scheme,
+                port: Some(port),
+                ..https(host)
+            };
+            let found = Guard::of_storage(origin, storage).check(parts);
+            assert_eq!(
+                found.is_ok(),
+                is_allowed,
+                "{origin} {storage} {scheme}://{host}:{port}"
+            );
         }
     }
 

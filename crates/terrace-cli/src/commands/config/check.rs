@@ -16,8 +16,8 @@ use crate::output::{Output, plural};
 use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
-const FACTS: &str = "FACTS";
-const INDICES: &str = "INDICES";
+pub(in crate::commands) const FACTS: &str = "FACTS";
+pub(in crate::commands) const INDICES: &str = "INDICES";
 /// The rate limiters, and what a registry without them counts in each isolate only.
 const RATE_LIMITS: [(&str, &str); 2] = [
     ("FAILURES", "wrong credentials"),
@@ -29,9 +29,9 @@ const ASSUMED: &str = "a secret that is assumed to be set";
 
 /// The findings about a deployment.
 #[derive(Debug, Default)]
-struct Findings {
-    errors: Vec<String>,
-    warnings: Vec<String>,
+pub(in crate::commands) struct Findings {
+    pub(in crate::commands) errors: Vec<String>,
+    pub(in crate::commands) warnings: Vec<String>,
     /// The secrets that the registry needs with these variables.
     secrets: Vec<&'static str>,
 }
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
 }
 
 /// Returns the file in the current directory that wrangler reads.
-fn found() -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn found() -> Result<PathBuf, Failure> {
     let mut files = NAMES.iter().map(PathBuf::from);
     files.find(|file| file.is_file()).ok_or_else(|| {
         Failure::Usage(format!(
@@ -86,7 +86,12 @@ fn found() -> Result<PathBuf, Failure> {
     })
 }
 
-fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> Findings {
+/// Checks a deployment by the rules of the registry itself.
+pub(in crate::commands) fn findings(
+    deployment: &Deployment,
+    notation: Notation,
+    env: Option<&str>,
+) -> Findings {
     let mut found = Findings::default();
     check_bindings(deployment, notation, env, &mut found);
     check_places(deployment, notation, env, &mut found);
@@ -141,7 +146,7 @@ fn check_bindings(
         (FACTS, &deployment.buckets, "r2_buckets"),
         (INDICES, &deployment.namespaces, "kv_namespaces"),
     ] {
-        if !bindings.iter().any(|it| it == binding) {
+        if !bindings.iter().any(|it| it.binding == binding) {
             // An environment does not inherit bindings.
             let table = match env {
                 Some(env) => format!("env.{env}.{table}"),
