@@ -71,6 +71,10 @@ pub(crate) struct Deployment {
     pub(crate) has_route: bool,
     /// Whether the Worker has addresses at workers.dev beside it.
     pub(crate) has_workers_dev: bool,
+    /// Whether the platform may answer requests to the registry from its cache.
+    pub(crate) caches_default: bool,
+    /// Whether the platform may answer requests for archives from its cache.
+    pub(crate) caches_archives: bool,
 }
 
 /// The JSON that wrangler reads.
@@ -110,6 +114,20 @@ struct Section {
     route: Option<Value>,
     routes: Option<Vec<Value>>,
     workers_dev: Option<bool>,
+    cache: Option<Caching>,
+    exports: Option<BTreeMap<String, Entrypoint>>,
+}
+
+/// The cache of the Worker or of one entrypoint
+/// (<https://developers.cloudflare.com/workers/cache/configuration/#per-entrypoint-caching>).
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Caching {
+    enabled: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entrypoint {
+    cache: Option<Caching>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -210,6 +228,12 @@ impl Deployment {
         let has_route = |it: &Section| it.route.is_some() || it.routes.is_some();
         let workers_dev = section.workers_dev.or(top.workers_dev);
         let has_route = inherited(has_route(section), has_route(&top));
+        let exports = section.exports.as_ref().or(top.exports.as_ref());
+        let cache = section.cache.or(top.cache);
+        let is_cached = |entrypoint: &str| {
+            let own = exports.and_then(|all| all.get(entrypoint)?.cache);
+            own.or(cache).is_some_and(|cache| cache.enabled)
+        };
         Ok(Self {
             vars: section
                 .vars
@@ -229,6 +253,8 @@ impl Deployment {
             has_route,
             // Without a route, wrangler enables them by default.
             has_workers_dev: workers_dev.unwrap_or(!has_route),
+            caches_default: is_cached("default"),
+            caches_archives: is_cached("Archives"),
         })
     }
 }
