@@ -443,6 +443,7 @@ impl Record {
         add(&mut self.usage.kv, usage.kv);
         add(&mut self.usage.r2, usage.r2);
         add(&mut self.usage.origin, usage.origin);
+        self.usage.cache = self.usage.cache.or(usage.cache);
     }
 
     /// Creates the answer at `now`, in milliseconds since 1970. A read has a lookup.

@@ -32,5 +32,6 @@ mod services;
 mod tasks;
 pub mod usage;
 
+pub use handlers::cached_archives::{cache_tag, cached_archive, cached_archive_path};
 pub use services::repair::schedule::run_repair_step;
 pub use tasks::perform;

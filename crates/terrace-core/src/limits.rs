@@ -62,6 +62,14 @@ pub const ARCHIVE_BYTES: u64 = 4_995 * 1024 * 1024 * 1024 / 1000;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#request-limits>).
 pub const WORKER_BODY_BYTES: u64 = 100 * 1000 * 1000;
 
+/// Maximum size of an archive in the platform's cache of archives, in bytes: that of all plans at the moment
+/// (<https://developers.cloudflare.com/workers/cache/limitations/#response-size>), in the smaller reading of its unit.
+pub const CACHED_ARCHIVE_BYTES: u64 = 512 * 1000 * 1000;
+
+/// Maximum number of tags that one request removes from that cache
+/// (<https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits>).
+pub const PURGED_AT_ONCE: usize = 100;
+
 /// Allowed lifetime of a presigned URL, in seconds
 /// (<https://developers.cloudflare.com/r2/api/s3/presigned-urls/>: 1 second to 7 days).
 pub const URL_LIFETIME_SECONDS: std::ops::RangeInclusive<u32> = 1..=604_800;
@@ -157,8 +165,9 @@ pub const KEYS_OF_READ: usize = 5;
 /// that older ones would damage.
 pub const FORMAT_SECONDS: u64 = 60;
 
-/// Time for which an isolate caches the list of revoked tokens, in seconds. Together with the 30 seconds of
-/// the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute.
+/// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
+/// seconds of the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute, and an
+/// erased archive leaves the platform's cache of archives unused.
 pub const REVOCATIONS_SECONDS: u64 = 25;
 
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache

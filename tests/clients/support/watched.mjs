@@ -59,7 +59,8 @@ export class WatchedRegistry extends Registry {
     const s3 = await openS3(this.#cleanup, { port, credentials: secrets.s3 });
     const variables = {
       TERRACE_ADMIN_TOKEN: secrets.adminToken,
-      ...(mode === "presigned" && s3Variables(s3)),
+      ...(mode !== "worker" && s3Variables(s3)),
+      ...(mode === "edge" && { TERRACE_DOWNLOADS: "edge" }),
       ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
       ...vars,
     };

@@ -2,6 +2,7 @@
 //! the operation takes effect or after (see [`faults`](super::faults)). By default there is one location, and
 //! every write is visible at once; [`Memory::with_rules`] applies the platform's own limits and delays.
 
+mod archive_cache;
 mod archives;
 mod clock;
 mod edge;
@@ -26,6 +27,7 @@ use terrace_app::cache::Cache;
 use terrace_app::host::StoreError;
 
 use super::faults::{Break, Failure, Fault, Faults, Nth, Operation, Operations, When, is_write};
+use archive_cache::ArchiveCache;
 use clock::Time;
 use edge::Edge;
 use kv::Kv;
@@ -63,6 +65,8 @@ struct World {
     random: Cell<u64>,
     /// The number of failed authentications that the platform's own limit still lets pass, if it has one.
     failures_let_pass: Cell<Option<usize>>,
+    /// The platform's cache of archives, if it has one.
+    archive_cache: RefCell<Option<ArchiveCache>>,
 }
 
 /// The location of an isolate, and how many per thousand of its operations break at random.
@@ -90,6 +94,13 @@ impl Memory {
     /// Serves the registry at this origin only.
     pub fn serve_only(&self, origin: &str) {
         self.world.origin.replace(Some(origin.to_owned()));
+    }
+
+    /// Puts the platform's cache in front of the archives.
+    pub fn cache_archives(&self) {
+        self.world
+            .archive_cache
+            .replace(Some(ArchiveCache::default()));
     }
 
     /// Damages the next bytes that the registry itself uploads.

@@ -43,6 +43,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         warnings: ctx.config.warnings(),
         archives: match &ctx.config.archive_urls {
             Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
+            Some(urls) if urls.is_cached() => ArchiveSource::Edge,
             Some(_) => ArchiveSource::Registry,
             None => ArchiveSource::Unsigned,
         },
@@ -52,7 +53,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         indices: indices(ctx, &packages).await?,
         services: services(ctx).await,
         object: match is_deep {
-            true => object(ctx, &call.origin, now).await,
+            true => object(ctx, now).await,
             false => None,
         },
     };
@@ -197,14 +198,10 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     all
 }
 
-/// Writes an object by the binding of the bucket, reads it by the URL that clients would get, and removes it. A registry that
-/// serves its archives itself has one bucket only.
-async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> Option<ObjectFacts> {
-    let urls = ctx
-        .config
-        .archive_urls
-        .as_ref()
-        .filter(|urls| urls.is_of_bucket())?;
+/// Writes an object by the binding of the bucket, reads it by a presigned URL, and removes it. A registry without S3 keys has
+/// one bucket only.
+async fn object<P: Host>(ctx: &Context<'_, P>, now: UnixTime) -> Option<ObjectFacts> {
+    let urls = ctx.config.archive_urls.as_ref()?;
     let random: String = ctx
         .host
         .random()
@@ -216,6 +213,7 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
         digest: Sha256::of(text.as_bytes()),
         kind: ArchiveKind::Shasums,
     };
+    let url = urls.presigned(key, now)?;
     let archives = ctx.host.archives();
     let stored = archives
         .store(key.into(), Payload::Bytes(text.clone().into_bytes()))
@@ -228,7 +226,7 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
     if error.is_none() {
         let fetch = Fetch {
             base: None,
-            reference: urls.download(origin, key, now),
+            reference: url,
             max_bytes: 4_096,
             with_token: false,
             what: "object",

@@ -119,11 +119,16 @@ async fn erase_bytes<P: Host>(
         erased_documentation::discard(ctx, archives, tombstone.as_ref(), &mut texts).await;
     // Copies of the registry follow the log.
     done.extend(texts.removed.iter().map(ToString::to_string));
+    let removed = archives.iter().chain(&texts.removed);
+    let removed: Vec<Digest> = removed.map(|it| Digest::Sha256(it.digest)).collect();
+    erasure::withdraw_from_caches(ctx, &removed).await?;
     discarded?;
     let consisted = tombstone.iter().flat_map(|it| &it.archives).map(|it| it.0);
     let kept = consisted.filter(|it| !archives.contains(it) && !texts.removed.contains(it));
     let kept = kept.map(|archive| archive.to_string()).collect();
     let of_contents = erasure::erase_contents(ctx, contents, (now, reason), done).await?;
+    let removed: Vec<Digest> = contents.iter().map(|(digest, _)| *digest).collect();
+    erasure::withdraw_from_caches(ctx, &removed).await?;
     if let Some(tombstone) = tombstone {
         erasure::refresh(ctx, tombstone).await?;
     }

@@ -9,9 +9,11 @@ use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
+use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{IndexForm, RequestHead, invalid_credentials_reply, unauthorized_reply};
-use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
+use terrace_core::storage::key::{BytesKey, FactKey, GARBAGE, IndexKey, REVOCATIONS};
 
 use crate::cache::CachedRevocation;
 use crate::context::{Context, Task};
@@ -230,7 +232,23 @@ async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<boo
     }
 }
 
-/// Reads the revoked tokens into the cache.
+/// Returns whether a digest may have been erased. Reads nothing while the isolate's cache is usable.
+pub(crate) async fn may_have_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<bool, Failure> {
+    let now = ctx.host.clock().now();
+    match ctx.host.cache().erasure(digest, now) {
+        CachedRevocation::Fresh(may_have_erased) => Ok(may_have_erased),
+        CachedRevocation::Stale(may_have_erased) => {
+            ctx.defer(Task::ReadRevocations);
+            Ok(may_have_erased)
+        }
+        CachedRevocation::Miss => Ok(read_revocations(ctx).await?.may_have_erased(digest)),
+    }
+}
+
+/// Reads the revoked tokens and erased digests into the cache.
 pub(crate) async fn read_revocations<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Revocations, Failure> {
@@ -268,7 +286,7 @@ pub(crate) async fn stored_index<P: Host, T: DeserializeOwned>(
     }
 }
 
-/// Returns the revoked tokens, according to the facts.
+/// Returns the revoked tokens and erased digests, according to the facts.
 pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocations, Failure> {
     let mut all = Vec::new();
     for fact in documents::list(ctx, REVOCATIONS).await? {
@@ -279,7 +297,25 @@ pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocat
         };
         all.extend(document.map(|document| (id, document)));
     }
-    Ok(Revocations::of(all, ctx.host.clock().now()))
+    let revocations = Revocations::of(all, ctx.host.clock().now());
+    Ok(revocations.with_erased(erased_digests(ctx).await?))
+}
+
+/// Returns the erased digests. Each has a tombstone under the key of a blob, whatever had it.
+async fn erased_digests<P: Host>(ctx: &Context<'_, P>) -> Result<Vec<Digest>, Failure> {
+    let mut erased = Vec::new();
+    for mark in documents::list(ctx, GARBAGE).await? {
+        let Ok(BytesKey::Blob(digest)) = mark.name.parse() else {
+            continue;
+        };
+        // A mark of unknown state counts as a tombstone: its bytes are only read from the bucket more often. Reading each
+        // would take more operations than a request has.
+        let state = GarbageDocument::state_in(&mark.metadata);
+        if state.is_none_or(|state| state == GarbageState::Erased) {
+            erased.push(digest);
+        }
+    }
+    Ok(erased)
 }
 
 fn lacking(caller: &Caller, need: &Permission) -> String {

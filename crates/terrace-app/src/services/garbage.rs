@@ -433,6 +433,7 @@ async fn put_mark<P: Host>(
 ) -> Result<bool, Failure> {
     let text = json::text(&document)?;
     let key = FactKey::Garbage(bytes);
-    let written = documents::put(ctx, &key, &text, &[], condition).await?;
+    let metadata = document.to_metadata();
+    let written = documents::put(ctx, &key, &text, &metadata, condition).await?;
     Ok(written.is_some())
 }

@@ -351,7 +351,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     Ok(last.filter(|_| is_truncated))
 }
 
-/// Writes the list of revoked tokens, and again until it is current.
+/// Writes the list of revoked tokens and erased digests, and again until it is current.
 pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let writing = Writing::alone();
     let write = || -> Boxed<'_> {

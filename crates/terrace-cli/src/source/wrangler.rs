@@ -79,6 +79,10 @@ pub(crate) struct Deployment {
     pub(crate) has_route: bool,
     /// Whether the Worker has addresses at workers.dev beside it.
     pub(crate) has_workers_dev: bool,
+    /// Whether the platform may answer requests to the registry from its cache.
+    pub(crate) caches_default: bool,
+    /// Whether the platform may answer requests for archives from its cache.
+    pub(crate) caches_archives: bool,
 }
 
 /// A binding of an R2 bucket or of a KV namespace.
@@ -134,6 +138,20 @@ struct Section {
     route: Option<Value>,
     routes: Option<Vec<Value>>,
     workers_dev: Option<bool>,
+    cache: Option<Caching>,
+    exports: Option<BTreeMap<String, Entrypoint>>,
+}
+
+/// The cache of the Worker or of one entrypoint
+/// (<https://developers.cloudflare.com/workers/cache/configuration/#per-entrypoint-caching>).
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Caching {
+    enabled: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entrypoint {
+    cache: Option<Caching>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -235,6 +253,12 @@ impl Deployment {
             Some(env) => Some(format!("{}-{env}", top.name.as_ref()?)),
             None => None,
         };
+        let exports = section.exports.as_ref().or(top.exports.as_ref());
+        let cache = section.cache.or(top.cache);
+        let is_cached = |entrypoint: &str| {
+            let own = exports.and_then(|all| all.get(entrypoint)?.cache);
+            own.or(cache).is_some_and(|cache| cache.enabled)
+        };
         Ok(Self {
             name: section.name.clone().or_else(own_name),
             account: section.account_id.clone().or(top.account_id.clone()),
@@ -259,6 +283,8 @@ impl Deployment {
             has_route,
             // Without a route, wrangler enables them by default.
             has_workers_dev: workers_dev.unwrap_or(!has_route),
+            caches_default: is_cached("default"),
+            caches_archives: is_cached("Archives"),
         })
     }
 }

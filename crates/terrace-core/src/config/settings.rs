@@ -74,6 +74,9 @@ settings! {
     secret S3_ACCESS_KEY_ID = "TERRACE_S3_ACCESS_KEY_ID";
     /// The S3 secret.
     secret S3_SECRET_ACCESS_KEY = "TERRACE_S3_SECRET_ACCESS_KEY";
+    /// The way in which archives reach clients: `presigned`, `worker` or `edge`. The default is `presigned` with the S3
+    /// variables, and `worker` without.
+    variable DOWNLOADS = "TERRACE_DOWNLOADS";
     /// The lifetime of a download URL in seconds: 1 to 604800; the default is 900.
     variable URL_LIFETIME = "TERRACE_URL_LIFETIME";
     /// The secret that keys the URLs signed by the Worker; the default is the admin secret.

@@ -25,7 +25,7 @@
 //! ├── audit-head                                                approximately the newest entry
 //! ├── tokens/{id}                                               the description of an API token, never the token
 //! ├── revocations/{id}                                          a revoked token; metadata: the time from which it is revoked
-//! ├── changes/revocations
+//! ├── changes/revocations                                     rewritten after each revocation and each erasure
 //! ├── rules/{id}                                               a rule for CI jobs or for sign-in, or its tombstone, by compare-and-swap; metadata: the rule
 //! ├── changes/rules
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
@@ -38,7 +38,7 @@
 //! ├── changes/merged-catalog                                    rewritten after each change to any card
 //! ├── webhooks/list                                            all webhooks, by compare-and-swap; their URLs may be secrets
 //! ├── webhooks/{id}                                             the progress of a webhook's deliveries, by compare-and-swap
-//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, or says that it was erased, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, or says that it was erased, by compare-and-swap; metadata: the state
 //! ├── garbage/{digits}.blob                                     the same for a blob; erased for every digest that was, whatever had it
 //! └── oci/                                                      pushed content; a repository's name cannot contain `:`
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
@@ -73,7 +73,7 @@
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
 //! ├── rules                                                     the active rules of rules/
-//! └── revocations                                               all revoked tokens
+//! └── revocations                                               all revoked tokens, and the erased digests
 //! ```
 //!
 //! `hosted` takes the place of a mirrored provider's hostname; a hostname contains a dot.
@@ -125,7 +125,7 @@ pub enum FactKey {
     Token(TokenId),
     /// The revocation of a token.
     Revocation(TokenId),
-    /// The change marker of revocations.
+    /// The change marker of revocations and erasures.
     RevocationChange,
     /// A rule for CI jobs or for sign-in.
     Rule(RuleId),
@@ -201,7 +201,7 @@ pub enum IndexKey {
     Content(Package, Sha256),
     /// An index of a repository that clients push to.
     Pushed(PushedIndex),
-    /// The list of all revoked tokens.
+    /// The list of all revoked tokens and erased digests.
     Revocations,
     /// The list of all active rules.
     Rules,

@@ -1,7 +1,7 @@
 // The Worker with instrumented bindings: counts its requests, its operations of KV and R2, and the size of
 // its wasm memory. Runs in workerd together with the built index.js; `support/watched.mjs` combines them.
 import "./memory.mjs";
-import terrace from "./index.js";
+import terrace, { Archives as CachedArchives } from "./index.js";
 
 const nothing = () => ({ requests: [], operations: [], downloads: [] });
 const watched = nothing();
@@ -55,17 +55,45 @@ function* inBatches(items) {
   for (let at = 0; at < items.length; at += 100) yield items.slice(at, at + 100);
 }
 
+const instrumented = (env) => ({
+  ...env,
+  INDICES: watch("KV", env.INDICES),
+  FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
+  DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
+});
+
+/** The answers of the platform's cache of archives, which workerd does not have, by their paths: `{ headers, bytes }`. */
+const kept = new Map();
+
+/** The archives behind that cache. The platform charges for each request, whether or not the cache answers it. */
+export class Archives extends CachedArchives {
+  constructor(context, env) {
+    super(context, instrumented(env));
+  }
+
+  async fetch(request) {
+    const { method, url } = request;
+    const { pathname: path } = new URL(url);
+    watched.requests.push({ method, path, bytes: 0 });
+    if (!this.env.KEEPS_ARCHIVES) return super.fetch(request);
+    const isHit = kept.has(path);
+    if (!isHit) {
+      const response = await super.fetch({ method: "GET", url });
+      if (response.status !== 200) return response;
+      kept.set(path, { headers: [...response.headers], bytes: await response.arrayBuffer() });
+    }
+    const { headers, bytes } = kept.get(path);
+    const answer = new Response(method === "HEAD" ? null : bytes, { headers });
+    answer.headers.set("cf-cache-status", isHit ? "HIT" : "MISS");
+    return answer;
+  }
+}
+
 export default {
   fetch(request, env, context) {
     const { pathname } = new URL(request.url);
     if (pathname === "/.watched") return control(request, env);
     watched.requests.push({ method: request.method, path: pathname, bytes: Number(request.headers.get("content-length") ?? 0) });
-    const bindings = {
-      ...env,
-      INDICES: watch("KV", env.INDICES),
-      FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
-      DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
-    };
-    return terrace.fetch(request, bindings, context);
+    return terrace.fetch(request, instrumented(env), context);
   },
 };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use terrace_core::config::{
-    ADMIN_TOKEN, Config, ConfigError, LOGIN_CLIENT_SECRET, LOGIN_ISSUER, S3_ACCESS_KEY_ID,
-    S3_BUCKET, S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
+    ADMIN_TOKEN, Config, ConfigError, DOWNLOADS, LOGIN_CLIENT_SECRET, LOGIN_ISSUER,
+    S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
 };
 use terrace_core::limits;
 
@@ -94,6 +94,7 @@ pub(in crate::commands) fn findings(
 ) -> Findings {
     let mut found = Findings::default();
     check_bindings(deployment, notation, env, &mut found);
+    check_caches(deployment, notation, &mut found);
     check_places(deployment, notation, env, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
@@ -183,6 +184,24 @@ fn check_bindings(
                 notation.member("workers_dev", "false")
             ),
         );
+    }
+}
+
+/// Reports a cache in front of the entrypoint that decides who may read, and a missing one in front of the archives.
+fn check_caches(deployment: &Deployment, notation: Notation, found: &mut Findings) {
+    let table = notation.table("exports");
+    if deployment.caches_default {
+        found.errors.push(format!(
+            "the entrypoint \"default\" is cached: without asking the registry, the platform would answer requests that it must \
+             decide; switch its cache off below {table}"
+        ));
+    }
+    let downloads = deployment.vars.get(DOWNLOADS);
+    if downloads.is_some_and(|it| it == "edge") && !deployment.caches_archives {
+        found.warnings.push(format!(
+            "{DOWNLOADS} is edge, and the entrypoint \"Archives\" is not cached: archives come from the bucket; switch its \
+             cache on below {table}"
+        ));
     }
 }
 
