@@ -10,6 +10,7 @@ mod inspect;
 mod kv;
 mod objects;
 mod platform;
+mod rounds;
 mod tamper;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use edge::Edge;
 use kv::Kv;
 use objects::Bucket;
 use platform::Journal;
+use rounds::Rounds;
 use upstream::Internet;
 
 pub use edge::ARRIVAL_MS;
@@ -51,6 +53,7 @@ struct World {
     kv: Kv,
     internet: Internet,
     time: Time,
+    rounds: Rounds,
     journal: Journal,
     /// The only origin that the registry serves, if it serves only one.
     origin: RefCell<Option<String>>,
