@@ -221,6 +221,21 @@ pub trait Archives {
     /// Returns `length` bytes starting at `offset`, or fewer at the end of the object.
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
 
+    /// Returns the properties of an object with its last `length` bytes, or with all of its bytes if it is shorter; `None` if
+    /// it is not stored. A platform that can do this in one operation should.
+    async fn tail(
+        &self,
+        key: ArchiveKey,
+        length: u64,
+    ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
+        let Some(head) = self.head(key.into()).await? else {
+            return Ok(None);
+        };
+        let length = length.min(head.size);
+        let bytes = self.read(key, head.size - length, length).await?;
+        Ok(Some((head, bytes)))
+    }
+
     /// Returns the digest of the bytes actually stored, by the algorithm of their key, computed without
     /// reading them into wasm.
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError>;

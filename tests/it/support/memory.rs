@@ -11,6 +11,7 @@ mod inspect;
 mod kv;
 mod objects;
 mod platform;
+mod rounds;
 mod tamper;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use edge::Edge;
 use kv::Kv;
 use objects::Bucket;
 use platform::Journal;
+use rounds::Rounds;
 use upstream::Internet;
 
 pub use edge::ARRIVAL_MS;
@@ -53,6 +55,7 @@ struct World {
     kv: Kv,
     internet: Internet,
     time: Time,
+    rounds: Rounds,
     journal: Journal,
     /// The only origin that the registry serves, if it serves only one.
     origin: RefCell<Option<String>>,

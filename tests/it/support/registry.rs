@@ -406,6 +406,7 @@ async fn in_memory(
         None => pipeline::handle(&context, request).await,
         Some(unfinished) => pipeline::resume(&context, request, unfinished).await,
     };
+    memory.note_reply();
     for task in context.take_tasks() {
         terrace_app::perform(&context, task).await;
     }
