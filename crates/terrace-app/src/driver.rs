@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
 use terrace_core::api::route::{
-    ADMIN_PREFIX, HandledRoute, is_open_to_websites, needs_security_headers,
+    ADMIN_PREFIX, HandledRoute, McpScope, is_open_to_websites, needs_security_headers,
 };
 use terrace_core::api::subject::Subject;
 use terrace_core::auth::access::{Caller, CredentialsError, Session};
@@ -510,7 +510,10 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
         _ if !fields.include_caller() => Caller::Anonymous,
         (CookieHeader::Read(cookies), None) => config.caller_of_cookies(cookies, || now),
         (_, authorization) => {
-            let caller = config.access.caller(authorization, || now);
+            let resource = McpScope::at(head.path).map(|scope| scope.resource(head.origin));
+            let caller = config
+                .access
+                .caller_at(authorization, resource.as_ref(), || now);
             caller.unwrap_or(Caller::Anonymous)
         }
     };

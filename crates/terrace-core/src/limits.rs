@@ -420,6 +420,16 @@ pub const LOGIN_LIFETIME_SECONDS: u64 = 7_776_000;
 /// Maximum length of a client's `state`. Terraform and OpenTofu send a UUID.
 pub const LOGIN_STATE_BYTES: usize = 256;
 
+/// Maximum length of the URL of an OAuth client: its ID, or the one at which it waits. Both travel to the sign-in provider and
+/// back in a URL, next to a code of its own.
+pub const CLIENT_URL_BYTES: usize = 512;
+
+/// Maximum size of the document of an OAuth client, as draft-ietf-oauth-client-id-metadata-document recommends (section 8.6).
+pub const CLIENT_DOCUMENT_BYTES: usize = 5 * 1024;
+
+/// Maximum length of the name of an OAuth client, in characters: a line of the page that asks for consent.
+pub const CLIENT_NAME_CHARS: usize = 64;
+
 /// Maximum size of a form of a browser or a client: a sealed text, and the other parameters.
 pub const LOGIN_FORM_BYTES: u64 = 24 * 1024;
 

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use terrace_core::api::endpoint::Action;
+use terrace_core::api::route::McpScope;
 use terrace_core::auth::access::{
     Caller, CredentialsError, Owner, RevocationDocument, Revocations, Scope, Visibility, network,
 };
@@ -68,10 +69,7 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
 ) -> Result<Caller, Failure> {
-    let header = request.header("authorization");
-    let now = || ctx.host.clock().now();
-    let caller = ctx.config.access.caller(header.as_deref(), now);
-    let bad = match caller {
+    let bad = match presented(ctx, request) {
         Err(bad) => bad,
         Ok(caller) => match caller.token() {
             Some(token) if is_revoked(ctx, token).await? => CredentialsError::Revoked,
@@ -79,6 +77,19 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
         },
     };
     Err(Problem::from(refuse(ctx, request, bad).await).into())
+}
+
+/// Returns the caller that the credentials of a request name; revocation is not checked. The endpoints of the Model Context
+/// Protocol, and nothing else, accept the tokens of OAuth clients.
+fn presented<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> Result<Caller, CredentialsError> {
+    let header = request.header("authorization");
+    let now = || ctx.host.clock().now();
+    let resource = McpScope::at(request.path()).map(|scope| scope.resource(request.origin()));
+    let access = &ctx.config.access;
+    access.caller_at(header.as_deref(), resource.as_ref(), now)
 }
 
 /// Returns the caller of a request about the presented token. A token that revokes itself may be revoked already, because the
@@ -92,14 +103,10 @@ pub(crate) async fn holder<P: Host, R: Request>(
     action: &Action,
 ) -> Result<Caller, Failure> {
     let caller = match action.method {
-        Method::Delete => {
-            let header = request.header("authorization");
-            let now = || ctx.host.clock().now();
-            match ctx.config.access.caller(header.as_deref(), now) {
-                Ok(caller) => caller,
-                Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
-            }
-        }
+        Method::Delete => match presented(ctx, request) {
+            Ok(caller) => caller,
+            Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
+        },
         _ => authenticate(ctx, request).await?,
     };
     match caller {
@@ -111,10 +118,7 @@ pub(crate) async fn holder<P: Host, R: Request>(
 /// Returns the caller of a request that everyone may make. Invalid credentials, and a token that cannot be checked, count
 /// as none: a stale token must not break a request that works without one. Nothing is refused or logged for them.
 pub(crate) async fn recognized<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Caller {
-    let header = request.header("authorization");
-    let now = || ctx.host.clock().now();
-    let caller = ctx.config.access.caller(header.as_deref(), now);
-    let caller = caller.unwrap_or(Caller::Anonymous);
+    let caller = presented(ctx, request).unwrap_or(Caller::Anonymous);
     let Some(token) = caller.token() else {
         return caller;
     };
@@ -350,6 +354,8 @@ pub(crate) fn ensure_may_grant<'s>(
 fn scopes_of(caller: &Caller) -> String {
     match caller {
         Caller::Bearer(token) => token.scopes.to_string(),
-        Caller::Anonymous | Caller::Root(_) | Caller::Browser(_) => String::new(),
+        Caller::Anonymous | Caller::Root(_) | Caller::Browser(_) | Caller::Client(_) => {
+            String::new()
+        }
     }
 }

@@ -118,6 +118,9 @@ settings! {
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
+    /// The hosts of the documents of OAuth clients that may sign people in to the MCP endpoints: hostnames, with a port if
+    /// that is not 443, separated by commas or spaces; none by default. These hosts may be private.
+    variable MCP_CLIENT_HOSTS = "TERRACE_MCP_CLIENT_HOSTS";
     /// The maximum lifetime of new tokens in seconds: 60 to 315360000; by default, a token may also never expire.
     variable MAX_TOKEN_LIFETIME = "TERRACE_MAX_TOKEN_LIFETIME";
     /// The name of the registry on its web pages; the default is its hostname.
@@ -263,6 +266,7 @@ mod tests {
             TRUSTED_PUBLISHERS,
             crate::auth::exchange::TRUSTED_PUBLISHERS
         );
+        assert_eq!(MCP_CLIENT_HOSTS, crate::auth::login::CLIENT_HOSTS);
         assert!(!is_variable_for_terrace("INDICES", false));
     }
 
