@@ -405,7 +405,7 @@ impl Caller {
     pub fn is_admin_in_browser(&self) -> bool {
         match self {
             Self::Browser(session) => session.is_of_admin(),
-            Self::Anonymous | Self::Root(_) | Self::Bearer(_) => false,
+            Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => false,
         }
     }
 
