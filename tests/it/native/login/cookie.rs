@@ -308,7 +308,7 @@ fn only_an_administrator_in_a_browser_sees_the_problems_of_the_configuration() {
         let sent = Sent::new("GET", path).header("cookie", &session(scopes, NOW));
         registry.send(&sent)
     };
-    for path in ["/", "/modules/acme/vpc/aws/1.0.0", "/nothing"] {
+    for path in ["/", "/modules/acme/vpc/aws/1.0.0", "/browse/modules"] {
         // The first reader rebuilds indices that are missing.
         ask("read", path);
         memory.forget_operations();
