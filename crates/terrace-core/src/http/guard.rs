@@ -104,7 +104,8 @@ impl Guard {
         let refused = |rule| Err(error(rule, false));
         let is_plain = url.scheme.eq_ignore_ascii_case("http");
         let may_be_plain = self.is_local && is_loopback(url.host) && self.names(url.host, url.port);
-        if !url.scheme.eq_ignore_ascii_case("https") && !(is_plain && may_be_plain) {
+        let is_https = url.scheme.eq_ignore_ascii_case("https");
+        if !is_https && !(is_plain && may_be_plain) {
             return refused("only https is allowed");
         }
         if url.has_userinfo {
