@@ -41,6 +41,7 @@ const ACTIONS = {
 const MODES = {
   presigned: "With S3 keys: clients download archives from R2",
   worker: "Without S3 keys: clients download archives through the Worker",
+  edge: "With S3 keys and `TERRACE_DOWNLOADS=edge`: clients download archives through the Worker, from the cache near them",
 };
 
 /** Returns the text of docs/cost.md. */
@@ -48,6 +49,7 @@ export async function costPage() {
   const counts = JSON.parse(await readFile(OPERATIONS_FILE, "utf8"));
   const bills = SHAPES.map((shape) => ({ shape, ...billOf(shape, counts.presigned) }));
   const byWorker = SHAPES.map((shape) => billOf(shape, counts.worker));
+  const fromEdge = SHAPES.map((shape) => billOf(shape, counts.edge));
   return `${[
     "# What a registry costs",
     "",
@@ -63,6 +65,10 @@ export async function costPage() {
     "entry at the edge makes a KV read faster but not cheaper. The requests of clients are listed in",
     "[docs/clients.md](clients.md). With more versions, a publish takes no more operations except one listing for each",
     "thousand of them.",
+    "",
+    "With `edge`, a download is two requests, one of which is to the cache. The third table counts archives that the cache",
+    "has: an archive that it lacks takes one operation of class B more. A hit saves that operation and the way to the bucket;",
+    "the two requests cost more than the operation.",
     "",
     "Publishing also rebuilds the catalogue of all owners, at most once a minute, which is not counted here: one KV write,",
     "four operations of class A and one more for each thousand packages, and some of class B.",
@@ -83,7 +89,7 @@ export async function costPage() {
     "",
     "## Four registries",
     "",
-    ...billTable(bills, byWorker),
+    ...billTable(bills, byWorker, fromEdge),
     "",
     "*As shipped*, each request is one event of Workers Logs, the registry's own line. The platform's own event, which would",
     "be a second one, is off in `wrangler.toml`. *With few logs*, successful requests are not logged:",
@@ -95,7 +101,8 @@ export async function costPage() {
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,
     `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, the size for a provider with 15 platforms; a module has a tenth of that.`,
     `- A step of the repair each minute, which always has something to visit: ${REPAIR_USAGE.r2A / 1000},000 operations of class A a month, the most.`,
-    "- With private packages, each busy isolate reads the list of revoked tokens every 10 seconds.",
+    "- With private packages, and with `edge`, each busy isolate reads the list of revoked tokens and erased digests every 10",
+    "  seconds.",
     "- Each client sends each request once. Failed requests, scanners and other visitors add requests.",
     "- R2 rounds up to the next million operations and the next GB, according to its page.",
     "- Not included: a zone, support, Analytics Engine for download counts, and taxes.",
@@ -168,7 +175,7 @@ function priceTable() {
   return table(["", "", "included", "more"], rows);
 }
 
-function billTable(bills, byWorker) {
+function billTable(bills, byWorker, fromEdge) {
   const line = (title, cost) => [title, ...bills.map((bill) => cents(cost(bill)))];
   const groups = [...new Set(Object.values(PRICES).map(({ of }) => of))];
   const names = (group) => Object.keys(PRICES).filter((name) => PRICES[name].of === group);
@@ -180,6 +187,7 @@ function billTable(bills, byWorker) {
       line("**as shipped**", ({ total }) => total),
       line("**with few logs**", ({ withoutLogs }) => withoutLogs),
       ["with few logs, without S3 keys", ...byWorker.map(({ withoutLogs }) => cents(withoutLogs))],
+      ["with few logs, archives from the edge", ...fromEdge.map(({ withoutLogs }) => cents(withoutLogs))],
     ],
   );
 }
