@@ -105,7 +105,7 @@ impl Guard {
         let is_plain = url.scheme.eq_ignore_ascii_case("http");
         let may_be_plain = self.is_local && is_loopback(url.host) && self.names(url.host, url.port);
         let is_https = url.scheme.eq_ignore_ascii_case("https");
-        if !is_https && !(is_plain && may_be_plain) {
+        if !(is_https || is_plain && may_be_plain) {
             return refused("only https is allowed");
         }
         if url.has_userinfo {
