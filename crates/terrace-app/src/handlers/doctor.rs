@@ -53,7 +53,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         indices: indices(ctx, &packages).await?,
         services: services(ctx).await,
         object: match is_deep {
-            true => object(ctx, now).await,
+            true => object(ctx, &call.origin, now).await,
             false => None,
         },
     };
