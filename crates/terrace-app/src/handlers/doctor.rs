@@ -200,7 +200,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
 
 /// Writes an object by the binding of the bucket, reads it by a presigned URL, and removes it. A registry without S3 keys has
 /// one bucket only.
-async fn object<P: Host>(ctx: &Context<'_, P>, now: UnixTime) -> Option<ObjectFacts> {
+async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> Option<ObjectFacts> {
     let urls = ctx.config.archive_urls.as_ref()?;
     let random: String = ctx
         .host
