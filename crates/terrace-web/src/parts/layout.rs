@@ -158,7 +158,7 @@ fn problems(site: &Site) -> Markup {
             ConfigProblem::Fault(text) => ("R2", "r2", text),
             ConfigProblem::Warning(text) => ("R3", "r3", text),
         };
-        html! { li { (text) " (" a href={ (DOCTOR) "#" (anchor) } { (id) } ")" } }
+        html! { li { (text) " (" a href={ (DOCTOR) "#" (anchor) } rel="nofollow noopener" { (id) } ")" } }
     };
     html! {
         @if count > 0 {
