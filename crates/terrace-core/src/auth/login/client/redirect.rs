@@ -9,7 +9,7 @@ use terrace_base::url::{Scheme, Url};
 /// The hosts that are the person's own machine (RFC 8252, sections 7.3 and 8.3).
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 
-/// A redirect URI on the person's own machine: `http://` with a host of [`LOOPBACK`], any port, and any path.
+/// A redirect URI on the person's own machine: `http://` with `127.0.0.1`, `[::1]` or `localhost`, any port, and any path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopbackRedirect(Url);
 
