@@ -48,6 +48,8 @@ pub(crate) async fn publish_release<P: Host>(
     let package = release.package();
     let facts = match (&package, scope) {
         (Package::Mirrored(_), _) | (_, IndexScope::Version) => None,
+        // The loop then reads the revision later than these facts.
+        _ if since.is_none() => None,
         _ => Some(expected_indices::facts_of_release(ctx, release).await?),
     };
     let (version_facts, list_facts) = facts.unzip();
@@ -66,8 +68,13 @@ pub(crate) async fn publish_release<P: Host>(
         Ok(())
     };
     let (version, lists) = join(version, lists).await;
-    report_version(ctx, release, version)?;
-    lists
+    match (report_version(ctx, release, version), lists) {
+        (Err(failure), Err(other)) => {
+            ctx.report(other);
+            Err(failure)
+        }
+        (version, lists) => version.and(lists),
+    }
 }
 
 /// Writes the version lists and the card of a package after a commit, and then the catalogue of its owner. The catalogue

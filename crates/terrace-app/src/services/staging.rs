@@ -5,7 +5,7 @@
 //! everything, it makes no difference which archives are stored already: only those uploaded for the same
 //! release count.
 
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
 use terrace_core::storage::key::StagedKey;
@@ -47,7 +47,9 @@ pub(crate) async fn promote<P: Host>(
                 false => Ok(ArchiveState::Missing),
             }
         });
-        states.extend(try_join_all(promoted).await?);
+        // No copy is left under way after a failure of another.
+        let promoted: Result<Vec<_>, _> = join_all(promoted).await.into_iter().collect();
+        states.extend(promoted?);
     }
     Ok(states)
 }

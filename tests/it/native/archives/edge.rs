@@ -7,6 +7,7 @@ use terrace_app::cached_archive;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits::{LIST_CACHE_SECONDS, REVOCATIONS_SECONDS};
 
+use crate::support::faults::{Failure, When};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
@@ -187,6 +188,21 @@ fn an_erasure_removes_its_archives_from_the_cache() {
     assert_eq!(cache.paths, [""; 0]);
     assert_eq!(cache.purges, [[digest.clone()]]);
     registry.get(&url).expect(404);
+    let listed = memory.index("revocations").text;
+    let prefix: String = digest.chars().take(16).collect();
+    assert!(listed.contains(&prefix), "{listed}");
+}
+
+#[test]
+fn an_erasure_that_breaks_off_removes_its_archives_from_the_cache() {
+    let (memory, registry, digest, _) = published_module();
+    memory.fail("R2 delete", 0, When::Before, Failure::Error);
+    let archives = [format!("archives/{digest}.zip")];
+    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
+    post(&registry, "/admin/v1/erasures", &body).expect(503);
+    let cache = memory.archive_cache();
+    assert_eq!(cache.paths, [""; 0]);
+    assert_eq!(cache.purges, [[digest.clone()]]);
     let listed = memory.index("revocations").text;
     let prefix: String = digest.chars().take(16).collect();
     assert!(listed.contains(&prefix), "{listed}");

@@ -601,6 +601,8 @@ fn a_code_of_a_terminal_gives_no_token_to_a_client_and_the_other_way_round() {
 fn a_sign_in_of_a_client_ends_if_its_host_is_no_longer_named() {
     let people = people();
     let (cookie, state) = people.begin_with(&asked());
+    let (consent_cookie, asking) = sign_in(&people, &asked());
+    let consent = hidden(&asking.expect(200));
     let vars = [PRIVATE, ("TERRACE_MCP_CLIENT_HOSTS", "other.example.com")];
     let vars = [&vars[..], &crate::support::people::LOGIN].concat();
     let later = Registry::in_memory(&people.memory, &vars);
@@ -608,7 +610,13 @@ fn a_sign_in_of_a_client_ends_if_its_host_is_no_longer_named() {
     let target = format!("/oauth/callback?code=c&state={state}");
     let response = later.send(&Sent::new("GET", &target).header("cookie", &cookie));
     assert!(page(response, 400).contains("cannot be fetched"));
-    assert_eq!(fetched(&people), [""; 0]);
+    let later = People {
+        registry: later,
+        ..people
+    };
+    let response = later.consent(&consent_cookie, &consent, "allow");
+    assert!(page(response, 400).contains("cannot be fetched"));
+    assert_eq!(fetched(&later), [""; 0]);
 }
 
 #[test]

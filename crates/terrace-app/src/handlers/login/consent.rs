@@ -47,6 +47,7 @@ async fn take_consent<P: Host, R: Request>(
     let opened = login.seal_keys.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;
+    check_recipient(ctx, login, &consent.recipient)?;
     let origin = request.origin().to_owned();
     let allow = |consent: Consent| {
         let (recipient, code) = consent.into_code();
@@ -66,5 +67,24 @@ async fn take_consent<P: Host, R: Request>(
             client @ Recipient::Client(_) => Reply::redirect(client.refusal(&origin)),
         }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
+    }
+}
+
+/// Checks that the operator still names the host of an OAuth client: the setting may have changed since the sign-in began.
+fn check_recipient<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    recipient: &Recipient,
+) -> Result<(), SignInError> {
+    match recipient {
+        Recipient::Client(client) if login.host_of(&client.id).is_none() => {
+            let id = &client.id;
+            log::write(
+                ctx,
+                &format!("the client {id}: its host is no longer named"),
+            );
+            Err(SignInError::NoDocument)
+        }
+        Recipient::Client(_) | Recipient::Terminal(_) => Ok(()),
     }
 }

@@ -113,10 +113,15 @@ impl Wrangler {
         }
         command
             .env("WRANGLER_SEND_METRICS", "false")
-            .env_remove("TERRACE_TOKEN")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // wrangler needs none of the registry's secrets.
+        for (name, _) in env::vars_os() {
+            if name.to_string_lossy().starts_with("TERRACE_") {
+                command.env_remove(name);
+            }
+        }
         let child = command
             .spawn()
             .map_err(|error| Refusal::NotRun(format!("{}: {error}", program.display())))?;

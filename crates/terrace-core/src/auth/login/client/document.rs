@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{ClientId, LoopbackRedirect};
 use crate::limits;
@@ -84,7 +84,9 @@ impl ClientDocument {
         if body.len() > limits::CLIENT_DOCUMENT_BYTES {
             return Err(ClientDocumentError::TooLong);
         }
-        let parsed = serde_json::from_slice(body);
+        // serde would read a list, too.
+        let object = serde_json::from_slice::<Map<String, Value>>(body);
+        let parsed = object.and_then(|object| serde_json::from_value(Value::Object(object)));
         parsed.map_err(|error| {
             // The message may repeat a value of the document.
             ClientDocumentError::Form(quoted(&error.to_string()).to_string())

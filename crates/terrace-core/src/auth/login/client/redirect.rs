@@ -139,8 +139,8 @@ mod tests {
         #[test]
         fn a_redirect_leads_to_this_machine_by_every_parser(text in "(http|https|HTTP|app)://(127.0.0.1|localhost|\\[::1\\]|127.1|LOCALHOST|evil.example)(:[0-9]{1,5})?(@evil.example)?[/?#@a-z.%\\\\]{0,12}") {
             if let Ok(redirect) = text.parse::<LoopbackRedirect>() {
-                let url: Url = redirect.as_str().parse().unwrap();
-                prop_assert!(LOOPBACK.contains(&url.host()));
+                let url = url::Url::parse(redirect.as_str()).unwrap();
+                prop_assert!(LOOPBACK.contains(&url.host_str().unwrap()));
             }
         }
     }
