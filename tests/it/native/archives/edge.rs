@@ -196,7 +196,7 @@ fn an_erasure_removes_its_archives_from_the_cache() {
 #[test]
 fn an_erasure_that_breaks_off_removes_its_archives_from_the_cache() {
     let (memory, registry, digest, _) = published_module();
-    memory.fail("R2 delete", 0, When::Before, Failure::Error);
+    memory.fail("R2 delete archives/", 0, When::Before, Failure::Error);
     let archives = [format!("archives/{digest}.zip")];
     let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
     post(&registry, "/admin/v1/erasures", &body).expect(503);

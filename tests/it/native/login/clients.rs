@@ -600,9 +600,9 @@ fn a_code_of_a_terminal_gives_no_token_to_a_client_and_the_other_way_round() {
 #[test]
 fn a_sign_in_of_a_client_ends_if_its_host_is_no_longer_named() {
     let people = people();
-    let (cookie, state) = people.begin_with(&asked());
     let (consent_cookie, asking) = sign_in(&people, &asked());
     let consent = hidden(&asking.expect(200));
+    let (cookie, state) = people.begin_with(&asked());
     let vars = [PRIVATE, ("TERRACE_MCP_CLIENT_HOSTS", "other.example.com")];
     let vars = [&vars[..], &crate::support::people::LOGIN].concat();
     let later = Registry::in_memory(&people.memory, &vars);
