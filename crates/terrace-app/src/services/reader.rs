@@ -186,14 +186,15 @@ async fn read_facts<P: Host>(
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
     let absences = ctx.host.cache().absences();
-    let search = absences.begin_search(ctx.host.clock().now());
+    let list = lookup.package_list(&ctx.config.pull);
+    let search = list.map(|list| (list, absences.begin_search(ctx.host.clock().now())));
     let Some(found) = indices_of_facts(ctx, lookup, miss).await? else {
         if let Some(missed) = lookup.missed_content()
             && let Some(message) = pushed_contents::erasure(ctx, missed).await?
         {
             return Ok(lookup.erased(message));
         }
-        if let Some(list) = lookup.package_list(&ctx.config.pull) {
+        if let Some((list, search)) = search {
             absences.remember(list, search);
         }
         return Ok(lookup.not_found());
