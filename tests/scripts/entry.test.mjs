@@ -1,21 +1,13 @@
 // The Worker's entry over a machine of the test: how it reads from KV, and what it passes on.
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
-import { root } from "../../scripts/lib/paths.mjs";
+import { importEntry } from "../clients/support/entry.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 /** The entry whose machine answers `begin` with the read, and notes the calls that finish it. */
 async function entryOver(t, read) {
-  const directory = temporaryDirectory(cleanupOf(t));
-  // Node has no modules of the platform.
-  const source = await readFile(join(root, "src/platform/entry.js"), "utf8");
-  await writeFile(join(directory, "index.mjs"), source.replace('"cloudflare:workers"', '"./workers.js"'));
-  await writeFile(join(directory, "workers.js"), "export class WorkerEntrypoint {}");
-  const wasm = `
+  const source = `
     export const finished = [];
     const answer = (...call) => (finished.push(call), 'a{"status":200,"headers":{"etag":"e"},"body":"text"}\\n\\n\\ndone');
     export const Machine = {
@@ -26,11 +18,8 @@ async function entryOver(t, read) {
       resume: () => assert.fail("nothing has to be resumed"),
     };
     export default class Worker {}`;
-  await writeFile(join(directory, "wasm.js"), wasm);
-  await writeFile(join(directory, "package.json"), '{"type":"module"}');
-  const { finished } = await import(pathToFileURL(join(directory, "wasm.js")));
-  const { default: entry } = await import(pathToFileURL(join(directory, "index.mjs")));
-  return { entry, finished };
+  const { worker: entry, wasm } = await importEntry(temporaryDirectory(cleanupOf(t)), source);
+  return { entry, finished: wasm.finished };
 }
 
 /** A namespace that notes each read and answers it by `found`. */

@@ -21,6 +21,7 @@ pub struct Absences {
     slots: RefCell<Vec<Option<Absence>>>,
     /// How often an index was written.
     writes: Cell<u64>,
+    is_disabled: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +39,14 @@ pub(crate) struct Search {
 }
 
 impl Absences {
+    /// Creates a memory that keeps nothing.
+    pub(crate) fn disabled() -> Self {
+        Self {
+            is_disabled: true,
+            ..Self::default()
+        }
+    }
+
     /// Returns whether R2 had nothing for a list in the last [`ABSENCE_SECONDS`].
     pub(crate) fn contain(&self, (key, is_hidden): (&IndexKey, bool), now: UnixTime) -> bool {
         let slots = self.slots.borrow();
@@ -56,7 +65,7 @@ impl Absences {
 
     /// Remembers that a search found nothing, unless an index was written in the meantime.
     pub(crate) fn remember(&self, (key, is_hidden): (&IndexKey, bool), search: Search) {
-        if search.writes != self.writes.get() {
+        if self.is_disabled || search.writes != self.writes.get() {
             return;
         }
         let mut slots = self.slots.borrow_mut();
@@ -130,6 +139,13 @@ mod tests {
         for key in [&vpc, &other] {
             assert!(!absences.contain((key, false), NOW), "{key}");
         }
+    }
+
+    #[test]
+    fn a_disabled_memory_keeps_nothing() {
+        let (vpc, absences) = (list("vpc"), Absences::disabled());
+        absences.remember((&vpc, false), absences.begin_search(NOW));
+        assert!(!absences.contain((&vpc, false), NOW));
     }
 
     #[test]

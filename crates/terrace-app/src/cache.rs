@@ -65,6 +65,15 @@ pub enum CachedRevocation {
 }
 
 impl Cache {
+    /// Creates the cache of a host that shares a store with other processes and learns of their changes sooner than absences are
+    /// forgotten.
+    pub fn without_absences() -> Self {
+        Self {
+            absences: Absences::disabled(),
+            ..Self::default()
+        }
+    }
+
     /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
     pub(crate) fn assets(&self, brand: &Brand) -> &Assets {
         self.assets.get_or_init(|| Assets::new(brand.accent))

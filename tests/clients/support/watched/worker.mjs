@@ -17,7 +17,7 @@ const watch = (name, binding, amend = (result) => result) =>
         const operation = { name: `${name} ${property}`, key: typeof key === "string" ? key : key.prefix };
         watched.operations.push(operation);
         const result = await value.apply(target, args);
-        if (property === "get" && result?.body) operation.bytes = result.range?.length ?? result.size;
+        if (property === "get" && result?.body) operation.bytes = result.range?.length ?? result.range?.suffix ?? result.size;
         return amend(result, property, key);
       };
     },
