@@ -29,7 +29,7 @@ const watch = (name, binding, amend = (result) => result) =>
  */
 function withChecksum(object, property, key) {
   const digest = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
-  if (!object || property !== "head" || !digest) return object;
+  if (!object || !["get", "head"].includes(property) || !digest) return object;
   const sha256 = Uint8Array.from(digest.match(/../g), (byte) => Number.parseInt(byte, 16)).buffer;
   return new Proxy(object, {
     get(target, name) {
