@@ -33,6 +33,15 @@ enum Unwritten {
     Index(Failure),
 }
 
+/// The last writes of a request that publishes a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastWrite {
+    /// The entry of the audit log: the newest one is read while the indices are written.
+    AuditEntry,
+    /// The indices: the request is the read of a client, and is not audited.
+    Indices,
+}
+
 /// Writes the indices of a release after its commit, and after the change marker got the revision `since`: those of the version and,
 /// at the same time, the lists and the catalogue. All of them are compared with the newest facts in the end, even if some cannot
 /// be written.
@@ -42,8 +51,8 @@ enum Unwritten {
 pub(crate) async fn publish_release<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
-    scope: IndexScope,
-    since: Option<Revision>,
+    (scope, since): (IndexScope, Option<Revision>),
+    last: LastWrite,
 ) -> Result<(), Failure> {
     let package = release.package();
     let facts = match (&package, scope) {
@@ -59,12 +68,13 @@ pub(crate) async fn publish_release<P: Host>(
             return Ok(());
         }
         let written = write_lists(ctx, &package, list_facts, since).await?;
-        // The audit log is what remains to be written.
-        join(
-            publish_catalog(ctx, &package, written),
-            audit::read_ahead(ctx),
-        )
-        .await;
+        let catalog = publish_catalog(ctx, &package, written);
+        match last {
+            LastWrite::AuditEntry => {
+                join(catalog, audit::read_ahead(ctx)).await;
+            }
+            LastWrite::Indices => catalog.await,
+        }
         Ok(())
     };
     let (version, lists) = join(version, lists).await;

@@ -25,6 +25,7 @@ use crate::host::{
     Archives as _, Clock as _, Condition, Facts as _, Host, Payload, StoreError, Stored,
 };
 use crate::services::garbage::{GcFence, being_removed};
+use crate::services::index_refresh::LastWrite;
 use crate::services::{
     documents, garbage, index_refresh, index_writer, keys, releases, staging, stored_archives,
 };
@@ -81,7 +82,7 @@ pub(crate) async fn publish<P: Host>(
                 commits,
                 provenance,
                 warnings,
-            } => match execute(ctx, steps, &fence).await? {
+            } => match execute(ctx, steps, &fence, LastWrite::AuditEntry).await? {
                 Executed::All => {
                     return Ok(PublishOutcome::Whole {
                         commits,
@@ -198,6 +199,7 @@ pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
     steps: Vec<PublishStep>,
     fence: &GcFence,
+    last: LastWrite,
 ) -> Result<Executed, Failure> {
     let mut storing: Vec<Boxed<'_>> = Vec::new();
     for step in &steps {
@@ -210,8 +212,8 @@ pub(crate) async fn execute<P: Host>(
     }
     concurrent::all(storing).await?;
     for step in &steps {
-        let executed =
-            documents::retry_while_busy(ctx, async || execute_step(ctx, step, fence).await).await?;
+        let execute = async || execute_step(ctx, step, fence, last).await;
+        let executed = documents::retry_while_busy(ctx, execute).await?;
         if let Executed::WrittenByAnother = executed {
             return Ok(executed);
         }
@@ -250,6 +252,7 @@ async fn execute_step<P: Host>(
     ctx: &Context<'_, P>,
     step: &PublishStep,
     fence: &GcFence,
+    last: LastWrite,
 ) -> Result<Executed, Failure> {
     match step {
         // They are stored already.
@@ -261,7 +264,7 @@ async fn execute_step<P: Host>(
         PublishStep::RefreshIndices(release, scope) => {
             let change = FactKey::Change(release.package());
             let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
-            index_refresh::publish_release(ctx, release, *scope, marked).await?;
+            index_refresh::publish_release(ctx, release, (*scope, marked), last).await?;
             Ok(Executed::All)
         }
     }

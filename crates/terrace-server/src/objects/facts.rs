@@ -173,6 +173,7 @@ impl Inner {
         metadata: &[(&str, String)],
         mode: PutMode,
     ) -> Result<Option<String>, Error> {
+        let is_conditional = !matches!(mode, PutMode::Overwrite);
         let store = match mode {
             PutMode::Overwrite => &self.store,
             PutMode::Create | PutMode::Update(_) => &self.once,
@@ -188,7 +189,7 @@ impl Inner {
             // A missing object is not an unchanged one.
             Err(
                 Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotFound { .. },
-            ) => Ok(None),
+            ) if is_conditional => Ok(None),
             Err(error) => Err(error),
         }
     }

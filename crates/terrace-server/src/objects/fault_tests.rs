@@ -10,7 +10,8 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    UploadPart,
 };
 use terrace_app::host::{Archives as _, Condition, Facts, Indices as _, Payload, StoreError};
 use terrace_base::digest::Sha256;
@@ -29,6 +30,8 @@ enum Broken {
     Completion,
     /// The list of the objects below a path.
     List(&'static str),
+    /// The replacement of an object without a condition: the bucket was removed.
+    Replacement,
 }
 
 /// A store with one operation that fails.
@@ -97,7 +100,13 @@ impl ObjectStore for Faulty {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        self.store.put_opts(location, payload, options).await
+        match (self.broken, &options.mode) {
+            (Broken::Replacement, PutMode::Overwrite) => Err(Error::NotFound {
+                path: location.to_string(),
+                source: "the bucket does not exist".into(),
+            }),
+            _ => self.store.put_opts(location, payload, options).await,
+        }
     }
 
     async fn put_multipart_opts(
@@ -190,4 +199,17 @@ async fn changes_of_repositories_are_seen_although_those_of_packages_cannot_be_l
     assert!(error.contains("list changes/"), "{error}");
     let found = ours.indices().get(&key, IndexForm::Text, 0).await.unwrap();
     assert!(found.is_none_or(|found| !matches!(found.body, Body::Text(_))));
+}
+
+#[tokio::test]
+async fn a_replacement_that_the_store_refuses_is_an_error_and_not_an_unmet_condition() {
+    let store = Faulty::new(Broken::Replacement);
+    let (ours, theirs) = (process(&store).await, process(&store).await);
+    let marker = FactKey::Pushed(PushedFact::Change(
+        RepositoryName::parse("acme/app").unwrap(),
+    ));
+    let put = async |objects| Facts::put(objects, &marker, "1", &[], Condition::Any).await;
+    assert!(put(&ours).await.unwrap().is_some());
+    let error = put(&theirs).await.unwrap_err().to_string();
+    assert!(error.contains("does not exist"), "{error}");
 }

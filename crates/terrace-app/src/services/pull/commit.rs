@@ -16,6 +16,7 @@ use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
 use crate::context::{Context, Pulled};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host, Payload, Stored};
+use crate::services::index_refresh::LastWrite;
 use crate::services::lease;
 use crate::services::lease::RENEWAL_SECONDS;
 use crate::services::pull::upstream::failure;
@@ -107,7 +108,10 @@ pub(crate) async fn commit_stored<P: Host>(
             PublishStep::RefreshIndices(grown, scope),
         ];
         // Each iteration means that the release has grown. It never loses anything, so this ends.
-        if publisher::execute(ctx, steps, &fence).await?.is_all() {
+        if publisher::execute(ctx, steps, &fence, LastWrite::Indices)
+            .await?
+            .is_all()
+        {
             return Ok(Committed::Yes);
         }
     }

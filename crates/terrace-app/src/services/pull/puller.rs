@@ -18,6 +18,7 @@ use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host};
+use crate::services::index_refresh::LastWrite;
 use crate::services::lease::LeaseState;
 use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
@@ -224,7 +225,7 @@ async fn fetch_and_commit<P: Host>(
     steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
-    publisher::execute(ctx, steps, &fence).await?;
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
     let stored = releases::stored(ctx, &release.package(), version).await?;
     Ok(stored.map_or(release, |stored| stored.release))
 }
