@@ -197,7 +197,7 @@ fn check_caches(deployment: &Deployment, notation: Notation, found: &mut Finding
         ));
     }
     let downloads = deployment.vars.get(DOWNLOADS);
-    if downloads.is_some_and(|it| it == "edge") && !deployment.caches_archives {
+    if downloads.is_some_and(|it| it.trim() == "edge") && !deployment.caches_archives {
         found.warnings.push(format!(
             "{DOWNLOADS} is edge, and the entrypoint \"Archives\" is not cached: archives come from the bucket; switch its \
              cache on below {table}"
