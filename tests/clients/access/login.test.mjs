@@ -178,7 +178,7 @@ describe("login", { skip }, () => {
       for (const deadline = Date.now() + 5_000; !(await listens()) && Date.now() < deadline; ) await sleep(50);
       await page.goto(`${uri}?${new URLSearchParams({ code, state: asked.get("state") })}`);
       assert.notEqual(await terminal.end(), 0);
-      assert.match(terminal.screen, /invalid_grant.*this code expired after 60 seconds: run the login command again/);
+      assert.match(terminal.screen, /invalid_grant.*this code expired after 60 seconds: sign in again/);
       assert.equal(await stored(work), undefined);
     });
 

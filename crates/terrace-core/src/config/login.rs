@@ -250,7 +250,7 @@ mod tests {
                     (MCP_CLIENT_HOSTS, "app.example.com https://b.example"),
                 ],
                 MCP_CLIENT_HOSTS,
-                "\"https://b.example\" is not the hostname",
+                "\"https://b.example\" is not the host of",
             ),
             (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
             (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),

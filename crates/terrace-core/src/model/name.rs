@@ -135,14 +135,20 @@ impl Hostname {
 }
 
 fn hostname(text: &str) -> Result<String, &'static str> {
-    if text.len() > limits::HOSTNAME_BYTES {
-        return Err("is longer than 253 characters");
-    }
     if text.contains(':') {
         return Err("has a port, and clients do not support mirrors for such providers");
     }
     if !text.contains('.') {
         return Err("must be a whole domain name, such as \"registry.example.com\"");
+    }
+    check_labels(text)?;
+    Ok(text.to_ascii_lowercase())
+}
+
+/// Checks the labels of a domain name (RFC 1123, section 2.1). The error is the violated rule.
+pub(crate) fn check_labels(text: &str) -> Result<(), &'static str> {
+    if text.len() > limits::HOSTNAME_BYTES {
+        return Err("is longer than 253 characters");
     }
     for label in text.split('.') {
         if label.is_empty() || label.len() > limits::PROVIDER_PART_BYTES {
@@ -158,7 +164,7 @@ fn hostname(text: &str) -> Result<String, &'static str> {
             return Err("has a label that starts or ends with a dash");
         }
     }
-    Ok(text.to_ascii_lowercase())
+    Ok(())
 }
 
 fn provider_part(text: &str) -> Result<String, &'static str> {

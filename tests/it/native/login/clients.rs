@@ -167,7 +167,7 @@ fn clients_are_not_accepted_unless_a_host_is_named() {
     );
     let text = page(people.open(&asked()), 400);
     assert!(
-        text.contains("<code>client_id</code> must be terraform-cli"),
+        text.contains("which TERRACE_MCP_CLIENT_HOSTS of this registry does not name"),
         "{text}"
     );
     let told = refused(people.exchange(&exchanged("a.b")), "invalid_client");

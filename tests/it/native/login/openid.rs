@@ -1,6 +1,7 @@
 //! Sign-in with an OpenID provider, from discovery to the token.
 
 use serde_json::{Value, json};
+use terrace_core::http::form::encoded;
 use terrace_core::limits::SIGN_IN_SECONDS;
 
 use super::{claim, logged, page, refused, stopped};
@@ -272,6 +273,23 @@ fn a_person_without_a_rule_sees_their_identity_and_the_reason_is_logged() {
     assert!(text.contains("Ask its operator"), "{text}");
     assert!(!text.contains("staff"), "{text}");
     logged(&people, "no rule matches it");
+}
+
+#[test]
+fn a_consent_that_another_website_submits_is_refused() {
+    let people = People::new();
+    let (cookie, question) = people.sign_in();
+    let body = encoded(&[("consent", &hidden(&question)), ("answer", "allow")]);
+    let submitted = |site: &str| {
+        let sent = Sent::new("POST", "/oauth/consent").header("cookie", &cookie);
+        let sent = sent.header("sec-fetch-site", site).body(body.clone());
+        people.registry.send(&sent)
+    };
+    for site in ["cross-site", "same-site", "none", "?"] {
+        stopped(submitted(site), 400, "was not started in this browser");
+    }
+    logged(&people, "not sent by a page of this registry");
+    submitted("same-origin").expect(303);
 }
 
 #[test]

@@ -30,6 +30,7 @@ async fn take_consent<P: Host, R: Request>(
     login: &Login,
     request: &mut R,
 ) -> Result<Reply<P::Stream>, SignInError> {
+    check_page(ctx, request)?;
     let body = form_body(request).await;
     let wrong = |parameter, rule: &str| {
         let rule = rule.to_owned();
@@ -67,6 +68,19 @@ async fn take_consent<P: Host, R: Request>(
             client @ Recipient::Client(_) => Reply::redirect(client.refusal(&origin)),
         }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
+    }
+}
+
+/// Checks that the form was sent by a page of this registry, as far as the browser says so. Only the page knows the sealed
+/// consent, so a browser without the header (<https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>) is not refused. The
+/// header `Origin` says nothing: it is `null` for a page without referrers.
+fn check_page<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Result<(), SignInError> {
+    match request.header("sec-fetch-site").as_deref() {
+        None | Some("same-origin") => Ok(()),
+        Some(_) => {
+            log::write(ctx, "the consent was not sent by a page of this registry");
+            Err(SignInError::Foreign)
+        }
     }
 }
 

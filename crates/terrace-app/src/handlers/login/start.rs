@@ -32,7 +32,7 @@ async fn begin_sign_in<P: Host, R: Request>(
 ) -> Result<Reply<P::Stream>, SignInError> {
     let resources = McpScope::ALL.map(|scope| scope.resource(request.origin()));
     let recipient = Recipient::parse(request.query(), login, &resources);
-    let purpose = SignInPurpose::Token(recipient.map_err(SignInError::Parameter)?);
+    let purpose = SignInPurpose::Token(recipient?);
     let begun = send_to_provider(ctx, login, request, purpose.clone());
     Ok(or_page(begun.await, request, &purpose))
 }

@@ -11,8 +11,10 @@ use terrace_base::url::authority;
 /// The reason why a sign-in fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignInError {
-    /// The request is not one that a client makes.
+    /// The request is not one that a terminal makes.
     Parameter(ParameterError),
+    /// The request is not one that an OAuth client of this registry makes.
+    Client(ParameterError),
     /// The sign-in was started elsewhere, or in another browser.
     Foreign,
     /// The sign-in took too long.
@@ -46,7 +48,8 @@ impl SignInError {
     pub fn page<S>(&self, origin: &str, purpose: Option<&SignInPurpose>) -> Reply<S> {
         let (host, body) = (authority(origin), Html::default());
         let (status, title, body) = match self {
-            Self::Parameter(ParameterError { parameter, rule }) => {
+            Self::Parameter(ParameterError { parameter, rule })
+            | Self::Client(ParameterError { parameter, rule }) => {
                 let body = body
                     .raw("<p>This address does not start a sign-in: its parameter <code>")
                     .text(parameter)
@@ -147,7 +150,11 @@ impl SignInError {
                 (403, "Your access does not fit into a cookie", body)
             }
         };
-        let reply = page(status, title, body.begin_again(origin, purpose), None);
+        let body = match self {
+            Self::Client(_) => body.connect_again(),
+            _ => body.begin_again(origin, purpose),
+        };
+        let reply = page(status, title, body, None);
         match self {
             Self::TooOften => reply.with("retry-after", "60"),
             Self::Unreachable | Self::Unavailable => reply.with("retry-after", "10"),
@@ -257,6 +264,28 @@ mod tests {
             "{html}"
         );
         assert!(!html.contains("terminal"), "{html}");
+    }
+
+    #[test]
+    fn the_page_for_a_refused_application_does_not_speak_of_terminals() {
+        let fault = ParameterError {
+            parameter: "client_id",
+            rule: "is at the host <b>".to_owned(),
+        };
+        let reply: Reply<()> = SignInError::Client(fault).page("https://r.example.com", None);
+        let Body::Text(html) = &reply.body else {
+            panic!()
+        };
+        assert_eq!(reply.status, 400);
+        assert!(html.contains("host &lt;b&gt;"), "{html}");
+        assert!(
+            html.contains("Cancel the sign-in in the application"),
+            "{html}"
+        );
+        assert!(
+            !html.contains("terminal") && !html.contains("login"),
+            "{html}"
+        );
     }
 
     #[test]

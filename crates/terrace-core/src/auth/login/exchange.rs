@@ -71,11 +71,11 @@ pub enum RedemptionError {
     #[error("sign-in was refused or failed: the page in the browser shows the reason")]
     Refused,
     /// The code was not issued by this registry.
-    #[error("this is not a code of this registry: run the login command again")]
+    #[error("this is not a code of this registry: sign in again")]
     Foreign,
     /// The code has expired.
     #[error(
-        "this code expired after {} seconds: run the login command again",
+        "this code expired after {} seconds: sign in again",
         limits::LOGIN_CODE_SECONDS
     )]
     Expired,
@@ -92,15 +92,13 @@ pub enum RedemptionError {
     #[error("code_verifier does not belong to the client that this code was issued to")]
     OtherVerifier,
     /// The code was already redeemed.
-    #[error("this code was already used, so its token is revoked: run the login command again")]
+    #[error("this code was already used, so its token is revoked: sign in again")]
     Used,
     /// Too many invalid codes came from this address.
-    #[error(
-        "too many wrong codes came from this address: wait a minute, and run the login command again"
-    )]
+    #[error("too many wrong codes came from this address: wait a minute, and sign in again")]
     TooMany,
     /// Storage did not respond.
-    #[error("the registry cannot store a token at the moment: run the login command again")]
+    #[error("the registry cannot store a token at the moment: sign in again")]
     Unavailable,
 }
 

@@ -57,7 +57,7 @@ impl Html {
             None => self
                 .raw("<p>If you were opening a page of this registry, <a href=\"")
                 .text(SIGN_IN_PATH)
-                .raw("\">sign in again</a>.</p>"),
+                .raw("\">sign in again</a>. If you were connecting an application, connect it again.</p>"),
         };
         html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
             .raw("if that has no effect. Then start again with <code>terraform login ")
@@ -71,6 +71,11 @@ impl Html {
 }
 
 impl Html {
+    /// Appends instructions for the user of an application whose request names no URL to which it could be sent back.
+    pub(super) fn connect_again(self) -> Self {
+        self.raw("<p>Cancel the sign-in in the application, which may still wait for it. Then connect it to this registry again.</p>")
+    }
+
     /// Appends a link by which a browser signs in, and then shows a page.
     fn sign_in_again(self, path: &ReturnPath) -> Self {
         self.raw("<p><a href=\"")

@@ -2,8 +2,8 @@
 
 use super::client::ClientRequest;
 use super::sealed::next;
-use super::terminal::{ParameterError, Terminal};
-use super::{CodeHolder, Login};
+use super::terminal::Terminal;
+use super::{CodeHolder, Login, SignInError};
 use crate::auth::access::Resource;
 use crate::http::form::Form;
 
@@ -24,17 +24,15 @@ impl Recipient {
     /// the tokens of clients.
     ///
     /// # Errors
-    /// The first parameter that is missing or invalid.
-    pub fn parse(
-        query: &str,
-        login: &Login,
-        resources: &[Resource],
-    ) -> Result<Self, ParameterError> {
-        if login.accepts_clients() && ClientRequest::is_named_by_url(Form(query)) {
-            let client = ClientRequest::parse(query, &login.client_hosts, resources)?;
+    /// The first parameter that is missing or invalid, of a terminal or of an OAuth client.
+    pub fn parse(query: &str, login: &Login, resources: &[Resource]) -> Result<Self, SignInError> {
+        if ClientRequest::is_named_by_url(Form(query)) {
+            let client = ClientRequest::parse(query, &login.client_hosts, resources);
+            let client = client.map_err(SignInError::Client)?;
             return Ok(Self::Client(Box::new(client)));
         }
-        Terminal::parse(query).map(Self::Terminal)
+        let terminal = Terminal::parse(query);
+        terminal.map(Self::Terminal).map_err(SignInError::Parameter)
     }
 
     /// Returns the URL that delivers a code. It always points to the user's own machine. `issuer` is the origin of this

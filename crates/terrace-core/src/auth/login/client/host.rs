@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::ClientId;
 use crate::http::guard::Guard;
-use terrace_base::url::HttpsUrl;
+use crate::model::name::check_labels;
+use terrace_base::url::{HttpsUrl, split_port};
 
 /// A host that the operator has named, with a port if that is not 443.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,10 +14,11 @@ pub struct ClientHost(HttpsUrl);
 
 /// The error for a text that is not the host of documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not the hostname of client metadata documents: write it in lower case, without https:// and without a path"
-)]
-pub struct ClientHostError(String);
+#[error("{text:?} is not the host of client metadata documents: it {rule}")]
+pub struct ClientHostError {
+    text: String,
+    rule: &'static str,
+}
 
 impl ClientHost {
     /// Returns whether the document of a client is at this host. The client must spell it in the same way.
@@ -41,10 +43,27 @@ impl FromStr for ClientHost {
     type Err = ClientHostError;
 
     fn from_str(text: &str) -> Result<Self, ClientHostError> {
-        let url: Option<HttpsUrl> = format!("https://{text}").parse().ok();
-        let url = url.filter(|url| url.as_url().host_header() == text);
-        url.map(Self)
-            .ok_or_else(|| ClientHostError(text.to_owned()))
+        parse(text).map(Self).map_err(|rule| ClientHostError {
+            text: text.to_owned(),
+            rule,
+        })
+    }
+}
+
+/// Parses `host[:port]` in the spelling that the IDs of clients must have. The error is the violated rule.
+fn parse(text: &str) -> Result<HttpsUrl, &'static str> {
+    if text.is_empty() || text.contains(['/', '?', '@', '#']) {
+        return Err(
+            "must be the name alone, such as app.example.com, without https:// and without a path",
+        );
+    }
+    let (host, port) = split_port(text);
+    check_labels(host)?;
+    let url: Option<HttpsUrl> = format!("https://{text}").parse().ok();
+    match url {
+        Some(url) if url.as_url().host_header() == text => Ok(url),
+        _ if port.is_some() => Err("must have no port, or one from 1 to 65535 other than 443"),
+        _ => Err("must be in lower case, and an address must have four numbers"),
     }
 }
 
@@ -80,18 +99,27 @@ mod tests {
 
     #[test]
     fn anything_but_a_host_is_rejected_with_the_rule() {
-        for text in [
-            "https://app.example.com",
-            "app.example.com/",
-            "App.example.com",
-            "app.example.com:443",
-            "ann@app.example.com",
-            "app.example.com?x",
-            "*.example.com",
-            "",
+        for (text, rule) in [
+            ("https://app.example.com", "without https://"),
+            ("app.example.com/", "without a path"),
+            ("ann@app.example.com", "the name alone"),
+            ("app.example.com?x", "the name alone"),
+            ("", "the name alone"),
+            ("App.example.com", "lower case"),
+            ("app.example.com:443", "other than 443"),
+            ("app.example.com:0", "from 1 to 65535"),
+            ("app.example.com:99999", "from 1 to 65535"),
+            ("app.example.com:", "from 1 to 65535"),
+            ("*.example.com", "only letters, digits, dashes and dots"),
+            ("[::1]:8443", "only letters, digits, dashes and dots"),
+            ("app.example.com.", "1 to 63 characters"),
+            (&"a".repeat(64), "1 to 63 characters"),
+            (&"a.".repeat(127), "longer than 253"),
+            ("-a.example.com", "starts or ends with a dash"),
+            ("1.2.3", "four numbers"),
         ] {
             let error = text.parse::<ClientHost>().unwrap_err().to_string();
-            assert!(error.contains("without https://"), "{text}: {error}");
+            assert!(error.contains(rule), "{text}: {error}");
         }
     }
 
