@@ -222,7 +222,7 @@ pub const LIST_CACHE_SECONDS: u32 = 30;
 /// exists ([`LIST_CACHE_SECONDS`]).
 pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;
 
-/// How many absent lists an isolate remembers at most. With about 150 bytes for each they take 40 KB.
+/// How many absent lists an isolate remembers at most. An entry is a key and a time.
 pub const REMEMBERED_ABSENCES: usize = 256;
 
 /// How many packages of each kind the registry compares with its indices when it examines itself: a sample that one request

@@ -30,7 +30,7 @@ mod tests;
 pub mod tools;
 
 pub use arguments::{ArgumentError, ToolCall};
-pub use authentication::{AuthenticationAnswer, ReadsNeedToken};
+pub use authentication::{AuthenticationAnswer, ReadsNeedToken, SignInWays};
 pub use error::{McpError, Refusal};
 pub use header::{McpHead, check_content_type, check_origin, mcp_name_header};
 pub use message::{Incoming, McpRequest, Operation, RequestId, receive};

@@ -24,6 +24,8 @@ pub struct Site {
     pub is_private: bool,
     /// Whether `terraform login` works.
     pub has_login: bool,
+    /// The hosts of the applications that sign their users in for the MCP endpoints.
+    pub client_hosts: Vec<String>,
     /// The problems of the configuration, if the reader is an administrator who is signed in; otherwise empty.
     pub problems: Vec<ConfigProblem>,
 }
@@ -78,6 +80,7 @@ impl Site {
             here: String::new(),
             is_private: false,
             has_login: false,
+            client_hosts: Vec::new(),
             problems: Vec::new(),
         }
     }

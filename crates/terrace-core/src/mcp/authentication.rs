@@ -30,15 +30,20 @@ struct Step {
     code: String,
 }
 
+/// The ways in which clients of a registry get a token.
+#[derive(Debug)]
+pub struct SignInWays<'s> {
+    /// Whether `terraform login` works.
+    pub has_login: bool,
+    /// The hosts of the applications that sign their users in.
+    pub client_hosts: &'s [String],
+    /// The environment variable with the token of a client, if one can be set.
+    pub variable: Option<&'s str>,
+}
+
 impl AuthenticationAnswer {
-    /// Creates the answer of the registry with this origin. `variable` is the environment variable with the token of a client,
-    /// if one can be set.
-    pub fn new(
-        origin: &str,
-        reads_need_token: ReadsNeedToken,
-        has_login: bool,
-        variable: Option<&str>,
-    ) -> Self {
+    /// Creates the answer of the registry with this origin.
+    pub fn new(origin: &str, reads_need_token: ReadsNeedToken, sign_in: &SignInWays<'_>) -> Self {
         let host = terrace_base::url::authority(origin);
         let step = |purpose, file, code| Step {
             purpose,
@@ -46,7 +51,7 @@ impl AuthenticationAnswer {
             code,
         };
         let mut steps = Vec::new();
-        if has_login {
+        if sign_in.has_login {
             let code = format!("terraform login {host}");
             steps.push(step(
                 "Sign in once from a terminal (OpenTofu: tofu login)",
@@ -54,7 +59,7 @@ impl AuthenticationAnswer {
                 code,
             ));
         }
-        if let Some(variable) = variable {
+        if let Some(variable) = sign_in.variable {
             let code = format!("export {variable}=\"$TOKEN\"");
             let purpose = "Give a token to Terraform and OpenTofu in the environment, as in CI";
             steps.push(step(purpose, None, code));
@@ -76,6 +81,13 @@ impl AuthenticationAnswer {
             None,
             format!("POST {origin}/mcp/private\nAuthorization: Bearer $TOKEN"),
         ));
+        if !sign_in.client_hosts.is_empty() {
+            steps.push(step(
+                "Connect an application of one of these hosts without a token: it opens a browser, where its user signs in",
+                None,
+                format!("{origin}/mcp/private\n# {}", sign_in.client_hosts.join(" ")),
+            ));
+        }
         Self {
             registry: host.to_owned(),
             reads_need_token,

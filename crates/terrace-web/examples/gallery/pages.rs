@@ -67,6 +67,7 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
             pages::start(
                 &Site {
                     has_login: false,
+                    client_hosts: Vec::new(),
                     ..fixtures::private_site()
                 },
                 &Start::default(),

@@ -63,6 +63,22 @@ fn access(site: &Site) -> Markup {
                 code { (private) } " and send the header " code { "Authorization: Bearer …" } "."
             }
         }
+        @if !site.client_hosts.is_empty() {
+            p {
+                "Applications that are described at " (listed(&site.client_hosts)) " need no token in their configuration: connect them to "
+                code { (private) } " without one. They open a browser, where you sign in."
+            }
+        }
+    }
+}
+
+/// Lists hosts in a sentence.
+fn listed(hosts: &[String]) -> Markup {
+    html! {
+        @for (index, host) in hosts.iter().enumerate() {
+            @if index > 0 { @if index + 1 == hosts.len() { " or " } @else { ", " } }
+            code { (host) }
+        }
     }
 }
 
@@ -165,6 +181,19 @@ mod tests {
             };
             assert!(page.contains(endpoint), "{page}");
             assert_eq!(page.contains("Bearer ${input:terrace-token}"), is_private);
+            assert!(!page.contains("need no token in"), "{page}");
         }
+    }
+
+    #[test]
+    fn the_page_names_the_applications_that_sign_in() {
+        let hosts = ["claude.ai", "vscode.dev", "app.example.com:8443"];
+        let site = Site {
+            client_hosts: hosts.map(str::to_owned).into(),
+            ..Site::at("registry.example.com")
+        };
+        let page = assistants(&site);
+        let list = "<code>claude.ai</code>, <code>vscode.dev</code> or <code>app.example.com:8443</code> need no token";
+        assert!(page.contains(list), "{page}");
     }
 }

@@ -12,7 +12,9 @@ use terrace_core::mcp::answers::{
     SearchAnswer, VersionsAnswer,
 };
 use terrace_core::mcp::reply::Answered;
-use terrace_core::mcp::{AnswerPage, AuthenticationAnswer, ReadsNeedToken, Tool, ToolCall};
+use terrace_core::mcp::{
+    AnswerPage, AuthenticationAnswer, ReadsNeedToken, SignInWays, Tool, ToolCall,
+};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -344,7 +346,10 @@ fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> String {
     };
     let site = site(ctx, &call.origin, &call.caller);
     let variable = site.token_variable();
-    let variable = variable.as_deref();
-    let answer = AuthenticationAnswer::new(&call.origin, reads, site.has_login, variable);
-    json::to_string(&answer)
+    let sign_in = SignInWays {
+        has_login: site.has_login,
+        client_hosts: &site.client_hosts,
+        variable: variable.as_deref(),
+    };
+    json::to_string(&AuthenticationAnswer::new(&call.origin, reads, &sign_in))
 }

@@ -53,11 +53,19 @@ pub(crate) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
         here: String::new(),
         is_private: config.access.is_private(),
         has_login: config.login.is_some(),
+        client_hosts: client_hosts(config),
         problems: match caller.is_admin_in_browser() {
             true => problems(config),
             false => Vec::new(),
         },
     }
+}
+
+/// Returns the hosts of the applications that sign their users in.
+fn client_hosts(config: &Config) -> Vec<String> {
+    let login = config.login.as_deref();
+    let hosts = login.map_or(&[][..], |login| &login.client_hosts);
+    hosts.iter().map(ToString::to_string).collect()
 }
 
 /// Returns the problems of the configuration. Nothing is read for them.

@@ -263,6 +263,7 @@ fn site() -> Site {
         here: String::new(),
         is_private: false,
         has_login: false,
+        client_hosts: Vec::new(),
         problems: Vec::new(),
     }
 }
