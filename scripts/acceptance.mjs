@@ -11,7 +11,7 @@ import { main, say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
 import { runTestFiles, testFiles } from "./lib/test-files.mjs";
 
-const USAGE = "usage: TERRACE_TOKEN=… npm run acceptance -- URL [--yes] [--only http|clients]";
+const USAGE = "usage: TERRACE_TOKEN=… npm run acceptance -- URL [--yes] [--only http|clients] [--worker NAME]";
 
 const PARTS = ["http", "clients"];
 
@@ -20,7 +20,7 @@ const OF_OTHER_HOSTS = "http::pages::hosts";
 
 endWithParent();
 await main(async () => {
-  const { url, token, parts, yes } = parse(process.argv.slice(2));
+  const { url, token, parts, yes, worker } = parse(process.argv.slice(2));
   const { SSL_CERT_FILE: ca } = process.env;
   if (ca) tls.setDefaultCACertificates([await readFile(ca, "utf8")]);
   const admin = adminOf(url, token);
@@ -32,7 +32,7 @@ await main(async () => {
   const tally = new Tally();
   // Node reads this variable, terraform and the Rust tests the other one.
   const trusted = ca ? { NODE_EXTRA_CA_CERTS: ca } : {};
-  const env = { ...process.env, ...trusted, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix };
+  const env = { ...process.env, ...trusted, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix, ...(worker && { TERRACE_TEST_WORKER: worker }) };
   if (parts.includes("clients")) {
     let output = "";
     await tally.count("tests with real clients", async () => {
@@ -58,7 +58,7 @@ await main(async () => {
 });
 
 function parse(args) {
-  const options = { yes: { type: "boolean", default: false }, only: { type: "string" } };
+  const options = { yes: { type: "boolean", default: false }, only: { type: "string" }, worker: { type: "string" } };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [text] = positionals;
   if (positionals.length !== 1 || !URL.canParse(text)) throw new Error(USAGE);
@@ -67,7 +67,7 @@ function parse(args) {
   if (values.only && !PARTS.includes(values.only)) throw new Error(`--only ${values.only}: the parts are ${PARTS.join(" and ")}`);
   const token = process.env.TERRACE_TOKEN;
   if (!token) throw new Error("TERRACE_TOKEN is not set: the run publishes, and needs the admin token");
-  return { url: origin, token, yes: values.yes, parts: values.only ? [values.only] : PARTS };
+  return { url: origin, token, yes: values.yes, worker: values.worker, parts: values.only ? [values.only] : PARTS };
 }
 
 /** Returns whether the registry can be read without a token, and where its archives are. It leaves an entry in the audit log. */

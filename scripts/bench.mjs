@@ -33,6 +33,7 @@ const USAGE = `npm run bench [-- OPTIONS]
     --program FILE                                                              the \`terrace\` command, instead of a debug build
   --latency        measure how long \`terraform init\` and \`tofu init\` take at a distance from the registry and its storage instead,
     with --only TEXT for the projects with TEXT in their names, --json FILE, --document
+    --boring FILE                                                               boring-registry, to measure it beside Terrace
   --peer URL       the same load on another registry, alternating with Terrace if it is on this machine; see docs/peers.md
     --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   its packages; repeatable
     --mirror PATH, --oci PATH   the paths of its providers for mirror and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
@@ -58,6 +59,7 @@ const options = {
   writes: { type: "boolean", default: false },
   latency: { type: "boolean", default: false },
   program: { type: "string" },
+  boring: { type: "string" },
   peer: { type: "string" },
   provider: { type: "string", multiple: true, default: SHARED.map((n) => `${provider(n)}/${NEWEST}`) },
   module: { type: "string", multiple: true, default: SHARED.map((n) => `${module(n)}/${NEWEST}`) },

@@ -1,13 +1,15 @@
 // Real clients against a deployed registry. `npm run acceptance -- URL` names it, and the prefix of the namespaces to write to.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 
 import { sha256 } from "../../scripts/lib/sha256.mjs";
 import { usingModule, usingProvider, withEachClient } from "../clients/support/client.mjs";
+import { cacheIn, followLog } from "../clients/support/deployed-log.mjs";
 import { deployedRegistry } from "../clients/support/registry.mjs";
 import { ELSEWHERE, HERE, module, provider, saying } from "../clients/support/releases.mjs";
 import { scratch } from "../clients/support/scratch.mjs";
 import { newKey } from "../clients/support/signing.mjs";
-import { before, describe, test } from "../clients/support/testing.mjs";
+import { before, cleanupOf, describe, test } from "../clients/support/testing.mjs";
 import { createToken } from "../clients/support/tokens.mjs";
 
 /** How long a change may need to be seen everywhere (docs/limits.md), in milliseconds, with a reserve for the network. */
@@ -16,7 +18,12 @@ const SEEN_MS = 60_000 + 30_000;
 /** The pause between two looks, in milliseconds. */
 const PAUSE_MS = 2_000;
 
-const { TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: adminToken, TERRACE_TEST_PREFIX: prefix } = process.env;
+/** The time of a purge, of which the platform says "instantly", with a reserve for requests on their way. */
+const PURGED_MS = 10_000;
+
+const { TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: adminToken, TERRACE_TEST_PREFIX: prefix, TERRACE_TEST_WORKER: worker } = process.env;
+
+const unlessLogged = worker ? false : "only the log of the Worker shows it: --worker NAME follows it";
 
 /** The size of the module that is downloaded repeatedly. */
 const CACHED_BYTES = 1024 * 1024;
@@ -109,27 +116,48 @@ function acceptance() {
     assert.equal((await fetch(location)).status, 200);
   });
 
-  // No simulator has this cache.
-  test("serves archives from the cache of the edge, and after an erasure no longer", async (t) => {
-    const address = `${namespace}/cached/aws`;
-    const publication = module({ address, version: "1.0.0", files: { ...saying("cached"), "random.bin": randomBytes(CACHED_BYTES) } });
+  /** Publishes a module and returns its archive, with a URL of it; `null` if archives do not come from the edge here. */
+  async function onTheEdge(t, name) {
+    const examined = await registry.admin("GET", "/admin/v1/doctor");
+    if (examined.answer.archives !== "edge") {
+      t.skip("the archives of this registry do not come from the edge: TERRACE_DOWNLOADS is not edge");
+      return null;
+    }
+    const address = `${namespace}/${name}/aws`;
+    const publication = module({ address, version: "1.0.0", files: { ...saying(name), "random.bin": randomBytes(CACHED_BYTES) } });
     const [[digest, archive]] = publication.archives;
     await registry.publishes(publication);
     const found = await read(`/v1/modules/${address}/1.0.0/download`);
     const location = new URL(found.headers.get("x-terraform-get"), url);
     location.search = "";
-    const examined = await registry.admin("GET", "/admin/v1/doctor");
-    if (examined.answer.archives !== "edge") return t.skip("the archives of this registry do not come from the edge: TERRACE_DOWNLOADS is not edge");
+    return { address, digest, archive, location };
+  }
+
+  /** Requests an archive, to its end. */
+  async function downloaded(location) {
+    const response = await fetch(location);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { response, bytes };
+  }
+
+  /** Follows the log of the Worker; `null` if no Worker was named. */
+  const logOf = (t) => worker && followLog(cleanupOf(t), { worker, file: join(scratch(t), "log"), request: () => read("/v1/modules/a/b/c/versions") });
+
+  // No simulator has this cache.
+  test("serves archives of the edge, whole and in parts, by their signatures", async (t) => {
+    const found = await onTheEdge(t, "cached");
+    if (!found) return;
+    const { archive, location } = found;
     const times = [];
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const started = Date.now();
-      const response = await fetch(location);
-      assert.ok(archive.equals(Buffer.from(await response.arrayBuffer())));
+      const { response, bytes } = await downloaded(location);
+      assert.ok(archive.equals(bytes));
       assert.deepEqual([response.status, response.headers.get("cache-control")], [200, "no-store"]);
       assert.equal(response.headers.get("content-length"), String(archive.length));
       times.push(Date.now() - started);
     }
-    t.diagnostic(`one archive five times: ${times.map((time) => `${time} ms`).join(", ")}; the request log states "cache":"hit" from the second on`);
+    t.diagnostic(`one archive five times: ${times.map((time) => `${time} ms`).join(", ")}`);
     const part = await fetch(location, { headers: { range: "bytes=10-19" } });
     assert.deepEqual([part.status, part.headers.get("content-range")], [206, `bytes 10-19/${archive.length}`]);
     assert.ok(archive.subarray(10, 20).equals(Buffer.from(await part.arrayBuffer())));
@@ -137,17 +165,55 @@ function acceptance() {
     assert.deepEqual([head.status, head.headers.get("content-length")], [200, String(archive.length)]);
     const forged = location.href.replace(/\/[0-9a-f]{64}\//, `/${"0".repeat(64)}/`);
     assert.equal((await fetch(forged)).status, 403, "a cached archive without its signature");
+  });
+
+  // The answer is the same with and without the cache: only the log of the Worker says which it was.
+  test("answers a repeated download from the cache of the edge", { skip: unlessLogged }, async (t) => {
+    const found = await onTheEdge(t, "repeated");
+    if (!found) return;
+    const linesOf = await logOf(t);
+    const states = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) states.push(cacheIn(await linesOf((await downloaded(found.location)).response)));
+    assert.equal(states[0], "miss", "the first download of an archive reads the bucket");
+    assert.equal(states.at(-1), "hit", `the cache answered none of the last downloads: ${states.join(", ")}`);
+    t.diagnostic(`the cache of five downloads: ${states.join(", ")}`);
+  });
+
+  // An isolate that does not know the erasure yet asks the cache, and one that knows it does not. So a refusal shows the purge if the
+  // cache was asked, and otherwise the list of erased digests. Without the log, they look alike.
+  test("refuses an erased archive, which the cache of the edge has no longer", async (t) => {
+    const found = await onTheEdge(t, "erased");
+    if (!found) return;
+    const { address, digest, location } = found;
+    const linesOf = await logOf(t);
+    const asked = async () => {
+      const { response } = await downloaded(location);
+      return { status: response.status, cache: linesOf && cacheIn(await linesOf(response)), at: Date.now() };
+    };
+    for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await asked()).status, 200);
     const erasure = { package: address, version: "1.0.0", reason: "made by an acceptance run", archives: [`archives/${digest}.zip`] };
-    const { status, answer } = await registry.admin("POST", "/admin/v1/erasures", JSON.stringify(erasure));
-    assert.equal(status, 200, JSON.stringify(answer));
-    const erased = Date.now();
-    let last;
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const erased = await registry.request("/admin/v1/erasures", { method: "POST", headers, body: JSON.stringify(erasure) });
+    assert.equal(erased.status, 200, await erased.text());
+    const began = Date.now();
+    if (linesOf) {
+      const refusals = (await linesOf(erased)).filter((line) => line.startsWith("cache of archives:"));
+      assert.deepEqual(refusals, [], "the platform refused the purge");
+    }
+    const seen = [];
+    const isListed = ({ status, cache }) => status === 404 && cache === undefined;
     do {
-      last = (await fetch(location)).status;
-      if (last !== 404) await new Promise((done) => setTimeout(done, PAUSE_MS));
-    } while (last !== 404 && Date.now() - erased < SEEN_MS);
-    assert.equal(last, 404, `the erased archive is still served after ${SEEN_MS / 1000} s`);
-    t.diagnostic(`the erased archive was refused ${Date.now() - erased} ms after its erasure`);
+      seen.push(await asked());
+      if (!isListed(seen.at(-1))) await new Promise((done) => setTimeout(done, PAUSE_MS));
+    } while (!isListed(seen.at(-1)) && Date.now() - began < SEEN_MS);
+    const after = ({ at }) => `${at - began} ms after its erasure`;
+    const served = seen.filter(({ status }) => status === 200).at(-1);
+    assert.ok(isListed(seen.at(-1)), `the list of erased digests refuses nothing after ${SEEN_MS / 1000} s: ${JSON.stringify(seen)}`);
+    assert.ok(!served || served.at - began < PURGED_MS, `the cache still had the erased archive ${served && after(served)}`);
+    const purged = seen.find(({ status, cache }) => status === 404 && cache !== undefined);
+    if (!linesOf) t.diagnostic(`the erased archive was refused ${after(seen.find(({ status }) => status === 404))}, by the purge or by the list`);
+    else if (purged) t.diagnostic(`the purge was seen ${after(purged)}, and the list ${after(seen.at(-1))}`);
+    else t.diagnostic(`the list was seen first, ${after(seen.at(-1))}; the platform accepted the purge`);
   });
 
   test("moves an archive of 20 MB both ways", async (t) => {

@@ -11,16 +11,18 @@ const HEADERS = ["content-type", "etag", "cache-control", "x-terraform-get"];
 
 /**
  * Opens a front for the server at a port, behind a distance: `{ origin, distance, times, recording, stop }`. `times` are the begins
- * and ends of the requests; `recording` is a map of the answers by path. With `replays`, a map, the answers come from there.
+ * and ends of the requests; `recording` is a map of the answers by path. With `replays`, a map, the answers come from there. The server
+ * gets requests for the `host`, by default that of the front, and `moved` are the origins of its URLs with their own fronts.
  */
-export async function openFront({ port, certificates, replays }) {
+export async function openFront({ port, certificates, replays, host, moved = [] }) {
   const front = { times: [], recording: new Map() };
   const agent = new Agent({ keepAlive: true });
+  const own = () => new URL(front.origin).host;
   const tls = { key: await readFile(certificates.key), cert: await readFile(certificates.cert), allowHTTP1: true };
   const server = createSecureServer(tls, async (request, response) => {
     const began = performance.now();
     try {
-      const answer = replays ? replays.get(request.url) : await forward(request, { port, agent, origin: front.origin });
+      const answer = replays ? replays.get(request.url) : await forward(request, { port, agent, host: host ?? own(), moved: [[`http://${own()}`, front.origin], ...moved] });
       const { status, headers, body } = answer ?? { status: 404, headers: {}, body: Buffer.alloc(0) };
       front.recording.set(request.url, answer);
       response.writeHead(status, { ...headers, "content-length": body.length });
@@ -47,15 +49,14 @@ export async function openFront({ port, certificates, replays }) {
 }
 
 /** Forwards a GET. The server is reached without TLS, so its own URLs are changed. */
-async function forward({ url, headers }, { port, agent, origin }) {
-  const { host } = new URL(origin);
+async function forward({ url, headers }, { port, agent, host, moved }) {
   const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":") && name !== "connection"));
   const sent = ask({ port, host: "127.0.0.1", path: url, agent, headers: { ...passed, host, "accept-encoding": "identity" } });
   sent.end();
   const [answer] = await once(sent, "response");
   const pieces = [];
   for await (const piece of answer) pieces.push(piece);
-  const ours = (text) => text.replaceAll(`http://${host}`, origin);
+  const ours = (text) => moved.reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
   const body = Buffer.concat(pieces);
   const isJson = answer.headers["content-type"]?.startsWith("application/json");
   const kept = HEADERS.flatMap((name) => (name in answer.headers ? [[name, ours(answer.headers[name])]] : []));

@@ -40,4 +40,13 @@ export const PROFILES = {
 /** The delays of storage in a profile, as `control` of storage.mjs takes them. */
 export const storageDelays = ({ kvRead, kvWrite, r2 }) => ({ "KV get": kvRead, "KV get (many)": kvRead, "KV put": kvWrite, "KV delete": kvWrite, "KV list": kvWrite, R2: r2 });
 
+/** The same where the cache of the edge has every archive: a hit reads nothing from R2. */
+export const cachedDelays = (profile) => ({ ...storageDelays(profile), "R2 archives": 0 });
+
+/**
+ * The time of an operation of a bucket for a server beside it, in each profile. It is that of R2 in the region of the Worker, so that
+ * registries differ in their operations alone.
+ */
+export const BESIDE_MS = R2_MS;
+
 export const NO_DELAY = { edge: 0, bucket: 0, kvRead: 0, kvWrite: 0, r2: 0 };

@@ -2,6 +2,8 @@
 import "./memory.mjs";
 import terrace from "./index.js";
 
+export { Archives } from "./index.js";
+
 export default {
   fetch(request, env, context) {
     if (request.url.endsWith("/.memory")) return Response.json(globalThis.wasmMemory.buffer.byteLength);

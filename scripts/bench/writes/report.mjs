@@ -73,7 +73,8 @@ export function gigabyteTable(measured) {
 
 export function uploadTable({ platforms, megabytes, published, raw, ratio }) {
   const heads = ["", "terrace publish, s", "curl, s", "ratio"];
-  return aligned([heads, [`${platforms} × ${megabytes} MiB`, (published / 1000).toFixed(2), (raw / 1000).toFixed(2), ratio.toFixed(2)]]);
+  const shown = ({ median, low, high }, unit) => `${(median / unit).toFixed(2)} (${(low / unit).toFixed(2)}–${(high / unit).toFixed(2)})`;
+  return aligned([heads, [`${platforms} × ${megabytes} MiB`, shown(published, 1_000), shown(raw, 1_000), shown(ratio, 1)]]);
 }
 
 const count = (operations, names) => names.reduce((sum, name) => sum + (operations[name] ?? 0), 0);

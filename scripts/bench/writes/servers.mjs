@@ -13,7 +13,7 @@ import { Meter } from "../cpu.mjs";
 import { startWorkerd } from "../workerd.mjs";
 import { CONTROL, S3 } from "./storage.mjs";
 
-/** The directory of all temporary files. */
+/** The directory of all temporary files, unless a storage has another one. */
 export const directory = join(stateDir, "bench", "writes");
 
 const ADMIN_TOKEN = "a-secret-of-this-benchmark-alone";
@@ -22,7 +22,7 @@ const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "anoth
 /** The duration of an operation while sequential operations are counted: long compared with everything else. */
 const DELAY_MS = 10;
 
-/** Registries by their archive URLs: of R2, or of the Worker. All of them share one storage. */
+/** Registries by their archive URLs: of R2, of the Worker, or of the Worker through its cached entrypoint. All of them share one storage. */
 const deployments = (s3Endpoint, vars) => {
   const s3 = {
     TERRACE_S3_ENDPOINT: s3Endpoint,
@@ -31,29 +31,33 @@ const deployments = (s3Endpoint, vars) => {
     TERRACE_S3_ACCESS_KEY_ID: "0123456789abcdef0123456789abcdef",
     TERRACE_S3_SECRET_ACCESS_KEY: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
   };
-  return { presigned: { ...VARIABLES, ...s3, ...vars }, worker: { ...VARIABLES, ...vars } };
+  const presigned = { ...VARIABLES, ...s3, ...vars };
+  return { presigned, worker: { ...VARIABLES, ...vars }, edge: { ...presigned, TERRACE_DOWNLOADS: "edge" } };
 };
 
 /** The storage, with a signing key that `acme` trusts; `registries` starts registries on it. */
 export class Storage {
   #server;
   #port;
+  #directory;
   #started = [];
 
-  static async start() {
+  /** Starts a storage with its files in `place`, a directory that no other one uses, and a signing key of this `kind`. */
+  static async start({ place = directory, kind } = {}) {
     const storage = new Storage();
-    await rm(directory, { recursive: true, force: true });
-    await mkdir(directory, { recursive: true });
+    storage.#directory = place;
+    await rm(place, { recursive: true, force: true });
+    await mkdir(place, { recursive: true });
     storage.#port = await freePort();
-    const args = [join(root, "scripts", "bench", "writes", "storage.mjs"), String(storage.#port), join(directory, "files")];
-    storage.#server = await serve(nodeForWrangler(), args, { log: join(directory, "storage.log") });
+    const args = [join(root, "scripts", "bench", "writes", "storage.mjs"), String(storage.#port), join(place, "files")];
+    storage.#server = await serve(nodeForWrangler(), args, { log: join(place, "storage.log") });
     for (let tries = 0; ; tries += 1) {
       const answers = await storage.counts().then(() => true, () => false);
       if (answers) break;
       if (tries === 100) throw new Error("the storage of the benchmark does not answer");
       await new Promise((done) => setTimeout(done, 50));
     }
-    storage.key = await newKey(join(directory, "key"));
+    storage.key = await newKey(join(place, "key"), kind);
     return storage;
   }
 
@@ -76,25 +80,27 @@ export class Storage {
     return this.#port;
   }
 
-  /** Starts a new process of workerd, with a registry for each kind of archive URLs: `{ presigned, worker, stop }`. */
-  async registries({ vars = {}, inspect = false, s3Endpoint = `http://127.0.0.1:${this.#port}${S3}` } = {}) {
+  /** Starts a new process of workerd, with a registry for each of these kinds of archive URLs: `{ presigned, worker, stop }`. */
+  async registries({ kinds = ["presigned", "worker"], vars = {}, inspect = false, s3Endpoint = `http://127.0.0.1:${this.#port}${S3}` } = {}) {
     const bundle = ["index.js", "wasm.js", "index_bg.wasm"].map((name) => [name, join(root, "build", name)]);
     const files = {
       "measured.mjs": join(root, "scripts", "bench", "writes", "measured.mjs"),
       "memory.mjs": join(root, "tests", "clients", "support", "watched", "memory.mjs"),
       ...Object.fromEntries(bundle),
     };
-    const options = { name: "workerd", files, deployments: deployments(s3Endpoint, vars), storePort: this.#port, directory, inspect };
+    const all = deployments(s3Endpoint, vars);
+    const wanted = Object.fromEntries(kinds.map((kind) => [kind, all[kind]]));
+    const options = { name: "workerd", files, deployments: wanted, storePort: this.#port, directory: this.#directory, inspect };
     const workerd = await startWorkerd(options);
     this.#started.push(workerd);
-    const of = (name) => new Measured(this, workerd, name);
-    return { presigned: of("presigned"), worker: of("worker"), stop: () => workerd.stop() };
+    const of = Object.fromEntries(kinds.map((kind) => [kind, new Measured(this, workerd, kind)]));
+    return { ...of, stop: () => workerd.stop() };
   }
 
   async stop() {
     for (const workerd of this.#started) await workerd.stop();
     await this.#server.stop();
-    await rm(directory, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 }
 

@@ -48,7 +48,7 @@ const nothing = () => ({ operations: {}, times: [], received: 0, sent: 0, s3: { 
 
 /**
  * `PUT` changes settings: the milliseconds that each operation takes (`delay`), or some by their names (`delays`, with `R2` for all
- * of R2), how many run at once (`atOnce`), whether uploads by S3 keep their checksum (`keepsChecksums`), whether archives that
+ * of R2, and `R2 archives` for reads of archives), how many run at once (`atOnce`), whether uploads by S3 keep their checksum (`keepsChecksums`), whether archives that
  * were never stored appear to be present (`pretends`). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
  * counts since the last call.
  */
@@ -318,7 +318,13 @@ async function answer(request, response) {
   if (request.url.startsWith(`${S3}/`)) return s3(request, response);
   const { headers } = request;
   const isR2 = "cf-r2-request" in headers || "cf-r2-metadata-size" in headers;
-  return slowly(isR2 ? "R2" : kvOperation(request), () => (isR2 ? r2(request, response) : kv(request, response)));
+  return slowly(isR2 ? r2Operation(request) : kvOperation(request), () => (isR2 ? r2(request, response) : kv(request, response)));
+}
+
+/** Returns the name of an operation of R2 among the delays. */
+function r2Operation({ headers }) {
+  const { method, object = "" } = JSON.parse(headers["cf-r2-request"] ?? "{}");
+  return method === "get" && object.startsWith("archives/") && "R2 archives" in settings.delays ? "R2 archives" : "R2";
 }
 
 /** Returns the name of an operation of KV. */

@@ -19,9 +19,9 @@ const TYPE = "big";
 const AT_ONCE = 4;
 
 /** The rounds, in each of which both sides run; their median counts. */
-const ROUNDS = 5;
+const ROUNDS = 7;
 
-/** Measures both with zips of `megabytes` each, for all platforms: `{ megabytes, published, raw, ratio }`, in milliseconds. */
+/** Measures both with zips of `megabytes` each, for all platforms: `{ megabytes, platforms, published, raw, ratio }`, in milliseconds, each `{ median, low, high }`. */
 export async function measureUploads(storage, megabytes, program) {
   if (!program) await buildCli();
   const dist = join(directory, "dist");
@@ -43,10 +43,14 @@ export async function measureUploads(storage, megabytes, program) {
   } finally {
     await stop();
   }
-  const of = (name) => median(rounds.map((round) => round[name]));
-  const ratio = median(rounds.map(({ raw, published }) => published / raw));
-  return { megabytes, platforms: zips.length, published: of("published"), raw: of("raw"), ratio };
+  const of = (value) => spread(rounds.map(value));
+  return {
+    ...{ megabytes, platforms: zips.length },
+    ...{ published: of(({ published }) => published), raw: of(({ raw }) => raw), ratio: of(({ raw, published }) => published / raw) },
+  };
 }
+
+const spread = (values) => ({ median: median(values), low: Math.min(...values), high: Math.max(...values) });
 
 /** Empties the storage, and returns the milliseconds that `work` states. */
 async function timed(storage, work) {

@@ -126,6 +126,11 @@ export class WatchedRegistry extends Registry {
     return entries;
   }
 
+  /** Makes the bucket state this size for each archive; with null, its own. */
+  async statesSize(statedSize) {
+    await this.request("/.watched", { method: "POST", body: JSON.stringify({ statedSize }) });
+  }
+
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */
   async store(objects) {
     const response = await this.request("/.watched", { method: "PUT", body: JSON.stringify(objects) });

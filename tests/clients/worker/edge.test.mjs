@@ -14,6 +14,9 @@ import { useWatchedRegistry } from "../support/watched.mjs";
 const ADDRESS = "acme/large/aws";
 const SOME_MEGABYTES = 3 * 1024 * 1024;
 
+/** The size of the smallest archive that is too large for the cache: one byte above `CACHED_ARCHIVE_BYTES`. */
+const BEYOND_THE_CACHE = 512 * 1000 * 1000 + 1;
+
 /** In seconds: a lifetime of URLs that a test can outlast. */
 const LIFETIME = 2;
 
@@ -101,6 +104,32 @@ describe("a registry that serves archives from the edge", () => {
       }
     }
     assert.equal((await fetch(url)).status, 200);
+  });
+
+  test("leads to the bucket for an archive that the cache cannot keep", async (t) => {
+    await registry.statesSize(BEYOND_THE_CACHE);
+    t.after(() => registry.statesSize(null));
+    const { response, body, paths, operations } = await watching({ redirect: "manual" });
+    assert.deepEqual([response.status, response.headers.get("cache-control"), body.length], [302, "no-store", 0]);
+    assert.deepEqual(paths, [new URL(url).pathname, `/${digest}.zip`]);
+    assert.deepEqual(operations, [`R2 get archives/${digest}.zip`]);
+    const location = new URL(response.headers.get("location"));
+    assert.equal(location.origin, registry.archiveOrigin);
+    assert.ok(location.pathname.endsWith(`/archives/${digest}.zip`), location.pathname);
+    assert.ok(bytes.equals(Buffer.from(await (await fetch(location)).arrayBuffer())));
+    const part = await watching({ redirect: "manual", headers: { range: "bytes=0-9" } });
+    assert.equal(part.response.status, 302);
+    const followed = await fetch(url, { headers: { range: "bytes=0-9" } });
+    assert.ok(bytes.subarray(0, 10).equals(Buffer.from(await followed.arrayBuffer())));
+    const head = await watching({ method: "HEAD", redirect: "manual" });
+    assert.deepEqual([head.response.status, head.response.headers.get("content-length")], [200, String(BEYOND_THE_CACHE)]);
+    const [, , , signature] = new URL(url).pathname.split("/");
+    const forged = await fetch(url.replace(signature, "0".repeat(64)), { redirect: "manual" });
+    assert.equal(forged.status, 403, "a redirect without the signature");
+    await registry.statesSize(BEYOND_THE_CACHE - 1);
+    const largest = await fetch(url, { redirect: "manual" });
+    assert.equal(largest.status, 200, "the largest archive that the cache keeps");
+    await largest.body.cancel();
   });
 
   test("offers the path of the entrypoint to nobody else", async () => {

@@ -23,6 +23,26 @@ const watch = (name, binding, amend = (result) => result) =>
     },
   });
 
+/** The size that the bucket states for each archive; its own if this is null. */
+let statedSize = null;
+
+/** Archives above the limit of the platform's cache would take too long to store: they state their size instead. */
+function withStatedSize(object, property, key) {
+  if (!object || statedSize === null || !["get", "head"].includes(property) || !key.startsWith("archives/")) return object;
+  return altered(object, { size: statedSize });
+}
+
+/** Returns an object with other members. */
+function altered(object, members) {
+  return new Proxy(object, {
+    get(target, name) {
+      if (name in members) return members[name];
+      const value = target[name];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 /**
  * R2 checks the signed `x-amz-checksum-sha256` of an upload and keeps it; the simulator of its S3 endpoint
  * does neither. This function adds the checksum: in these tests, the contents of archives match their keys.
@@ -31,16 +51,11 @@ function withChecksum(object, property, key) {
   const digest = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
   if (!object || !["get", "head"].includes(property) || !digest) return object;
   const sha256 = Uint8Array.from(digest.match(/../g), (byte) => Number.parseInt(byte, 16)).buffer;
-  return new Proxy(object, {
-    get(target, name) {
-      if (name === "checksums") return { sha256 };
-      const value = target[name];
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return altered(object, { checksums: { sha256 } });
 }
 
 async function control(request, env) {
+  if (request.method === "POST") ({ statedSize } = await request.json());
   if (request.method === "PUT") {
     for (const objects of inBatches(await request.json())) {
       await Promise.all(objects.map(({ key, text, metadata }) => env.FACTS.put(key, text, { customMetadata: metadata })));
@@ -58,7 +73,7 @@ function* inBatches(items) {
 const instrumented = (env) => ({
   ...env,
   INDICES: watch("KV", env.INDICES),
-  FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
+  FACTS: watch("R2", env.FACTS, (object, ...call) => withStatedSize(env.KEEPS_CHECKSUMS ? withChecksum(object, ...call) : object, ...call)),
   DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
 });
 
