@@ -95,7 +95,7 @@ async fn from_cache<P: Host>(
         (200, None) => all_of(path, is_head, cached),
         (206, Some(_)) => Some(part_of(path, cached)),
         (413, _) if !is_head => {
-            let url = urls.presigned(key, ctx.host.clock().now())?;
+            let url = urls.presigned(key, ctx.host.clock().now(), path.expires())?;
             Some(Reply::new(302, CachePolicy::NoStore).with("location", url))
         }
         _ => None,

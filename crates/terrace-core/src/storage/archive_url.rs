@@ -124,7 +124,7 @@ impl ArchiveUrls {
     pub fn download(&self, origin: &str, object: impl Into<BytesKey>, now: UnixTime) -> String {
         let object = object.into();
         match &self.signer {
-            ArchiveSigner::Bucket(presigner) => self.presign(presigner, object, now),
+            ArchiveSigner::Bucket(presigner) => presigned(presigner, object, now, self.lifetime),
             ArchiveSigner::Worker(signer) => {
                 let path = signer.download(object, now.plus(self.lifetime));
                 format!("{origin}{path}")
@@ -132,15 +132,17 @@ impl ArchiveUrls {
         }
     }
 
-    /// Returns the URL of an object for a download from the bucket itself; `None` without S3 keys.
-    pub fn presigned(&self, object: impl Into<BytesKey>, now: UnixTime) -> Option<String> {
-        let presigner = self.bucket()?;
-        Some(self.presign(presigner, object.into(), now))
-    }
-
-    fn presign(&self, presigner: &Presigner, object: BytesKey, now: UnixTime) -> String {
-        let (method, key) = (SignedMethod::Get, object.to_string());
-        presigner.presign(method, &key, &[], now, self.lifetime)
+    /// Returns the URL of an object for a download from the bucket itself, which is not valid after `until`; `None` without S3
+    /// keys.
+    pub fn presigned(
+        &self,
+        object: impl Into<BytesKey>,
+        now: UnixTime,
+        until: UnixTime,
+    ) -> Option<String> {
+        let left = u32::try_from(until.since(now)).unwrap_or(u32::MAX);
+        let lifetime = left.min(self.lifetime).max(1);
+        Some(presigned(self.bucket()?, object.into(), now, lifetime))
     }
 
     /// Returns the signer of uploads to the bucket, if there is one.
@@ -223,6 +225,35 @@ impl ArchiveUrls {
         match &self.signer {
             ArchiveSigner::Worker(signer) => Some(signer),
             ArchiveSigner::Bucket(_) => None,
+        }
+    }
+}
+
+fn presigned(presigner: &Presigner, object: BytesKey, now: UnixTime, lifetime: u32) -> String {
+    presigner.presign(SignedMethod::Get, &object.to_string(), &[], now, lifetime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::key::{ArchiveKey, ArchiveKind};
+    use terrace_base::digest::Sha256;
+    use terrace_base::secret::Secret;
+    use terrace_presign::Endpoint;
+
+    #[test]
+    fn a_url_of_the_bucket_is_not_valid_longer_than_the_url_that_led_to_it() {
+        let endpoint = Endpoint::parse("https://s3.example.com").unwrap();
+        let presigner = Presigner::new(endpoint, "auto", "terrace", "id", Secret::new("secret"));
+        let urls = ArchiveUrls::new(ArchiveSigner::Bucket(presigner), None, 900);
+        let key = ArchiveKey {
+            digest: Sha256::of(b"a"),
+            kind: ArchiveKind::Shasums,
+        };
+        for (until, lifetime) in [(1_010, 10), (5_000, 900), (1_000, 1), (0, 1)] {
+            let url = urls.presigned(key, UnixTime(1_000), UnixTime(until));
+            let expected = format!("&X-Amz-Expires={lifetime}&");
+            assert!(url.unwrap().contains(&expected), "{until}");
         }
     }
 }

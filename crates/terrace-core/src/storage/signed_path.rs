@@ -176,6 +176,11 @@ fn parse_mac(text: &str) -> Option<Sha256> {
 }
 
 impl SignedPath {
+    /// Returns the time at which the path expires.
+    pub fn expires(&self) -> UnixTime {
+        self.expires
+    }
+
     /// Parses the three segments after [`SIGNED_PATH_PREFIX`]; `None` if they have another shape.
     pub fn parse(expires: &str, mac: &str, file_name: &str) -> Option<Self> {
         Some(Self {
