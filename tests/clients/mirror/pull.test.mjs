@@ -24,8 +24,11 @@ const ORIGIN = "origin.example.com";
 /** The maximum time that a client waits for a pull, in milliseconds. */
 const PATIENCE_MS = 9_500;
 
+/** The time until a request is in the log, in milliseconds. */
+const LOGGED_MS = 500;
+
 /** Starts an origin behind a front that can alter its answers, and a registry that pulls from it. */
-function usePull(mode = "presigned") {
+function usePull(mode = "presigned", vars = {}) {
   const directory = scratch();
   const found = { directory, front: null, key: null };
   found.origin = useRegistry({ mode: "worker" });
@@ -39,7 +42,7 @@ function usePull(mode = "presigned") {
     mode,
     https: true,
     trusts: found.front.ca,
-    vars: { TERRACE_PULL_THROUGH: `${ORIGIN}/acme/*`, TERRACE_PULL_ORIGINS: `${ORIGIN}=${found.front.url}` },
+    vars: { TERRACE_PULL_THROUGH: `${ORIGIN}/acme/*`, TERRACE_PULL_ORIGINS: `${ORIGIN}=${found.front.url}`, ...vars },
   }));
   before(async () => {
     tls.setDefaultCACertificates([await readFile(found.registry.env.SSL_CERT_FILE, "utf8"), ...tls.rootCertificates]);
@@ -132,6 +135,30 @@ describe("concurrent clients", () => {
     client.abort();
     assert.equal((await bytesOf(await isStored(registry, type, "1.0.0"))).digest, sha256(program));
     assert.equal(front.asked.filter((path) => path.includes(sha256(program))).length, 1);
+  });
+});
+
+describe("a pulled package of the edge", () => {
+  const pull = usePull("presigned", { TERRACE_DOWNLOADS: "edge" });
+
+  test("comes from the origin once, and then through the cached entrypoint", async () => {
+    const { origin, registry, front, key } = pull;
+    const release = provider({ address: "acme/near", version: "1.0.0", key, platforms: [HERE] });
+    await origin.publishes(release);
+    const [digest] = (await release).archives.keys();
+    const { archives } = await registry.json(packages("near", "1.0.0"));
+    assert.ok(archives[HERE].url.startsWith(`${registry.url}/pull/`), archives[HERE].url);
+    assert.deepEqual(await bytesOf(archives[HERE].url), { status: 200, digest });
+    const url = await isStored(registry, "near", "1.0.0");
+    assert.ok(url.startsWith(`${registry.url}/archives/`), url);
+    const fetched = front.count(".zip");
+    assert.deepEqual(await bytesOf(url), { status: 200, digest });
+    assert.deepEqual(await bytesOf(archives[HERE].url), { status: 200, digest }, "the first URL leads to the stored package");
+    assert.equal(front.count(".zip"), fetched);
+    await sleep(LOGGED_MS);
+    const lines = (await readFile(registry.logFile, "utf8")).split("\n").filter((line) => line.includes('"cache":'));
+    // There is no cache here, and the entrypoint was asked twice.
+    assert.deepEqual(lines.map((line) => /"status":200.*"cache":"none"/.test(line)), [true, true], lines.join("\n"));
   });
 });
 
