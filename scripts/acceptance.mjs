@@ -2,10 +2,10 @@
 // everything. It publishes into namespaces of its own, and the published versions stay. docs/acceptance.md describes it.
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
-import tls from "node:tls";
 import { parseArgs } from "node:util";
 
 import { endWithParent } from "./lib/lifetime.mjs";
+import { continueUnder } from "./lib/npm.mjs";
 import { adminOf } from "./lib/publisher.mjs";
 import { main, say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
@@ -18,11 +18,16 @@ const PARTS = ["http", "clients"];
 /** The tests over HTTP that send other hostnames. */
 const OF_OTHER_HOSTS = "http::pages::hosts";
 
+/** The cost of each part. docs/acceptance.md has the same figures, and how they were counted. */
+const COSTS = {
+  http: { versions: 175, megabytes: 9, requests: 3_700, r2: 13_100, kv: 3_900 },
+  clients: { versions: 5, megabytes: 22, requests: 150, r2: 400, kv: 250 },
+};
+
 endWithParent();
 await main(async () => {
   const { url, token, parts, yes, worker } = parse(process.argv.slice(2));
-  const { SSL_CERT_FILE: ca } = process.env;
-  if (ca) tls.setDefaultCACertificates([await readFile(ca, "utf8")]);
+  await trustAuthority(process.env.SSL_CERT_FILE);
   const admin = adminOf(url, token);
   const prefix = `acceptance${Math.floor(Date.now() / 1000).toString(36)}`;
   say(statement(url, prefix, parts));
@@ -30,9 +35,7 @@ await main(async () => {
 
   const found = await inspect(url, admin, prefix);
   const tally = new Tally();
-  // Node reads this variable, terraform and the Rust tests the other one.
-  const trusted = ca ? { NODE_EXTRA_CA_CERTS: ca } : {};
-  const env = { ...process.env, ...trusted, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix, ...(worker && { TERRACE_TEST_WORKER: worker }) };
+  const env = { ...process.env, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix, ...(worker && { TERRACE_TEST_WORKER: worker }) };
   if (parts.includes("clients")) {
     let output = "";
     await tally.count("tests with real clients", async () => {
@@ -62,25 +65,43 @@ function parse(args) {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [text] = positionals;
   if (positionals.length !== 1 || !URL.canParse(text)) throw new Error(USAGE);
-  const { protocol, origin, pathname } = new URL(text);
-  if (!["http:", "https:"].includes(protocol) || pathname !== "/") throw new Error(`${text} is not the URL of a registry, such as https://registry.example.com`);
+  const { protocol, origin, pathname, username, password, search, hash } = new URL(text);
+  if (username || password) throw new Error("the URL has a user or a password, which is not sent: write it without; the token belongs into TERRACE_TOKEN");
+  const isOrigin = ["http:", "https:"].includes(protocol) && pathname === "/" && !search && !hash;
+  if (!isOrigin) throw new Error(`${text} is not the URL of a registry, such as https://registry.example.com`);
   if (values.only && !PARTS.includes(values.only)) throw new Error(`--only ${values.only}: the parts are ${PARTS.join(" and ")}`);
   const token = process.env.TERRACE_TOKEN;
   if (!token) throw new Error("TERRACE_TOKEN is not set: the run publishes, and needs the admin token");
+  // An invalid header is quoted by the error of `fetch`.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new Error("TERRACE_TOKEN has a line break, a space or another character that no token has: set it again, without it");
   return { url: origin, token, yes: values.yes, worker: values.worker, parts: values.only ? [values.only] : PARTS };
+}
+
+/** Trusts a private authority besides the usual ones. Node reads its variable at the start only; terraform and the Rust tests read the other one. */
+async function trustAuthority(file) {
+  if (!file || process.env.NODE_EXTRA_CA_CERTS === file) return;
+  const text = await readFile(file, "utf8").catch((error) => error.message);
+  // For a file without certificates, Node prints a warning only.
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw new Error(`SSL_CERT_FILE names no PEM certificates: ${text.slice(0, 100).trim() || "the file is empty"}`);
+  await continueUnder(process.execPath, { NODE_EXTRA_CA_CERTS: file });
 }
 
 /** Returns whether the registry can be read without a token, and where its archives are. It leaves an entry in the audit log. */
 async function inspect(url, admin, prefix) {
+  const ask = (method, path, body) => admin(method, path, body).catch((error) => {
+    const isOther = error instanceof SyntaxError;
+    throw isOther ? new Error(`${url} answers ${method} ${path} without JSON: it is no Terrace registry, or a page is in front of it`) : error;
+  });
   const { status } = await fetch(new URL(`/v1/modules/${prefix}/nothing/none/versions`, url)).catch((error) => {
     throw new Error(`${url} does not answer: ${error.cause?.message ?? error.message}`);
   });
   // A description without its archive is answered with the URL for the upload, and publishes nothing.
   const archive = { format: "zip", sha256: "0".repeat(63) + "1", size: 1 };
-  const described = await admin("PUT", `/admin/v1/modules/${prefix}/nothing/none/1.0.0`, JSON.stringify({ archive }));
-  if (described.status !== 202) throw new Error(`${url} answers ${described.status} to a publish: ${described.answer.errors?.join("; ")}`);
+  const described = await ask("PUT", `/admin/v1/modules/${prefix}/nothing/none/1.0.0`, JSON.stringify({ archive }));
+  if (described.status !== 202) throw new Error(`${url} answers ${described.status} to a publish: ${described.answer?.errors?.join?.("; ") ?? "it states no reason, and may be no Terrace registry"}`);
   const [{ upload }] = described.answer.missing;
-  const { answer: facts } = await admin("GET", "/admin/v1/doctor");
+  const { status: examined, answer: facts } = await ask("GET", "/admin/v1/doctor");
+  if (examined !== 200) throw new Error(`${url} answers ${examined} to GET /admin/v1/doctor: the run needs the admin token`);
   return {
     isPublic: status === 404,
     mode: facts.archives === "bucket" ? "presigned" : "worker",
@@ -88,14 +109,15 @@ async function inspect(url, admin, prefix) {
   };
 }
 
-/** States what a run does to the registry. The figures are those of docs/acceptance.md. */
+/** States what a run does to the registry. */
 function statement(url, prefix, parts) {
+  const total = (name) => parts.reduce((sum, part) => sum + COSTS[part][name], 0).toLocaleString("en");
+  const price = parts.includes("http") ? "less than 10 cents, and more than the free plan's 1,000 writes to KV a day" : "less than a cent";
   return [
     `This tests ${url}: ${parts.join(", ")}.`,
-    `It publishes up to 185 versions (60 MB) into namespaces that begin with ${prefix}. Only an erasure removes a version, so they`,
-    "stay, with their indices and entries of the audit log. Use a registry for staging.",
-    "A whole run takes 3,700 requests, 13,500 operations of R2 and 4,200 of KV: less than 10 cents, and more than the free plan's",
-    "1,000 writes to KV a day.",
+    `It publishes up to ${total("versions")} versions (${total("megabytes")} MB) into namespaces that begin with ${prefix}. Only an erasure removes`,
+    "a version, so they stay, with their indices and entries of the audit log. Use a registry for staging.",
+    `It takes about ${total("requests")} requests, ${total("r2")} operations of R2 and ${total("kv")} of KV: ${price}.`,
     "",
   ].join("\n");
 }

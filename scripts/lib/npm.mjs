@@ -75,8 +75,13 @@ export const nodeForWrangler = () => (isNewEnough(process.versions.node) ? proce
  * only if that is not necessary.
  */
 export async function continueUnderNewNode() {
-  if (isNewEnough(process.versions.node)) return;
-  const child = spawn(packagedNode, process.argv.slice(1), { stdio: ["inherit", "inherit", "inherit", "ipc"] });
+  if (!isNewEnough(process.versions.node)) await continueUnder(packagedNode);
+}
+
+/** Runs the calling script again under a Node, with further variables, and ends with it. */
+export async function continueUnder(node, variables = {}) {
+  const env = { ...process.env, ...variables };
+  const child = spawn(node, process.argv.slice(1), { env, stdio: ["inherit", "inherit", "inherit", "ipc"] });
   // Ctrl-C reaches the child directly, and the child decides when to end. Other signals are passed on.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));

@@ -14,8 +14,8 @@ use ureq::Agent;
 use url::Url;
 
 pub(crate) use agent::{
-    certificate_files, describe, download_agent, guard_error, guarded_agent, is_transient_error,
-    is_transient_status, retry_after, text,
+    Authorities, certificate_files, describe, download_agent, guard_error, guarded_agent,
+    is_transient_error, is_transient_status, retry_after, text, trusts_any,
 };
 pub(crate) use base_url::{BaseUrl, BaseUrlError, is_loopback};
 pub(crate) use certificates::{Presented, presented};

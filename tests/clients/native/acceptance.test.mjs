@@ -1,6 +1,8 @@
 // `npm run acceptance` against a registry that it reaches only over the network.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdir } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 
 import { root } from "../../../scripts/lib/paths.mjs";
@@ -39,7 +41,9 @@ describe("the command line", () => {
   test("sends nothing without consent", async () => {
     const { code, output } = await acceptance(run, registry);
     assert.equal(code, 1);
-    assert.match(output, /publishes up to \d+ versions .*nothing was sent: repeat the command with --yes/s);
+    assert.match(output, /publishes up to 180 versions .* 4,150 of KV: less than 10 cents.*nothing was sent: repeat the command with --yes/s);
+    const part = await acceptance(run, registry, "--only", "clients");
+    assert.match(part.output, /publishes up to 5 versions .* 250 of KV: less than a cent\./s);
     const { answer } = await registry.admin("GET", "/admin/v1/audit");
     assert.equal(answer.newest, 0, JSON.stringify(answer));
   });
@@ -52,9 +56,27 @@ describe("the command line", () => {
     };
     assert.match(await fails(["registry.example.com"]), /usage: TERRACE_TOKEN=… npm run acceptance -- URL/);
     assert.match(await fails([`${registry.url}/v1`]), /\/v1 is not the URL of a registry, such as https:/);
+    const withPassword = await fails([registry.url.replace("://", "://u:hunter2hunter2@")]);
+    assert.match(withPassword, /has a user or a password/);
+    assert.doesNotMatch(withPassword, /hunter2/);
+    const broken = await fails([registry.url, "--yes"], { TERRACE_TOKEN: "a-token-with\nhunter2hunter2" });
+    assert.match(broken, /TERRACE_TOKEN has a line break/);
+    assert.doesNotMatch(broken, /hunter2/);
+    assert.match(await fails([registry.url, "--yes"], { SSL_CERT_FILE: join(root, "package.json") }), /SSL_CERT_FILE names no PEM certificates/);
     assert.match(await fails([registry.url, "--only", "all"]), /--only all: the parts are http and clients/);
     assert.match(await fails([registry.url], { TERRACE_TOKEN: "" }), /TERRACE_TOKEN is not set/);
     assert.match(await fails([registry.url, "--yes"], { TERRACE_TOKEN: "a-wrong-token-of-16" }), /answers 401 to a publish/);
     assert.match(await fails(["http://127.0.0.1:9", "--yes"]), /http:\/\/127\.0\.0\.1:9 does not answer: /);
+  });
+
+  test("names a web server that is no registry", async (t) => {
+    const server = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>hello</html>"));
+    server.listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${server.address().port}`;
+    const { code, output } = await run(process.execPath, [SCRIPT, url, "--yes"], { env: { ...process.env, ...registry.env } });
+    assert.equal(code, 1);
+    assert.match(output, /answers PUT .* without JSON: it is no Terrace registry/);
   });
 });

@@ -14,8 +14,18 @@ import { after, before, describe, test } from "../support/testing.mjs";
 
 const skip = process.platform === "linux" ? unlessBrowser() : "the tests' CA works only on Linux";
 
-const RULES = [{ scopes: ["read:acme"], claims: { groups: "staff" } }];
-const PEOPLE = { ann: { groups: ["staff"] }, bob: { groups: ["guests"] } };
+const RULES = [
+  { scopes: ["read:acme"], claims: { groups: "staff" } },
+  { scopes: ["admin"], claims: { groups: "operators" } },
+];
+const PEOPLE = { ann: { groups: ["staff"] }, bob: { groups: ["guests"] }, eve: { groups: ["operators"] } };
+
+/** Rules that also trust pull requests from forks, one with a long name, so that pages show administrators a notice. */
+const PUBLISHERS = ["acme/widget", `acme/${"terraform-provider-".repeat(4)}widget`].map((repository) => ({
+  scopes: ["publish:acme"],
+  issuer: "https://token.actions.githubusercontent.com",
+  claims: { repository },
+}));
 
 const MODULE = "/modules/acme/vpc/aws/1.0.0";
 
@@ -26,7 +36,8 @@ describe("signing in with a browser", { skip }, () => {
   const registry = useRegistry(async () => {
     const port = await freePort();
     provider = await openProvider(`https://127.0.0.1:${port}`, join(directory, "provider"), PEOPLE);
-    const vars = { ...provider.vars, TERRACE_ACCESS: "private", TERRACE_LOGIN_RULES: JSON.stringify(RULES), TERRACE_LOGIN_SCOPES: "openid email groups" };
+    const rules = { TERRACE_LOGIN_RULES: JSON.stringify(RULES), TERRACE_TRUSTED_PUBLISHERS: JSON.stringify(PUBLISHERS) };
+    const vars = { ...provider.vars, ...rules, TERRACE_ACCESS: "private", TERRACE_LOGIN_SCOPES: "openid email groups" };
     return { https: true, port, trusts: provider.ca, vars };
   });
   const browser = useBrowser();
@@ -99,14 +110,26 @@ describe("signing in with a browser", { skip }, () => {
     }
   });
 
+  async function looksRight(page, shows) {
+    assert.match(await textOf(page), shows);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0, page.url());
+    assert.deepEqual(await violations(page), [], page.url());
+  }
+
   for (const scheme of SCHEMES) for (const width of WIDTHS) {
+    test(`an administrator sees the settings to correct in a ${scheme} window of ${width} pixels, and no other reader does`, async () => {
+      const options = { viewport: { width, height: 800 }, colorScheme: scheme };
+      const page = await signedIn(MODULE, "eve", options);
+      await looksRight(page, /2 settings of this registry should be corrected\. Only administrators see this\./);
+      assert.doesNotMatch(await page.innerText("body"), /TERRACE_TRUSTED_PUBLISHERS/, "it is closed");
+      await page.press("aside.problems summary", "Enter");
+      await looksRight(page, /TERRACE_TRUSTED_PUBLISHERS rule 1 also trusts .*\(R3\).*terrace doctor https:/s);
+      const other = await signedIn(MODULE, "ann", options);
+      assert.equal(await other.locator("aside.problems").count(), 0);
+    });
+
     test(`its pages fit a ${scheme} window of ${width} pixels, and break no rule of accessibility`, async () => {
       const options = { viewport: { width, height: 800 }, colorScheme: scheme };
-      const looksRight = async (page, shows) => {
-        assert.match(await textOf(page), shows);
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0, page.url());
-        assert.deepEqual(await violations(page), [], page.url());
-      };
       const refused = await signedIn(MODULE, "bob", options);
       await looksRight(refused, /no sign-in rule/);
       const page = await signedIn(MODULE, "ann", options);

@@ -49,8 +49,8 @@ pub(crate) struct DoctorArguments {
     #[arg(long)]
     pub(crate) deep: bool,
 
-    /// The time for each request
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::in_seconds)]
+    /// The time for each request, at most 1h
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::of_request)]
     pub(crate) timeout: Duration,
 
     /// The provider to try, instead of the first one that the registry lists

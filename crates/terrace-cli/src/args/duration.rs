@@ -51,9 +51,22 @@ pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
     parse(text, 'm')
 }
 
-/// Parses a duration that is most likely meant in seconds.
-pub(super) fn in_seconds(text: &str) -> Result<Duration, String> {
-    parse(text, 's')
+/// The longest time for a request: no server answers later.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Parses the time for a request, which is most likely meant in seconds.
+pub(super) fn of_request(text: &str) -> Result<Duration, String> {
+    let time = match text.trim() {
+        // A number without a unit is valid for humantime if it is 0.
+        "0" => Duration::ZERO,
+        text => parse(text, 's')?,
+    };
+    match time.is_zero() || time > LONGEST {
+        true => {
+            Err("a request needs some time, and not more than an hour: write 1s to 1h".to_owned())
+        }
+        false => Ok(time),
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +79,16 @@ mod tests {
             assert_eq!(in_days(text), Ok(Duration::from_secs(365 * 86_400)));
         }
         assert_eq!(in_days("2years"), Ok(Duration::from_secs(730 * 86_400)));
+    }
+
+    #[test]
+    fn the_time_for_a_request_is_limited() {
+        assert_eq!(of_request("500ms"), Ok(Duration::from_millis(500)));
+        for text in ["0", "0s", "0ms", "61m", "1y"] {
+            let error = of_request(text).unwrap_err();
+            assert!(error.contains("1s to 1h"), "{text}: {error}");
+        }
+        assert!(of_request("10").unwrap_err().contains("write 10s"));
     }
 
     #[test]

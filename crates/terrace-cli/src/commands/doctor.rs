@@ -28,7 +28,7 @@ mod wrangler;
 
 use std::fs;
 
-use check::Made;
+use check::{Check, Made, Run};
 use engine::Subjects;
 use machine::Machine;
 use outcome::Status;
@@ -37,10 +37,18 @@ use target::Target;
 
 use crate::args::{DoctorArguments, RegistryArguments};
 use crate::clock::Stopwatch;
-use crate::commands::account::named;
+use crate::commands::account;
 use crate::commands::connection::registry_url;
 use crate::error::{Exit, Failure};
+use crate::http::{BaseUrl, trusts_any};
 use crate::output::Output;
+
+/// The registry of a command line.
+struct Named {
+    registry: RegistryArguments,
+    /// Whether the given token belongs to another registry, so that it is not sent.
+    is_token_of_other: bool,
+}
 
 /// Executes the command.
 pub(crate) fn run(
@@ -50,14 +58,26 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let checks = selection::selected(arguments)?;
-    let machine = Machine::find(output);
-    let (target, plan) = match arguments.pre {
-        true => (None, Some(Plan::new(arguments, output))),
-        false => (find_target(arguments, registry, output)?, None),
+    let named = named(arguments, registry)?;
+    let url = match arguments.pre {
+        true => None,
+        false => registry_url(&named.registry)?,
     };
+    require_registry(&checks, url.is_some())?;
+    let plan = arguments.pre.then(|| Plan::new(arguments, output));
+    let plan = plan.transpose()?;
+    let machine = Machine::find(output);
+    // Without certificates there is no connection, which L9 reports.
+    let has_certificates = !checks.iter().any(|it| it.id == "L9") || trusts_any();
+    let target = url.clone().filter(|_| has_certificates);
+    let target = target.map(|url| find_target(url, arguments, &named, output));
+    let target = target.transpose()?;
     let subjects = Subjects {
         machine: &machine,
-        target: target.as_ref(),
+        target: target.as_ref().ok_or(match url {
+            Some(_) => "L9 failed",
+            None => "no registry is named",
+        }),
         plan: plan.as_ref(),
     };
     let made = engine::make(&checks, &subjects, output);
@@ -68,7 +88,7 @@ pub(crate) fn run(
     }
     let is_unreachable = target.as_ref().is_some_and(|it| it.reached().is_err());
     let exit = exit(&made, is_unreachable, arguments.strict);
-    let url = target.as_ref().map(Target::url);
+    let url = url.as_ref().map(BaseUrl::as_str);
     let subject = match (url, &plan) {
         (Some(url), _) => format!("Checking {url}"),
         (None, Some(plan)) => plan.subject(),
@@ -82,22 +102,45 @@ pub(crate) fn run(
     }
 }
 
-/// Returns the registry that the command line or the settings name.
-fn find_target(
-    arguments: &DoctorArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<Option<Target>, Failure> {
+/// Returns the arguments for the registry that the command line or the settings name.
+fn named(arguments: &DoctorArguments, registry: &RegistryArguments) -> Result<Named, Failure> {
+    let given = arguments.account.registry.as_deref();
+    if given.is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::Usage(
+            "the URL is empty: give that of a registry, or leave the argument out to check this machine only"
+                .to_owned(),
+        ));
+    }
     let has_token = registry.token.is_some();
-    let registry = named(&arguments.account, registry);
-    let is_of_other = has_token && registry.token.is_none();
-    let url = registry_url(&registry)?;
-    let target = url.map(|url| Target::new(url, arguments, &registry, output));
-    let mut target = target.transpose()?;
-    if let Some(target) = target
-        .as_mut()
-        .filter(|target| !target.has_token() && is_of_other)
-    {
+    let registry = account::named(&arguments.account, registry);
+    let is_token_of_other = has_token && registry.token.is_none();
+    Ok(Named {
+        registry,
+        is_token_of_other,
+    })
+}
+
+/// Checks that there is a registry if all checks need one.
+fn require_registry(checks: &[&'static Check], is_named: bool) -> Result<(), Failure> {
+    let needs_one = |it: &Check| matches!(it.run, Run::Remote(_) | Run::Last(_));
+    match is_named || !checks.iter().all(|it| needs_one(it)) {
+        true => Ok(()),
+        false => Err(Failure::Usage(
+            "all of these checks need a registry, and none is named: give its URL as the argument, or set TERRACE_URL, \
+             --url or --profile"
+                .to_owned(),
+        )),
+    }
+}
+
+fn find_target(
+    url: BaseUrl,
+    arguments: &DoctorArguments,
+    named: &Named,
+    output: &Output,
+) -> Result<Target, Failure> {
+    let mut target = Target::new(url, arguments, &named.registry, output)?;
+    if named.is_token_of_other && !target.has_token() {
         target.tokenless = "TERRACE_TOKEN is sent to the registry in TERRACE_URL only".to_owned();
     }
     Ok(target)

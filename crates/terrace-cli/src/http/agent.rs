@@ -1,5 +1,6 @@
 //! The HTTP client: its trusted certificates, timeouts, and errors.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use terrace_core::http::guard::{Guard, GuardError};
@@ -9,7 +10,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 use url::Url;
 
 use super::base_url::is_loopback;
@@ -24,6 +25,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The timeout for a connection that stalls while data is sent. An upload as a whole has no timeout.
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The variables that name certificate authorities in place of the system.
+const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// The maximum size of a response: six manifests of 4 MiB in one JSON document, in which every quote is
 /// escaped.
@@ -127,7 +131,7 @@ fn roots() -> Result<RootCerts, Failure> {
             .collect();
         return Ok(RootCerts::new_with_certs(&certs));
     }
-    let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(std::env::var_os);
+    let named = CERTIFICATE_VARIABLES.map(std::env::var_os);
     if named.iter().any(Option::is_some) {
         let why = found
             .errors
@@ -140,16 +144,70 @@ fn roots() -> Result<RootCerts, Failure> {
     Ok(RootCerts::WebPki)
 }
 
-/// Returns the number of certificate authorities that the system, or instead `SSL_CERT_FILE` and `SSL_CERT_DIR`, name.
+/// Returns whether TLS connections are possible: not if the variables name certificates, and none can be read.
+pub(crate) fn trusts_any() -> bool {
+    roots().is_ok()
+}
+
+/// The certificate authorities that this machine trusts.
+pub(crate) struct Authorities {
+    pub(crate) count: usize,
+    /// The variables that name them in place of the system.
+    pub(crate) by: Vec<&'static str>,
+}
+
+/// Returns the certificate authorities that the system, or instead `SSL_CERT_FILE` and `SSL_CERT_DIR`, name.
 ///
 /// # Errors
-/// The files that the variables name contain none.
-pub(crate) fn certificate_files() -> Result<usize, String> {
+/// A file or directory that a variable names cannot be read, or has no certificate, even if the other variable suffices.
+pub(crate) fn certificate_files() -> Result<Authorities, String> {
+    let mut by = Vec::new();
+    for name in CERTIFICATE_VARIABLES {
+        let Some(value) = std::env::var_os(name) else {
+            continue;
+        };
+        let places: Vec<PathBuf> = match name {
+            "SSL_CERT_DIR" => std::env::split_paths(&value).collect(),
+            _ => vec![PathBuf::from(value)],
+        };
+        let places: Vec<&PathBuf> = places
+            .iter()
+            .filter(|it| !it.as_os_str().is_empty())
+            .collect();
+        if !places.is_empty() {
+            check_certificates(name, &places)?;
+            by.push(name);
+        }
+    }
     match roots() {
-        Ok(RootCerts::Specific(found)) => Ok(found.len()),
-        Ok(_) => Ok(0),
+        Ok(RootCerts::Specific(found)) => Ok(Authorities {
+            count: found.len(),
+            by,
+        }),
+        Ok(_) => Ok(Authorities { count: 0, by }),
         Err(failure) => Err(failure.to_string()),
     }
+}
+
+/// Checks that one of the places that a variable names has a certificate. As in Go programs, a place without any is no
+/// error beside another one.
+fn check_certificates(name: &str, places: &[&PathBuf]) -> Result<(), String> {
+    let mut reason = "there is no certificate in it".to_owned();
+    for place in places {
+        let (file, directory) = match name {
+            "SSL_CERT_DIR" => (None, Some(place.as_path())),
+            _ => (Some(place.as_path()), None),
+        };
+        let found = rustls_native_certs::load_certs_from_paths(file, directory);
+        if !found.certs.is_empty() {
+            return Ok(());
+        }
+        if let Some(error) = found.errors.first() {
+            reason = error.to_string();
+        }
+    }
+    let shown: Vec<String> = places.iter().map(|it| it.display().to_string()).collect();
+    Err(format!("{name} is {}: {reason}", shown.join(", ")))
 }
 
 /// Reads the body of a response as text.
@@ -197,7 +255,14 @@ pub(crate) fn describe(error: &ureq::Error) -> String {
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL is malformed".to_owned(),
         ureq::Error::RequireHttpsOnly(_) => "the URL is not https".to_owned(),
         ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
-        ureq::Error::Timeout(reason) => format!("no response in time ({reason})"),
+        ureq::Error::Timeout(stage) => match stage {
+            Timeout::Resolve => "the host name was not resolved in time",
+            Timeout::Connect => "no connection in time",
+            Timeout::SendRequest | Timeout::SendBody => "the request was not received in time",
+            Timeout::RecvBody => "the response was not complete in time",
+            _ => "no response in time",
+        }
+        .to_owned(),
         ureq::Error::Io(error) => {
             let hint = if error.to_string().contains("InvalidContentType") {
                 "; the server does not use TLS: is the URL's scheme http?"

@@ -9,7 +9,7 @@ use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::{Agent, Body};
 use url::Url;
 
-use super::agent::{agent, describe, guard_error, guarded_agent};
+use super::agent::{agent, describe, guard_error, guarded_agent, retry_after};
 use super::base_url::{BaseUrl, is_loopback};
 use crate::clock::Stopwatch;
 use crate::error::Failure;
@@ -115,9 +115,23 @@ pub(crate) enum ProbeError {
     /// There are too many redirects.
     #[error("there are more than {MOST_REDIRECTS} redirects")]
     Redirects,
+    /// The server limits the rate of requests, which says nothing about anything else.
+    #[error("{}", limited(*.0))]
+    Limited(Option<Duration>),
     /// There was no response, or it broke off.
     #[error("{0}")]
     Unreachable(String),
+}
+
+/// Returns the message about a limit, with the pause that the server requests.
+fn limited(pause: Option<Duration>) -> String {
+    let pause = match pause {
+        Some(pause) => format!("{} s (Retry-After)", pause.as_secs()),
+        None => "a minute".to_owned(),
+    };
+    format!(
+        "status 429, a rate limit: wait {pause} and run the command again, or choose fewer checks with --only"
+    )
 }
 
 impl From<ureq::Error> for ProbeError {
@@ -150,18 +164,12 @@ impl Probe {
 
     /// Sends a request, and follows no redirect.
     pub(crate) fn send(&self, ask: &Ask) -> Result<Seen, ProbeError> {
-        let response = self.open(ask, self.timeout)?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let mut body = Vec::new();
-        let reader = response.into_body().into_reader();
-        let read = reader.take(ask.most).read_to_end(&mut body);
-        read.map_err(|error| ProbeError::from(ureq::Error::from(error)))?;
-        Ok(Seen {
-            url: ask.url.clone(),
-            status,
-            headers,
-            body,
-        })
+        read(ask, unlimited(self.request(ask, self.timeout)?)?)
+    }
+
+    /// Sends a request for which a limited rate is an answer as well.
+    pub(crate) fn send_at_any_rate(&self, ask: &Ask) -> Result<Seen, ProbeError> {
+        read(ask, self.request(ask, self.timeout)?)
     }
 
     /// Looks at a URL of the registry's host without TLS. Nothing secret is sent.
@@ -172,6 +180,7 @@ impl Probe {
         }
         let request = self.own.get(&ask.url).config();
         let response = request.timeout_global(Some(self.timeout)).build().call()?;
+        let response = unlimited(response)?;
         Ok(Seen {
             url: ask.url.clone(),
             status: response.status().as_u16(),
@@ -204,6 +213,10 @@ impl Probe {
 
     /// Sends a request, and returns the response with its unread body, which must be complete in this time.
     pub(crate) fn open(&self, ask: &Ask, timeout: Duration) -> Result<Response<Body>, ProbeError> {
+        unlimited(self.request(ask, timeout)?)
+    }
+
+    fn request(&self, ask: &Ask, timeout: Duration) -> Result<Response<Body>, ProbeError> {
         let url = Url::parse(&ask.url).map_err(|_| ProbeError::Malformed)?;
         let agent = match self.is_own(&url) {
             true => &self.own,
@@ -242,10 +255,33 @@ impl Probe {
     }
 }
 
-/// Sends `count` requests at the same time.
+/// Reads a response as far as the request needs it.
+fn read(ask: &Ask, response: Response<Body>) -> Result<Seen, ProbeError> {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let mut body = Vec::new();
+    let reader = response.into_body().into_reader();
+    let read = reader.take(ask.most).read_to_end(&mut body);
+    read.map_err(|error| ProbeError::from(ureq::Error::from(error)))?;
+    Ok(Seen {
+        url: ask.url.clone(),
+        status,
+        headers,
+        body,
+    })
+}
+
+/// Returns a response, unless the server limits the rate of requests.
+fn unlimited(response: Response<Body>) -> Result<Response<Body>, ProbeError> {
+    match response.status().as_u16() {
+        429 => Err(ProbeError::Limited(retry_after(&response))),
+        _ => Ok(response),
+    }
+}
+
+/// Sends `count` requests at the same time. A limit of the rate is an answer.
 pub(crate) fn at_once(probe: &Probe, ask: &Ask, count: usize) -> Vec<Result<Seen, ProbeError>> {
     let asks = vec![ask.clone(); count];
-    crate::parallel::map(&asks, count, |ask| probe.send(ask))
+    crate::parallel::map(&asks, count, |ask| probe.send_at_any_rate(ask))
 }
 
 /// Returns the time that a request takes, with its result.

@@ -5,31 +5,11 @@ use std::fs;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::support::{Ended, directory, ended, terrace};
-
-/// The bindings of a complete configuration.
-const BINDINGS: &str = r#"
-name = "terrace"
-[[r2_buckets]]
-binding = "FACTS"
-[[kv_namespaces]]
-binding = "INDICES"
-[[ratelimits]]
-name = "FAILURES"
-namespace_id = "1001"
-simple = { limit = 100, period = 60 }
-[[ratelimits]]
-name = "SEARCHES"
-namespace_id = "1002"
-simple = { limit = 100, period = 60 }
-[triggers]
-crons = ["* * * * *"]
-[vars]
-"#;
+use super::support::{BINDINGS, Ended, directory, ended, terrace};
 
 /// Checks a file with these variables, and returns the result.
 fn check(vars: &str) -> Ended {
-    check_file(&format!("{BINDINGS}{vars}"), &[])
+    check_file(&format!("{BINDINGS}[vars]\n{vars}"), &[])
 }
 
 fn check_file(text: &str, more: &[&str]) -> Ended {
@@ -344,7 +324,7 @@ fn a_missing_binding_is_an_error_and_a_missing_rate_limiter_a_warning() {
 #[test]
 fn an_environment_has_variables_and_bindings_of_its_own() {
     let text = format!(
-        "{BINDINGS}TERRACE_ACCESS = \"public\"\n[env.staging.vars]\nTERRACE_ACCESS = \"privat\"\n"
+        "{BINDINGS}[vars]\nTERRACE_ACCESS = \"public\"\n[env.staging.vars]\nTERRACE_ACCESS = \"privat\"\n"
     );
     check_file(&text, &[]).expect(0);
     let ended = check_file(&text, &["--env", "staging"]).expect(3);

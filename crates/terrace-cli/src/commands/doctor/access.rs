@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::PresentedToken;
 use ureq::http::Method;
 use url::Url;
 
@@ -50,9 +49,7 @@ pub(super) fn refuses_writes(target: &Target) -> Outcome {
     let mut statuses = Vec::new();
     for (what, ask) in requests {
         match target.probe.send(&ask) {
-            Ok(seen) if matches!(seen.status, 401 | 403 | 404 | 405 | 429) => {
-                statuses.push(seen.status)
-            }
+            Ok(seen) if matches!(seen.status, 401 | 403 | 404 | 405) => statuses.push(seen.status),
             // A failure says nothing about who may write.
             Ok(seen) if seen.status >= 500 => {
                 return Outcome::skip(format!("{what}: status {}", seen.status));
@@ -171,23 +168,9 @@ fn fault_of_login(login: &Value, base: &str) -> Result<String, String> {
 
 /// A4
 pub(super) fn describes_token(target: &Target) -> Outcome {
-    if let Some(skipped) = target.skipped_elsewhere() {
-        return skipped;
-    }
-    if !target.has_token() {
-        return Outcome::skip(&target.tokenless);
-    }
-    let seen = match target.probe.send(&target.get_as_caller("/api/v1/token")) {
-        Ok(seen) => seen,
-        Err(error) => return Outcome::skip(error),
-    };
-    let token: Option<PresentedToken> = serde_json::from_slice(&seen.body).ok();
-    let Some(token) = token.filter(|_| seen.status == 200) else {
-        return Outcome::fail(
-            format!("status {} for the token", seen.status),
-            "the token is mistyped, expired, revoked, or of another registry",
-            "create another one with `terrace token create`, or sign in again",
-        );
+    let token = match target.presented_token() {
+        Ok(token) => token,
+        Err(gap) => return gap.outcome("A4"),
     };
     let scopes = token.scopes.join(", ");
     let left = token.expires.as_deref().and_then(UnixTime::parse_utc);

@@ -131,7 +131,8 @@ pub(super) fn repairs(target: &Target) -> Outcome {
 
 const NO_CRON: &str = "the cron trigger is missing or does not run, so that indices of interrupted publishes are not \
                        completed and webhooks are not retried";
-const ADD_CRON: &str = "add crons = [\"* * * * *\"] under [triggers], and deploy again";
+const ADD_CRON: &str =
+    "add \"* * * * *\" to crons, in the triggers of wrangler's configuration, and deploy again";
 
 /// K3
 pub(super) fn agree(target: &Target) -> Outcome {

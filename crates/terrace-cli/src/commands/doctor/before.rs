@@ -153,7 +153,9 @@ pub(super) fn has_own_bucket(plan: &Plan) -> Outcome {
         (true, Some(_)) => Outcome::pass(format!("{name} exists, and the configuration names it")),
         (true, None) => taken(
             &format!("a bucket {name} exists, and is not bound to this Worker"),
-            &format!("bucket_name = \"{name}\""),
+            &configuration
+                .notation
+                .member("bucket_name", &format!("\"{name}\"")),
         ),
     }
 }
@@ -194,7 +196,9 @@ pub(super) fn has_own_namespace(plan: &Plan) -> Outcome {
         }
         Some(namespace) => taken(
             &format!("a KV namespace {title} exists, and is not bound to this Worker"),
-            &format!("id = \"{}\"", namespace.id),
+            &configuration
+                .notation
+                .member("id", &format!("\"{}\"", namespace.id)),
         ),
     }
 }

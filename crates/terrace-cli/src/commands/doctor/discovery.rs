@@ -113,6 +113,8 @@ pub(super) fn ignores_tokens(target: &Target) -> Outcome {
             "clients send their token with discovery; an expired one then ends the run with a message about the host",
             "ignore credentials on /.well-known/terraform.json",
         ),
-        Err(error) => Outcome::fail(error, "no answer to a request with a token", NO_REDIRECT),
+        Err(error) => {
+            Outcome::unanswered(&error, "no answer to a request with a token", NO_REDIRECT)
+        }
     }
 }

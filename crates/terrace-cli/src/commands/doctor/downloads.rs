@@ -13,7 +13,7 @@ use url::Url;
 use super::outcome::Outcome;
 use super::target::{Target, absolute};
 use crate::archive::{Archive, Source};
-use crate::http::{Ask, ProbeError, Seen, header};
+use crate::http::{Ask, ProbeError, Seen, describe, header};
 use crate::output::{bytes, plural};
 use crate::upstream::{DownloadError, download};
 
@@ -58,6 +58,18 @@ impl Offered {
             .with("accept-encoding", "gzip")
             .most(1024);
         Ok(target.probe.follow(&ask)?.0)
+    }
+
+    /// Returns the response to a GET request that succeeds.
+    ///
+    /// # Errors
+    /// The outcome of a check that needs it.
+    fn started(&self, target: &Target) -> Result<Seen, Outcome> {
+        match self.start(target) {
+            Ok(seen) if seen.status == 200 => Ok(seen),
+            Err(error @ ProbeError::Limited(_)) => Err(Outcome::skip(error)),
+            Ok(_) | Err(_) => Err(Outcome::skip("D1 failed")),
+        }
     }
 }
 
@@ -123,6 +135,7 @@ pub(super) fn opens(target: &Target) -> Outcome {
             Outcome::pass(format!("{} from {}", offered.what, offered.host()))
         }
         Ok(seen) => refused(offered, &seen),
+        Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
         Err(error) => Outcome::fail(
             format!("{} from {}: {error}", offered.what, offered.host()),
             "this machine cannot reach the host that archives come from; a firewall may allow the registry only",
@@ -195,9 +208,9 @@ fn refused(offered: &Offered, seen: &Seen) -> Outcome {
 /// D2
 pub(super) fn answers_head(target: &Target) -> Outcome {
     each(target, |offered| {
-        let start = match offered.start(target) {
-            Ok(seen) if seen.status == 200 => seen,
-            _ => return Outcome::skip("D1 failed"),
+        let start = match offered.started(target) {
+            Ok(seen) => seen,
+            Err(outcome) => return outcome,
         };
         let true_length = start.header("content-length").map(str::to_owned);
         match offered.head(target) {
@@ -216,6 +229,7 @@ pub(super) fn answers_head(target: &Target) -> Outcome {
                 ),
                 (Some(_), _) => Outcome::pass(format!("{}: the same length", offered.what)),
             },
+            Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
             Err(error) => Outcome::fail(
                 format!("{}: {error}", offered.what),
                 "the server breaks off a HEAD request, which clients send before a download",
@@ -292,12 +306,7 @@ pub(super) fn unpacks(target: &Target) -> Outcome {
 
 /// Downloads a whole archive to a temporary file.
 fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
-    let seen = offered
-        .start(target)
-        .map_err(|_| Outcome::skip("D1 failed"))?;
-    if seen.status != 200 {
-        return Err(Outcome::skip("D1 failed"));
-    }
+    let seen = offered.started(target)?;
     let most = match target.is_deep {
         true => terrace_core::limits::ARCHIVE_BYTES,
         false => SHALLOW_BYTES,
@@ -330,7 +339,7 @@ fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
             Err(Outcome::skip(format!("a temporary file: {error}")))
         }
         Err(DownloadError::Remote(error)) => Err(Outcome::fail(
-            format!("{}: {error}", offered.what),
+            format!("{}: {}", offered.what, describe(&ureq::Error::from(error))),
             format!(
                 "the download broke off, or took more than {} s",
                 timeout.as_secs()
@@ -342,8 +351,7 @@ fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
 
 /// D5
 pub(super) fn keeps_encoding(target: &Target) -> Outcome {
-    each(target, |offered| match offered.start(target) {
-        Ok(seen) if seen.status != 200 => Outcome::skip("D1 failed"),
+    each(target, |offered| match offered.started(target) {
         Ok(seen) => match seen.header("content-encoding") {
             None | Some("identity") => Outcome::pass(format!("{}: as stored", offered.what)),
             Some(encoding) => Outcome::fail(
@@ -352,7 +360,7 @@ pub(super) fn keeps_encoding(target: &Target) -> Outcome {
                 "turn compression off for application/zip and application/gzip",
             ),
         },
-        Err(_) => Outcome::skip("D1 failed"),
+        Err(outcome) => outcome,
     })
 }
 
@@ -369,15 +377,16 @@ pub(super) fn answers_ranges(target: &Target) -> Outcome {
                     "answer ranges exactly, or ignore them and answer 200",
                 ),
                 (200, _) => Outcome::pass(format!("{}: ignored", offered.what)),
-                _ if offered.start(target).is_ok_and(|seen| seen.status != 200) => {
-                    Outcome::skip("D1 failed")
-                }
-                (status, _) => Outcome::warn(
-                    format!("{}: status {status} for a range", offered.what),
-                    "a download manager or a proxy cannot resume a download",
-                    "answer 206, or ignore the range and answer 200",
-                ),
+                (status, _) => match offered.started(target) {
+                    Err(outcome) => outcome,
+                    Ok(_) => Outcome::warn(
+                        format!("{}: status {status} for a range", offered.what),
+                        "a download manager or a proxy cannot resume a download",
+                        "answer 206, or ignore the range and answer 200",
+                    ),
+                },
             },
+            Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
             Err(_) => Outcome::skip("D1 failed"),
         }
     })

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::target::{DISCOVERY, Target};
-use crate::http::{Ask, Seen, at_once};
+use crate::http::{Ask, ProbeError, Seen, at_once};
 
 /// The user agents of clients, the last of which is that of Go programs without their own.
 const AGENTS: [&str; 6] = [
@@ -19,11 +19,12 @@ const BURST: usize = 20;
 
 /// W1
 pub(super) fn treats_agents_alike(target: &Target) -> Outcome {
-    let Ok(expected) = target.reached() else {
-        return Outcome::skip("T1 failed");
+    let expected = match target.probe.send(&target.get(DISCOVERY)) {
+        Ok(seen) => seen,
+        Err(error) => return Outcome::skip(error),
     };
-    if is_challenge(expected) {
-        return blocked("this command", expected);
+    if is_challenge(&expected) {
+        return blocked("this command", &expected);
     }
     for agent in AGENTS {
         let name = agent.split(['/', ' ']).next().unwrap_or_default();
@@ -35,6 +36,7 @@ pub(super) fn treats_agents_alike(target: &Target) -> Outcome {
                 return blocked(name, &seen);
             }
             Ok(_) => {}
+            Err(error @ ProbeError::Limited(_)) => return Outcome::skip(error),
             Err(error) => {
                 return Outcome::fail(
                     format!("{name}: {error}"),

@@ -15,8 +15,8 @@ const CHECKS_AT_ONCE: usize = 6;
 /// The subjects of the checks.
 pub(super) struct Subjects<'a> {
     pub(super) machine: &'a Machine,
-    /// The registry, if one is named.
-    pub(super) target: Option<&'a Target>,
+    /// The registry, or why it is not examined.
+    pub(super) target: Result<&'a Target, &'static str>,
     /// The planned registry, before the first deployment.
     pub(super) plan: Option<&'a Plan>,
 }
@@ -29,7 +29,7 @@ pub(super) fn make(
 ) -> Vec<Made> {
     let progress = output.counter(checks.len());
     let target = subjects.target;
-    let is_unreachable = target.is_some_and(|target| target.reached().is_err());
+    let is_unreachable = target.is_ok_and(|target| target.reached().is_err());
     let make_one = |check: &&'static Check| {
         progress.begin(check.title);
         let (outcome, took) = timed(|| make_check(check, subjects, is_unreachable));
@@ -55,12 +55,12 @@ fn make_check(check: &Check, subjects: &Subjects<'_>, is_unreachable: bool) -> O
             Some(plan) => run(plan),
             None => Outcome::skip("only with --pre"),
         },
-        (Run::Local(run), target) => run(subjects.machine, target),
-        (Run::Remote(_) | Run::Last(_), None) => Outcome::skip("no registry is named"),
-        (Run::Remote(_) | Run::Last(_), Some(_)) if is_unreachable && !explains(check) => {
+        (Run::Local(run), target) => run(subjects.machine, target.ok()),
+        (Run::Remote(_) | Run::Last(_), Err(reason)) => Outcome::skip(reason),
+        (Run::Remote(_) | Run::Last(_), Ok(_)) if is_unreachable && !explains(check) => {
             Outcome::skip("the registry cannot be reached")
         }
-        (Run::Remote(run) | Run::Last(run), Some(target)) => run(target),
+        (Run::Remote(run) | Run::Last(run), Ok(target)) => run(target),
     }
 }
 

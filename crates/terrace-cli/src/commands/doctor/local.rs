@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::outcome::Outcome;
 use super::target::Target;
 use crate::credentials::TokenHost;
-use crate::http::certificate_files;
+use crate::http::{Authorities, certificate_files};
 use crate::output::plural;
 
 /// The first version of Terraform that verifies signatures by keys of every kind (clients.md 2.3.11).
@@ -121,21 +121,67 @@ pub(super) fn helpers(machine: &Machine, _: Option<&Target>) -> Outcome {
 /// L5
 pub(super) fn mirrors(machine: &Machine, _: Option<&Target>) -> Outcome {
     let mirrors = &machine.configuration.mirrors;
-    let is_wrong = |url: &&String| !url.ends_with('/') || !url.starts_with("https://");
-    match mirrors.iter().find(is_wrong) {
-        Some(url) if !url.ends_with('/') => Outcome::fail(
-            format!("the network mirror {url} does not end with a slash"),
-            "the clients replace what follows the last slash, and request other addresses",
-            format!("write {url}/"),
-        ),
-        Some(url) => Outcome::fail(
-            format!("the network mirror {url} is not https"),
-            "the clients use network mirrors over TLS only",
-            "write https://",
-        ),
+    match mirrors.iter().find_map(|text| fault_of_mirror(text)) {
+        Some(outcome) => outcome,
         None if mirrors.is_empty() => Outcome::pass("none"),
-        None => Outcome::pass(mirrors.join(", ")),
+        None => {
+            let shown: Vec<String> = mirrors.iter().map(|text| without_password(text)).collect();
+            Outcome::pass(shown.join(", "))
+        }
     }
+}
+
+/// Returns a URL without its user and password.
+fn without_password(text: &str) -> String {
+    match text.split_once("://") {
+        Some((scheme, rest)) if rest.contains('@') => {
+            let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+            format!("{scheme}://{host}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Judges the URL of a network mirror. The advice is the URL without any of its faults.
+fn fault_of_mirror(text: &str) -> Option<Outcome> {
+    const EXAMPLE: &str = "https://registry.example.com/mirror/";
+    let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
+        return Some(Outcome::fail(
+            format!(
+                "the network mirror {:?} is not a URL with a host",
+                without_password(text)
+            ),
+            "the clients reject the whole configuration",
+            format!("write the URL of the mirror, such as {EXAMPLE}"),
+        ));
+    };
+    let has_rest = url.query().is_some() || url.fragment().is_some();
+    let (fault, cause) = if url.scheme() != "https" {
+        (
+            "is not https",
+            "the clients use network mirrors over TLS only",
+        )
+    } else if has_rest {
+        (
+            "has something after its path",
+            "the clients append paths to the URL, and leave out the rest",
+        )
+    } else if !url.path().ends_with('/') {
+        (
+            "does not end with a slash",
+            "the clients replace what follows the last slash, and request other addresses",
+        )
+    } else {
+        return None;
+    };
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}"));
+    let (port, path) = (port.unwrap_or_default(), url.path().trim_end_matches('/'));
+    Some(Outcome::fail(
+        format!("the network mirror {} {fault}", without_password(text)),
+        cause,
+        format!("write https://{host}{port}{path}/"),
+    ))
 }
 
 /// L6
@@ -214,26 +260,20 @@ pub(super) fn proxies(machine: &Machine, target: Option<&Target>) -> Outcome {
 
 /// L9
 pub(super) fn certificates(_: &Machine, _: Option<&Target>) -> Outcome {
-    let is_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
-        .iter()
-        .any(|it| env::var_os(it).is_some());
     match certificate_files() {
-        Ok(0) => Outcome::warn(
+        Ok(Authorities { count: 0, .. }) => Outcome::warn(
             "the system trusts no certificate authority",
             "clients reject every TLS connection",
             "install the package ca-certificates, or set SSL_CERT_FILE",
         ),
-        Ok(count) => Outcome::pass(match is_named {
-            true => format!(
-                "{} by SSL_CERT_FILE or SSL_CERT_DIR",
-                plural(count, "authority")
-            ),
-            false => plural(count, "authority"),
+        Ok(Authorities { count, by }) => Outcome::pass(match by.as_slice() {
+            [] => plural(count, "authority"),
+            by => format!("{} by {}", plural(count, "authority"), by.join(" and ")),
         }),
         Err(reason) => Outcome::fail(
             reason,
-            "clients trust the authorities in this file alone, and it has none",
-            "name a file with PEM certificates, or unset the variable",
+            "clients that read this variable do not trust the authority that it was set for",
+            "name PEM certificates that can be read, or unset the variable",
         ),
     }
 }
@@ -282,5 +322,41 @@ pub(super) fn token_directory(machine: &Machine, _: Option<&Target>) -> Outcome 
         ),
         Some(_) => Outcome::skip("terraform is not installed, and others create it"),
         None => Outcome::pass(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_about_a_mirror_has_none_of_its_faults() {
+        for text in [
+            "https://r.example.com/mirror",
+            "http://r.example.com/mirror",
+            "http://r.example.com/mirror/",
+            "https://r.example.com/mirror/?a=b",
+            "https://r.example.com/mirror/#x/",
+            "HTTP://r.example.com/mirror",
+            "https://user:hunter2hunter2@r.example.com/mirror",
+        ] {
+            let fault = fault_of_mirror(text).unwrap();
+            assert_eq!(fault.fix, "write https://r.example.com/mirror/", "{text}");
+            assert!(!fault.observed.contains("hunter2"), "{fault:?}");
+        }
+        for text in [
+            "https://r.example.com/mirror/",
+            "HTTPS://r.example.com/",
+            "https://r.example.com:8443/m/",
+        ] {
+            assert_eq!(fault_of_mirror(text), None, "{text}");
+        }
+        for text in ["", "r.example.com/mirror/", "file:///mirror/", "https://"] {
+            let fix = fault_of_mirror(text).unwrap().fix;
+            assert!(
+                fix.contains("https://registry.example.com/mirror/"),
+                "{text}: {fix}"
+            );
+        }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::outcome::Outcome;
 use super::providers::{ABSENT, absent};
-use super::target::Target;
+use super::target::{Target, lists_no_version};
 use crate::http::ProbeError;
 use crate::output::plural;
 
@@ -63,8 +63,12 @@ pub(super) fn locates(target: &Target) -> Outcome {
 
 /// M3
 pub(super) fn misses(target: &Target) -> Outcome {
-    let Ok(discovery) = target.discovery() else {
-        return Outcome::skip("S1 to S3 failed");
+    if let Some(gap) = target.refused_token() {
+        return gap.outcome("M3");
+    }
+    let discovery = match target.discovery() {
+        Ok(discovery) => discovery,
+        Err(gap) => return gap.outcome("M3"),
     };
     let Some(service) = &discovery.modules else {
         return Outcome::skip("the registry serves no modules");
@@ -72,9 +76,15 @@ pub(super) fn misses(target: &Target) -> Outcome {
     let path = format!("{ABSENT}/{ABSENT}/aws/versions");
     let fetch = service.fetch(&path, 64 * 1024, "version list");
     match target.fetch(&fetch) {
-        Ok((fetched, seen)) => absent(target, "module", fetched.status, &seen.media_type()),
-        Err(error) => Outcome::fail(
-            error,
+        // Some registries do so.
+        Ok((fetched, _)) if !target.is_terrace() && lists_no_version(&fetched) => Outcome::warn(
+            "200 and an empty list for a module that does not exist",
+            "clients report that the module has no versions, in place of that it does not exist",
+            "answer 404 for packages that do not exist, if the registry can",
+        ),
+        Ok((_, seen)) => absent(target, "module", &seen),
+        Err(error) => Outcome::unanswered(
+            &error,
             "no answer about a module that does not exist",
             "answer 404",
         ),
@@ -86,9 +96,12 @@ pub(super) fn mirror_misses(target: &Target) -> Outcome {
     if let Some(skipped) = target.skipped_elsewhere() {
         return skipped;
     }
+    if let Some(gap) = target.refused_token() {
+        return gap.outcome("M4");
+    }
     let path = format!("/mirror/registry.invalid/{ABSENT}/{ABSENT}/index.json");
     match target.probe.send(&target.get_as_caller(&path)) {
-        Ok(seen) => absent(target, "provider", seen.status, &seen.media_type()),
+        Ok(seen) => absent(target, "provider", &seen),
         Err(error) => unanswered(&error),
     }
 }
@@ -159,7 +172,7 @@ fn is_mirrored(
 
 fn unanswered(error: &ProbeError) -> Outcome {
     let cause = "the registry answers discovery, and not its network mirror";
-    Outcome::fail(error, cause, "look at the registry's log for /mirror/")
+    Outcome::unanswered(error, cause, "look at the registry's log for /mirror/")
 }
 
 fn other_type(media_type: &str) -> Outcome {

@@ -19,7 +19,13 @@ pub(super) fn answers(target: &Target) -> Outcome {
         Err(error) => return Outcome::skip(error),
     };
     match seen.status {
-        200 => Outcome::pass("200"),
+        200 if !seen.media_type().contains("html") => Outcome::pass("200"),
+        200 if !target.is_terrace() => Outcome::skip("a web page answers: no OCI repositories"),
+        200 => Outcome::fail(
+            "200 with a web page",
+            "a sign-in page, a captive portal or another program answers in place of the registry",
+            "let /v2/ pass to the registry, and exempt it from sign-in pages",
+        ),
         401 => challenge(target, &seen),
         404 | 405 | 501 => Outcome::skip("no OCI repositories"),
         status if !target.is_terrace() => Outcome::skip(format!("status {status}")),
@@ -115,7 +121,8 @@ pub(super) fn has_manifest(target: &Target) -> Outcome {
 pub(super) fn has_blob(target: &Target) -> Outcome {
     let index = match manifest(target, &tag(target)) {
         Ok(seen) => seen,
-        Err(_) => return Outcome::skip("O2 did not pass"),
+        Err(outcome) if outcome.is_problem() => return Outcome::skip("O2 failed"),
+        Err(outcome) => return outcome,
     };
     let digest_in = |body: &[u8], list: &str| {
         let document: Value = serde_json::from_slice(body).ok()?;

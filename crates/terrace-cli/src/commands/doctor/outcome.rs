@@ -4,6 +4,8 @@ use std::fmt;
 
 use terrace_base::untrusted;
 
+use crate::http::ProbeError;
+
 /// The most characters of a text of an outcome: enough for a sentence and a quoted value, so that a server cannot fill
 /// the terminal.
 const TEXT_CHARS: usize = 400;
@@ -149,6 +151,18 @@ impl Outcome {
         Self::new(Status::Fail, observed, cause, fix)
     }
 
+    /// Judges the lack of a response: a fault, unless the server only limits the rate of requests.
+    pub(super) fn unanswered(
+        error: &ProbeError,
+        cause: impl fmt::Display,
+        fix: impl fmt::Display,
+    ) -> Self {
+        match error {
+            ProbeError::Limited(_) => Self::skip(error),
+            _ => Self::fail(error, cause, fix),
+        }
+    }
+
     fn new(
         status: Status,
         observed: impl fmt::Display,
@@ -190,6 +204,8 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -200,5 +216,17 @@ mod tests {
         let long = Outcome::skip("a".repeat(1_000_000)).observed;
         assert!(long.chars().count() < 2 * TEXT_CHARS, "{}", long.len());
         assert_eq!(Outcome::skip("does it work?").observed, "does it work?");
+    }
+
+    #[test]
+    fn a_limited_rate_is_no_fault() {
+        let limited = ProbeError::Limited(Some(Duration::from_secs(30)));
+        let outcome = Outcome::unanswered(&limited, "cause", "fix");
+        assert_eq!((outcome.status, outcome.fix.as_str()), (Status::Skip, ""));
+        for part in ["429", "wait 30 s", "--only"] {
+            assert!(outcome.observed.contains(part), "{part}: {outcome:?}");
+        }
+        let broken = ProbeError::Unreachable("no response in time".to_owned());
+        assert_eq!(Outcome::unanswered(&broken, "c", "f").status, Status::Fail);
     }
 }

@@ -3,17 +3,22 @@
 
 use std::env;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
-use url::Url;
+use terrace_base::untrusted;
+use terrace_core::model::name::Hostname;
+use url::Host;
 
 use super::outcome::Outcome;
 use super::target::{Gap, Known};
 use super::wrangler::{Refusal, Wrangler, json};
 use crate::args::DoctorArguments;
 use crate::commands::config::check::{FACTS, INDICES, found};
+use crate::error::Failure;
+use crate::http::BaseUrl;
 use crate::output::Output;
 use crate::source::wrangler::{Binding, Deployment, Notation};
 
@@ -29,6 +34,9 @@ const NO_ZONE: &str = "Could not find zone";
 
 /// The most names above a hostname that may be its zone.
 const ZONE_CANDIDATES: usize = 4;
+
+/// The most characters of an argument that a message repeats.
+const SHOWN_CHARS: usize = 80;
 
 /// A planned registry.
 pub(super) struct Plan {
@@ -134,7 +142,10 @@ struct BindingOf {
 
 impl Plan {
     /// Describes the registry that a command line and the current directory name.
-    pub(super) fn new(arguments: &DoctorArguments, output: &Output) -> Self {
+    ///
+    /// # Errors
+    /// The URL on the command line cannot be that of a registry.
+    pub(super) fn new(arguments: &DoctorArguments, output: &Output) -> Result<Self, Failure> {
         let file = match &arguments.config {
             Some(file) => Ok(file.clone()),
             None => found().map_err(|failure| failure.to_string()),
@@ -142,12 +153,9 @@ impl Plan {
         let named = || env::var("CLOUDFLARE_ENV").ok();
         let env = arguments.env.clone().or_else(named);
         let url = arguments.account.registry.as_deref();
-        let hostname = url.and_then(|text| {
-            let host = |text: &str| Some(Url::parse(text).ok()?.host_str()?.to_owned());
-            host(text).or_else(|| host(&format!("https://{text}")))
-        });
+        let hostname = url.map(|text| hostname(text.trim())).transpose()?;
         output.detail("running only commands of wrangler that change nothing");
-        Self {
+        Ok(Self {
             file,
             env: env.filter(|env| !env.is_empty()),
             hostname,
@@ -157,7 +165,7 @@ impl Plan {
             account: OnceLock::new(),
             buckets: OnceLock::new(),
             worker: OnceLock::new(),
-        }
+        })
     }
 
     /// Returns the heading of the result.
@@ -182,14 +190,10 @@ impl Plan {
     }
 
     fn read_configuration(&self) -> Known<Configuration> {
-        let gap = |observed: String| {
-            let cause = "the registry cannot be deployed without this file";
-            let fix = "run the command in the folder to deploy, or name the file with --config";
-            Gap::new("B1", Outcome::fail(observed, cause, fix))
-        };
-        let file = self.file.as_ref().map_err(|reason| gap(reason.clone()))?;
+        let file = self.file.as_ref().map_err(|reason| missing(reason))?;
         let place = file.display();
-        let text = fs::read_to_string(file).map_err(|error| gap(format!("{place}: {error}")))?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| unreadable(&format!("{place}: {error}"), error.kind()))?;
         let (notation, env) = (Notation::of(file), self.env.clone());
         let deployment = Deployment::read(&text, notation, env.as_deref()).map_err(|reason| {
             let cause = "wrangler rejects the file, or has no such environment";
@@ -367,7 +371,10 @@ impl Plan {
             return Err(gap(Outcome::fail(
                 "the configuration has no name",
                 "the Worker, its bucket and its namespace are named after it",
-                "add name = \"terrace\"",
+                format!(
+                    "add {}",
+                    configuration.notation.member("name", "\"terrace\"")
+                ),
             )));
         };
         let answer = self.ask(&["deployments", "list", "--json", "--name", name])?;
@@ -459,6 +466,67 @@ impl Plan {
     }
 }
 
+/// The place of the configuration that most runs without one have missed.
+const FOLDER: &str = "run the command in the folder to deploy, or name the file with --config";
+
+fn missing(observed: &str) -> Gap {
+    let cause = "the registry cannot be deployed without this file";
+    Gap::new("B1", Outcome::fail(observed, cause, FOLDER))
+}
+
+/// Explains why a configuration cannot be read.
+fn unreadable(observed: &str, kind: ErrorKind) -> Gap {
+    let (cause, fix) = match kind {
+        ErrorKind::NotFound => return missing(observed),
+        ErrorKind::InvalidData => (
+            "the file is not text in UTF-8, which wrangler requires",
+            "save it as UTF-8: some editors and shells write UTF-16",
+        ),
+        ErrorKind::IsADirectory => (
+            "a directory is no configuration",
+            "name the file in it with --config",
+        ),
+        _ => (
+            "this user cannot read the file, and neither can wrangler",
+            "correct the permissions of the file and of its directories",
+        ),
+    };
+    Gap::new("B1", Outcome::fail(observed, cause, fix))
+}
+
+/// Parses the argument for the hostname of a planned registry: a URL, or a hostname alone.
+fn hostname(text: &str) -> Result<String, Failure> {
+    let refused = |rule: &str| {
+        // A URL with a password is not repeated.
+        let shown = match text.contains('@') {
+            true => "the URL".to_owned(),
+            false => untrusted::quoted(text).at_most(SHOWN_CHARS).to_string(),
+        };
+        Failure::Usage(format!(
+            "{shown} is not the URL of a registry to deploy: {rule}; write its hostname in a zone of the account, such as \
+             https://registry.example.com"
+        ))
+    };
+    let with_scheme = match text.contains("://") {
+        true => text.to_owned(),
+        false => format!("https://{text}"),
+    };
+    let url = BaseUrl::parse(&with_scheme).map_err(|error| refused(&error.to_string()))?;
+    if !url.is_https() {
+        return Err(refused("clients reach registries over https only"));
+    }
+    if url.authority() != url.host() {
+        return Err(refused("a hostname of a Worker has no port"));
+    }
+    match url.url().host() {
+        Some(Host::Domain(name)) => match name.parse::<Hostname>() {
+            Ok(hostname) => Ok(hostname.to_string()),
+            Err(error) => Err(refused(&error.to_string())),
+        },
+        _ => Err(refused("an IP address is in no zone")),
+    }
+}
+
 fn listed(accounts: &[Account]) -> String {
     let names = accounts.iter().take(5);
     let names = names.map(|it| format!("{} ({})", it.name, it.id));
@@ -506,5 +574,37 @@ mod tests {
                       terrace-facts\ncreation_date:  2026-01-02T03:04:05.678Z\n";
         assert_eq!(bucket_names(output), ["other", "terrace-facts"]);
         assert_eq!(bucket_names("Listing buckets...\n\n"), [""; 0]);
+    }
+
+    #[test]
+    fn the_hostname_of_a_planned_registry_is_one_that_a_zone_can_have() {
+        for text in [
+            "https://registry.example.com",
+            "https://registry.example.com/",
+            "registry.example.com",
+            "HTTPS://Registry.Example.com",
+        ] {
+            assert_eq!(hostname(text).unwrap(), "registry.example.com", "{text}");
+        }
+        for (text, rule) in [
+            ("http://x/y", "follows the host"),
+            ("http://registry.example.com", "https only"),
+            ("localhost", "whole domain name"),
+            ("!!!", "host"),
+            ("127.0.0.1", "IP address"),
+            ("https://[::1]", "IP address"),
+            ("registry.example.com:8443", "port"),
+            ("registry.example.com/v1", "follows the host"),
+            ("registry_1.example.com", "only letters"),
+        ] {
+            let message = hostname(text).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("{text:?} is not")),
+                "{message}"
+            );
+            assert!(message.contains(rule), "{message}");
+        }
+        let message = hostname("https://user:hunter2@registry.example.com").unwrap_err();
+        assert!(!message.to_string().contains("hunter2"), "{message}");
     }
 }

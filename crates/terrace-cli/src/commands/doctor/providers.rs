@@ -4,6 +4,7 @@ use terrace_openpgp::{SigningKey, parse_signing_keys};
 
 use super::outcome::Outcome;
 use super::target::Target;
+use crate::http::Seen;
 use crate::output::plural;
 
 /// A name that no registry has.
@@ -66,8 +67,12 @@ pub(super) fn suits_all_clients(target: &Target) -> Outcome {
 
 /// P4
 pub(super) fn misses(target: &Target) -> Outcome {
-    let Ok(discovery) = target.discovery() else {
-        return Outcome::skip("S1 to S3 failed");
+    if let Some(gap) = target.refused_token() {
+        return gap.outcome("P4");
+    }
+    let discovery = match target.discovery() {
+        Ok(discovery) => discovery,
+        Err(gap) => return gap.outcome("P4"),
     };
     let Some(service) = &discovery.providers else {
         return Outcome::skip("the registry serves no providers");
@@ -78,9 +83,9 @@ pub(super) fn misses(target: &Target) -> Outcome {
         "version list",
     );
     match target.fetch(&fetch) {
-        Ok((fetched, seen)) => absent(target, "provider", fetched.status, &seen.media_type()),
-        Err(error) => Outcome::fail(
-            error,
+        Ok((_, seen)) => absent(target, "provider", &seen),
+        Err(error) => Outcome::unanswered(
+            &error,
             "no answer about a provider that does not exist",
             NOT_FOUND,
         ),
@@ -91,19 +96,19 @@ const NOT_FOUND: &str = "answer 404 for packages that do not exist";
 
 /// Judges the response about a package that does not exist. Clients read only its status, so a registry of files may answer
 /// with the page of its web server; before Terrace, such a page is another program's.
-pub(super) fn absent(target: &Target, kind: &str, status: u16, media_type: &str) -> Outcome {
+pub(super) fn absent(target: &Target, kind: &str, seen: &Seen) -> Outcome {
     let has_token = target.has_token();
-    match status {
-        404 if media_type.contains("html") && target.is_terrace() => Outcome::warn(
+    match seen.status {
+        404 if seen.media_type().contains("html") && target.is_terrace() => Outcome::warn(
             "404 with a web page",
             "a proxy or another program answers in place of the registry",
             "let the registry answer below its services",
         ),
         404 => Outcome::pass("404"),
-        401 | 403 if !has_token => {
+        status @ (401 | 403) if !has_token => {
             Outcome::pass(format!("{status}, as for everything without a token"))
         }
-        _ => Outcome::fail(
+        status => Outcome::fail(
             format!("status {status} for a {kind} that does not exist"),
             "clients stop with an error about the registry, and do not try the next installation method",
             NOT_FOUND,

@@ -4,6 +4,7 @@
 mod discovery;
 mod facts;
 mod sample;
+mod token;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -18,7 +19,7 @@ use terrace_core::upstream::origin::{Fetch, Fetched};
 
 pub(super) use discovery::{Discovery, NO_REDIRECT, USUAL_PATHS, services};
 pub(super) use facts::Facts;
-pub(super) use sample::{ModuleSample, PackageSample, ProviderSample, absolute};
+pub(super) use sample::{ModuleSample, PackageSample, ProviderSample, absolute, lists_no_version};
 
 use super::outcome::{Outcome, Status};
 use crate::args::{DoctorArguments, RegistryArguments};
@@ -86,7 +87,8 @@ pub(super) struct Target {
     pub(super) package: OnceLock<Known<PackageSample>>,
     pub(super) module: OnceLock<Known<ModuleSample>>,
     pub(super) facts: OnceLock<Known<Facts>>,
-    is_terrace: OnceLock<bool>,
+    presented: OnceLock<token::Presented>,
+    is_terrace: OnceLock<Result<bool, ProbeError>>,
 }
 
 impl Target {
@@ -116,6 +118,7 @@ impl Target {
             package: OnceLock::new(),
             module: OnceLock::new(),
             facts: OnceLock::new(),
+            presented: OnceLock::new(),
             is_terrace: OnceLock::new(),
         })
     }
@@ -185,9 +188,10 @@ impl Target {
     }
 
     /// Returns the response to a request of the catalogue or the admin API, parsed; `None` for every other response.
-    pub(super) fn json<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
-        let seen = self.probe.send(&self.get_as_caller(path)).ok()?;
-        (seen.status == 200).then(|| serde_json::from_slice(&seen.body).ok())?
+    pub(super) fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ProbeError> {
+        let seen = self.probe.send(&self.get_as_caller(path))?;
+        let document = (seen.status == 200).then(|| serde_json::from_slice(&seen.body).ok());
+        Ok(document.flatten())
     }
 
     /// Returns the response to a request of a protocol, as the core's parsers take it.
@@ -215,7 +219,7 @@ impl Target {
     /// Returns the first response of the registry, to a request for the discovery document without a token.
     pub(super) fn reached(&self) -> &Result<Seen, ProbeError> {
         self.reached
-            .get_or_init(|| self.probe.send(&self.get(DISCOVERY)))
+            .get_or_init(|| self.probe.send_at_any_rate(&self.get(DISCOVERY)))
     }
 
     /// Returns the services of the registry.
@@ -227,18 +231,25 @@ impl Target {
 
     /// Returns whether the registry is a Terrace registry, which has more routes than the protocols define.
     pub(super) fn is_terrace(&self) -> bool {
-        *self.is_terrace.get_or_init(|| {
-            let seen = self.probe.send(&self.get("/healthz"));
-            seen.is_ok_and(|seen| {
-                let body: Option<serde_json::Value> = serde_json::from_slice(&seen.body).ok();
-                body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some())
-            })
+        *self.kind().as_ref().unwrap_or(&false)
+    }
+
+    /// Returns whether the registry is a Terrace registry, or why that is not known.
+    fn kind(&self) -> &Result<bool, ProbeError> {
+        self.is_terrace.get_or_init(|| {
+            let seen = self.probe.send(&self.get("/healthz"))?;
+            let body: Option<serde_json::Value> = serde_json::from_slice(&seen.body).ok();
+            Ok(body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some()))
         })
     }
 
     /// Returns the reason why a check of Terrace's own routes is skipped, unless the registry is one.
     pub(super) fn skipped_elsewhere(&self) -> Option<Outcome> {
-        (!self.is_terrace()).then(|| Outcome::skip("not a Terrace registry"))
+        match self.kind() {
+            Ok(true) => None,
+            Err(error @ ProbeError::Limited(_)) => Some(Outcome::skip(error)),
+            Ok(false) | Err(_) => Some(Outcome::skip("not a Terrace registry")),
+        }
     }
 
     /// Returns the names of the response headers that differ between two responses, apart from those that always do.

@@ -4,7 +4,7 @@ use std::net::ToSocketAddrs as _;
 
 use super::outcome::{Outcome, days as days_in_words};
 use super::target::Target;
-use crate::http::{Ask, Presented, ProbeError, is_loopback, presented};
+use crate::http::{Ask, Presented, ProbeError, Seen, is_loopback, presented};
 use crate::output::plural;
 
 /// The days before the end of a certificate from which on it is a warning: those that renew themselves do so earlier.
@@ -165,15 +165,25 @@ pub(super) fn redirects(target: &Target) -> Outcome {
     if !target.base().is_https() || target.base().port() != 443 {
         return Outcome::skip("not https on port 443");
     }
+    let secure = match target.reached() {
+        Ok(seen) => Some(seen),
+        Err(error) if is_of_certificate(error) => None,
+        // What does not answer at all says nothing about port 80.
+        Err(_) => return Outcome::skip("T1 failed"),
+    };
     let plain = format!("http://{}/", target.url_host());
-    judge_plain(target.probe.look(&Ask::get(plain)))
+    let is_strict = secure.is_some_and(|seen| seen.header("strict-transport-security").is_some());
+    judge_plain(target.probe.look(&Ask::get(plain)), is_strict)
 }
 
-fn judge_plain(answer: Result<crate::http::Seen, ProbeError>) -> Outcome {
+/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the registry.
+fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: bool) -> Outcome {
+    let hsts = if is_strict { ", with HSTS" } else { "" };
     match answer {
-        Err(_) => Outcome::pass("port 80 does not answer"),
+        Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
+        Err(_) => Outcome::pass(format!("port 80 does not answer{hsts}")),
         Ok(seen) if seen.redirect().is_some_and(|to| to.starts_with("https://")) => {
-            Outcome::pass("port 80 redirects")
+            Outcome::pass(format!("port 80 redirects{hsts}"))
         }
         Ok(seen) if seen.status >= 400 => Outcome::pass(format!("port 80 answers {}", seen.status)),
         Ok(seen) => Outcome::warn(

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::{checks, with_status};
-use crate::support::{Ended, ended, terrace};
+use crate::support::{BINDINGS, Ended, ended, terrace};
 
 const ACCOUNT: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_ACCOUNT: &str = "ffffffffffffffffffffffffffffffff";
@@ -28,32 +28,17 @@ const SIGNED_IN: &str = r#"{
     ]
 }"#;
 
-const CONFIGURATION: &str = r#"
-name = "terrace"
+/// The part of the configuration that only a deployment needs.
+const DEPLOYMENT: &str = r#"
 main = "build/index.js"
 compatibility_date = "2026-10-20"
 routes = [{ pattern = "registry.acme.example", custom_domain = true }]
 workers_dev = false
-
-[[r2_buckets]]
-binding = "FACTS"
-
-[[kv_namespaces]]
-binding = "INDICES"
-
-[[ratelimits]]
-name = "FAILURES"
-namespace_id = "1001"
-simple = { limit = 100, period = 60 }
-
-[[ratelimits]]
-name = "SEARCHES"
-namespace_id = "1002"
-simple = { limit = 100, period = 60 }
-
-[triggers]
-crons = ["* * * * *"]
 "#;
+
+fn configuration() -> String {
+    format!("{DEPLOYMENT}{BINDINGS}")
+}
 
 /// An answer of wrangler: its exit code, standard output and standard error.
 struct Answer(i32, String, String);
@@ -129,7 +114,7 @@ impl Folder {
     /// A folder where nothing is wrong.
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
-        folder.write("wrangler.toml", CONFIGURATION);
+        folder.write("wrangler.toml", &configuration());
         let script = "#!/bin/sh\nfor words in \"$1 $2 $3 $4\" \"$1 $2 $3\" \"$1 $2\" \"$1\"; do\n  file=$(dirname \"$0\")/answers/$(printf %s \
                       \"$words\" | tr ' ' -)\n  if [ -f \"$file.out\" ]; then\n    cat \"$file.out\"; cat \"$file.err\" >&2; exit \"$(cat \
                       \"$file.code\")\"\n  fi\ndone\necho \"unexpected: $*\" >&2\nexit 99\n";
@@ -169,8 +154,9 @@ impl Folder {
 
     /// Changes the configuration.
     fn configured(self, from: &str, to: &str) -> Self {
-        assert!(CONFIGURATION.contains(from), "{from}");
-        self.write("wrangler.toml", &CONFIGURATION.replace(from, to));
+        let configuration = configuration();
+        assert!(configuration.contains(from), "{from}");
+        self.write("wrangler.toml", &configuration.replace(from, to));
         self
     }
 
@@ -438,6 +424,57 @@ fn b9_a_hostname_without_a_zone_is_found() {
     );
     let result = ended(&mut none.doctor(&[])).expect(0);
     assert_eq!(with_status(&result, "skip"), ["B9"], "{result:#?}");
+}
+
+#[test]
+fn a_url_without_a_hostname_that_a_zone_can_have_is_refused() {
+    let folder = Folder::new();
+    for text in ["http://x/y", "localhost", "!!!", "192.0.2.1", ""] {
+        let ended = ended(&mut folder.doctor(&[text])).expect(2);
+        let errors = ended.errors();
+        assert!(errors.contains("registry"), "{text}: {errors}");
+        assert!(text.is_empty() || errors.contains(text), "{text}: {errors}");
+    }
+}
+
+#[test]
+fn the_advice_is_in_the_notation_of_the_configuration() {
+    let folder = Folder::new()
+        .answers("r2 bucket list", buckets(&["terrace-facts"]))
+        .answers(
+            "kv namespace list",
+            namespaces(&[("ab", "terrace-indices")]),
+        );
+    let document = |name: &str| {
+        format!(
+            r#"{{ {name} "compatibility_date": "2026-10-20", "r2_buckets": [{{ "binding": "FACTS" }}], "kv_namespaces": [{{ "binding": "INDICES" }}] }}"#
+        )
+    };
+    fs::remove_file(folder.path().join("wrangler.toml")).unwrap();
+    folder.write("wrangler.jsonc", &document("\"name\": \"terrace\","));
+    let taken = ended(&mut folder.doctor(&["--only", "B7,B8"])).expect(3);
+    folder.write("wrangler.jsonc", &document(""));
+    let nameless = ended(&mut folder.doctor(&["--only", "B6"])).expect(3);
+    for (ended, id, advice) in [
+        (&taken, "B7", r#""bucket_name": "terrace-facts""#),
+        (&taken, "B8", r#""id": "ab""#),
+        (&nameless, "B6", r#""name": "terrace""#),
+    ] {
+        let fix = checks(ended)[id]["fix"].as_str().unwrap().to_owned();
+        assert!(fix.contains(advice), "{id}: {fix}");
+    }
+}
+
+#[test]
+fn b1_a_configuration_in_another_encoding_and_a_directory_are_named() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("utf16.toml"), b"\xff\xfen\0a\0m\0e\0").unwrap();
+    for (file, cause) in [("utf16.toml", "UTF-8"), ("bin", "a directory")] {
+        let arguments = ["--config", file, "--only", "B1"];
+        let ended = ended(&mut folder.doctor(&arguments)).expect(3);
+        let error = checks(&ended)["B1"]["error"].to_string();
+        assert!(error.contains(cause), "{file}: {error}");
+    }
 }
 
 #[test]

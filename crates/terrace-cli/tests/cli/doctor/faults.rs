@@ -12,7 +12,7 @@ use super::certificate::{Template, pem, serving};
 use super::sound::{Build, Sound, http_date, now, set};
 use super::{checks, doctor, with_status};
 use crate::support::http::{Head, Response};
-use crate::support::{Ended, ended};
+use crate::support::{Ended, TOKEN, ended};
 
 /// Checks that exactly one check reports a problem, with this status, and that it explains it.
 #[track_caller]
@@ -260,6 +260,29 @@ fn a_sound_registry_at_a_name_passes_the_checks_that_a_port_excludes() {
     // The tried provider is public, and a proxy is between this machine and the certificate.
     assert_eq!(with_status(&ended, "skip"), ["A2", "T3"], "{ended:#?}");
     assert_eq!(checks(&ended)["T5"]["observed"], "port 80 redirects");
+    let strict = |_: &Head, response: Response| {
+        response.with("strict-transport-security", "max-age=31536000")
+    };
+    let observed = checks(&at_a_name(strict, 0))["T5"]["observed"].clone();
+    assert_eq!(observed, "port 80 redirects, with HSTS");
+}
+
+#[test]
+fn t5_a_host_that_cannot_be_resolved_is_reported_by_t1_alone() {
+    let mut command = doctor("https://registry.invalid", &["--timeout", "5s"]);
+    for name in [
+        "HTTPS_PROXY",
+        "https_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ] {
+        command.env_remove(name);
+    }
+    let ended = ended(&mut command).expect(6);
+    assert_found("T1", "fail", &ended);
+    assert_eq!(checks(&ended)["T5"]["status"], "skip", "{ended:#?}");
 }
 
 #[test]
@@ -390,6 +413,82 @@ fn a4_a_token_that_is_not_valid_or_ends_soon_is_found() {
 }
 
 #[test]
+fn a4_a_token_that_the_registry_refuses_everywhere_is_one_fault() {
+    let is_refused = |head: &Head| {
+        let token = head.headers.get("authorization");
+        token.is_some_and(|it| it.contains(TOKEN)) && head.target != DISCOVERY
+    };
+    for named in [
+        &[][..],
+        &["--provider", "acme/hello", "--module", "acme/vpc/aws"][..],
+    ] {
+        let registry = Sound::start(move |head, response| match is_refused(head) {
+            true => Response::new(
+                401,
+                r#"{"errors":["this is not a token of this registry"]}"#,
+            )
+            .with("date", http_date(now())),
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, named)).expect(3);
+        assert_found("A4", "fail", &ended);
+        for id in ["P1", "P4", "M1", "M3", "M4", "D1"] {
+            assert_eq!(checks(&ended)[id]["observed"], "A4 failed", "{id}");
+        }
+    }
+}
+
+/// Returns the IDs of the checks that are skipped because of a rate limit.
+fn limited(ended: &Ended) -> Vec<String> {
+    let checks = checks(ended).into_iter();
+    let of_limit = checks.filter(|(_, check)| {
+        let observed = check["observed"].as_str().unwrap();
+        check["status"] == "skip" && observed.contains("rate limit: wait 17 s (Retry-After)")
+    });
+    of_limit.map(|(id, _)| id).collect()
+}
+
+#[test]
+fn a_rate_limit_is_no_other_fault() {
+    let answer = || {
+        Response::new(429, "{}")
+            .with("retry-after", "17")
+            .with("date", http_date(now()))
+    };
+    type Part = fn(&Head) -> bool;
+    let parts: [(Part, &[&str]); 4] = [
+        (
+            |_| true,
+            &[
+                "A1", "A4", "S1", "S2", "S3", "P1", "P4", "M1", "M3", "M4", "O1", "R1", "W1",
+            ],
+        ),
+        (
+            |head| head.headers.contains_key("authorization"),
+            &["A1", "A4", "S6", "P1", "P4", "M1", "M3", "M4", "R1"],
+        ),
+        (
+            |head| head.target.contains("/archives/"),
+            &["C2", "D1", "D2", "D3", "D5", "D6", "D7", "P2"],
+        ),
+        (|head| head.target.starts_with("/api/"), &["A4", "P1", "M1"]),
+    ];
+    for (is_limited, ids) in parts {
+        let registry = Sound::start(move |head, response| match is_limited(head) {
+            true => answer(),
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
+        let problems = (with_status(&ended, "fail"), with_status(&ended, "warn"));
+        assert_eq!(problems, (vec![], vec![]), "{ended:#?}");
+        let limited = limited(&ended);
+        for id in ids {
+            assert!(limited.iter().any(|it| it == id), "{id}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
 fn p1_a_list_that_clients_reject_is_found() {
     let versions = "/v1/providers/acme/hello/versions";
     found_in("P1", versions, |it| {
@@ -450,6 +549,30 @@ fn p4_m3_and_m4_a_missing_package_with_another_status_is_found() {
 }
 
 #[test]
+fn m3_an_empty_list_for_a_missing_module_is_a_warning_elsewhere_and_a_fault_in_terrace() {
+    let is_absent = |head: &Head| head.target.starts_with("/v1/modules/terrace-doctor-absent");
+    for body in [
+        r#"{"modules":[{"versions":null}]}"#,
+        r#"{"modules":[{"versions":[]}]}"#,
+        r#"{"modules":[]}"#,
+        r#"{"modules":null}"#,
+    ] {
+        for (is_terrace, status, code) in [(true, "fail", 3), (false, "warn", 0)] {
+            let registry = Sound::start(move |head, response| match head.target.as_str() {
+                "/healthz" if !is_terrace => Response::new(404, "nothing"),
+                _ if is_absent(head) => {
+                    Response::new(200, body).with("content-type", "application/json")
+                }
+                _ => response,
+            });
+            let arguments = ["--only", "P,M"];
+            let ended = ended(&mut doctor(&registry.url, &arguments)).expect(code);
+            assert_found("M3", status, &ended);
+        }
+    }
+}
+
+#[test]
 fn m1_and_m2_a_module_that_clients_cannot_find_is_found() {
     found_in("M1", "/v1/modules/acme/vpc/aws/versions", |_| html(200));
     let download = "/v1/modules/acme/vpc/aws/1.0.0/download";
@@ -465,6 +588,12 @@ fn o1_o2_and_o3_an_oci_repository_that_does_not_answer_is_found() {
     found("O1", Build::default(), |head, response| {
         match head.target == "/v2/" {
             true => Response::new(500, "{}"),
+            false => response,
+        }
+    });
+    found("O1", Build::default(), |head, response| {
+        match head.target == "/v2/" {
+            true => html(200),
             false => response,
         }
     });

@@ -41,6 +41,7 @@ fn slow_headers_and_slow_bodies_end_in_time() {
     let start = Instant::now();
     let result = ended(&mut doctor(&headers, &SHORT)).expect(6);
     assert_eq!(with_status(&result, "fail"), ["T1"], "{result:#?}");
+    assert_eq!(checks(&result)["T1"]["observed"], "no response in time");
     let body = endless(
         "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n",
         b" ",

@@ -173,11 +173,42 @@ fn l8_an_invalid_proxy_is_found_and_not_repeated() {
 }
 
 #[test]
-fn l9_a_file_without_certificates_is_found() {
+fn l9_a_place_without_certificates_is_found_whatever_the_other_variable_names() {
     let home = Home::new();
+    fs::create_dir(home.path().join("certificates")).unwrap();
+    fs::create_dir(home.path().join("none")).unwrap();
+    let certificate = fs::read_to_string(fixture("tls/cert.pem")).unwrap();
+    home.write("certificates/own.pem", &certificate);
     home.write("empty.pem", "");
-    let file = home.path().join("empty.pem");
-    found("L9", 3, home.doctor(&[]).env("SSL_CERT_FILE", file));
+    let [valid, none, empty, absent] =
+        ["certificates", "none", "empty.pem", "absent.pem"].map(|name| home.path().join(name));
+    for file in [&empty, &absent] {
+        found("L9", 3, home.doctor(&[]).env("SSL_CERT_FILE", file));
+        let mut with_directory = home.doctor(&[]);
+        with_directory
+            .env("SSL_CERT_FILE", file)
+            .env("SSL_CERT_DIR", &valid);
+        found("L9", 3, &mut with_directory);
+    }
+    found("L9", 3, home.doctor(&[]).env("SSL_CERT_DIR", &none));
+    let several = std::env::join_paths([&absent, &valid]).unwrap();
+    let sound = ended(home.doctor(&["--only", "L9"]).env("SSL_CERT_DIR", several)).expect(0);
+    let observed = checks(&sound)["L9"]["observed"].to_string();
+    assert!(
+        observed.contains("SSL_CERT_FILE and SSL_CERT_DIR"),
+        "{observed}"
+    );
+}
+
+#[test]
+fn l9_a_bad_file_is_found_beside_a_registry_which_cannot_be_examined_then() {
+    let home = Home::new();
+    let mut command = home.doctor(&["https://registry.example.com"]);
+    let ended = ended(command.env("SSL_CERT_FILE", home.path().join("absent.pem"))).expect(3);
+    assert_eq!(with_status(&ended, "fail"), ["L9"], "{ended:#?}");
+    for id in ["T1", "S1", "P1", "W2"] {
+        assert_eq!(checks(&ended)[id]["observed"], "L9 failed", "{id}");
+    }
 }
 
 #[cfg(unix)]
@@ -218,6 +249,21 @@ mod with_a_client {
         let observed = checks(&failed)["L10"]["observed"].to_string();
         assert!(observed.contains("unknown version"), "{observed}");
     }
+}
+
+#[test]
+fn an_empty_url_checks_that_need_a_registry_without_one_and_a_time_of_zero_are_refused() {
+    let home = Home::new();
+    for (arguments, part) in [
+        (&["", "--only", "L1"][..], "the URL is empty"),
+        (&["--only", "T,S1"][..], "need a registry"),
+        (&["--timeout", "0"][..], "1s to 1h"),
+        (&["--timeout", "0s"][..], "1s to 1h"),
+    ] {
+        let ended = ended(&mut home.doctor(arguments)).expect(2);
+        assert!(ended.errors().contains(part), "{arguments:?}: {ended:#?}");
+    }
+    ended(&mut home.doctor(&["--only", "T,L1"])).expect(0);
 }
 
 #[test]

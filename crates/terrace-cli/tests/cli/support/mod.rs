@@ -30,6 +30,25 @@ pub(crate) const URL_SECRET: &str = "5ecre751gna7ure";
 /// A part of every token of a job, and of the tokens that are issued for it, which must not be printed either.
 pub(crate) const JOB_SECRET: &str = "j0b5ecre7";
 
+/// The name and the bindings of a complete configuration for wrangler.
+pub(crate) const BINDINGS: &str = r#"
+name = "terrace"
+[[r2_buckets]]
+binding = "FACTS"
+[[kv_namespaces]]
+binding = "INDICES"
+[[ratelimits]]
+name = "FAILURES"
+namespace_id = "1001"
+simple = { limit = 100, period = 60 }
+[[ratelimits]]
+name = "SEARCHES"
+namespace_id = "1002"
+simple = { limit = 100, period = 60 }
+[triggers]
+crons = ["* * * * *"]
+"#;
+
 /// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ended {

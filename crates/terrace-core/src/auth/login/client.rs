@@ -103,6 +103,7 @@ fn resource(form: Form<'_>, resources: &[Resource]) -> Result<Resource, Paramete
 
 #[cfg(test)]
 mod tests {
+    use super::super::terminal::assert_rejected;
     use super::*;
     use proptest::prelude::*;
 
@@ -154,7 +155,8 @@ mod tests {
     #[test]
     fn an_invalid_request_is_rejected_with_the_parameter_and_the_rule() {
         let loopback = "must be http:// with 127.0.0.1, [::1] or localhost";
-        for (from, to, parameter, rule) in [
+        let long = "x".repeat(600);
+        let changes = [
             (
                 "app.example",
                 "evil.example",
@@ -194,8 +196,7 @@ mod tests {
                 "client_id",
                 "user name",
             ),
-            ("client.json", &"x".repeat(600), "client_id", "512"),
-            ("type=code", "type=token", "response_type", "must be code"),
+            ("client.json", long.as_str(), "client_id", "512"),
             ("127.0.0.1", "app.example.com", "redirect_uri", loopback),
             (
                 "http%3A%2F%2F127",
@@ -215,14 +216,6 @@ mod tests {
                 "redirect_uri",
                 loopback,
             ),
-            ("S256", "plain", "code_challenge_method", "must be S256"),
-            (
-                "&code_challenge_method=S256",
-                "",
-                "code_challenge_method",
-                "must be S256",
-            ),
-            ("w-cM", "w-c", "code_challenge", "43 characters"),
             ("state=a", "state=%0a", "state", "printable"),
             (
                 "mcp%2Fprivate",
@@ -237,12 +230,8 @@ mod tests {
                 "\"https://other.example.com/mcp/private\"",
             ),
             ("&resource=", "&x=", "resource", "is missing"),
-        ] {
-            let query = query().replacen(from, to, 1);
-            let fault = parse(&query).expect_err(&query);
-            assert_eq!(fault.parameter, parameter, "{query}");
-            assert!(fault.rule.contains(rule), "{fault}");
-        }
+        ];
+        assert_rejected(&query(), &changes, parse);
     }
 
     #[test]

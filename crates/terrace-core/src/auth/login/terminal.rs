@@ -252,6 +252,33 @@ impl fmt::Debug for Verifier {
     }
 }
 
+/// Checks that each of these changes to a valid query, and those that no client may make, violates a rule of a parameter:
+/// a text and its replacement, the parameter, and a part of the rule.
+#[cfg(test)]
+pub(super) fn assert_rejected<T: fmt::Debug>(
+    query: &str,
+    changes: &[(&str, &str, &str, &str)],
+    parse: impl Fn(&str) -> Result<T, ParameterError>,
+) {
+    let of_all = [
+        ("type=code", "type=token", "response_type", "must be code"),
+        ("S256", "plain", "code_challenge_method", "must be S256"),
+        (
+            "code_challenge_method=S256",
+            "x=",
+            "code_challenge_method",
+            "must be S256",
+        ),
+        ("w-cM", "w-c", "code_challenge", "43 characters"),
+    ];
+    for (from, to, parameter, rule) in changes.iter().copied().chain(of_all) {
+        let query = query.replacen(from, to, 1);
+        let fault = parse(&query).expect_err(&query);
+        assert_eq!(fault.parameter, parameter, "{query}");
+        assert!(fault.rule.contains(rule), "{fault}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,7 +305,7 @@ mod tests {
 
     #[test]
     fn an_invalid_request_is_rejected_with_the_parameter_and_the_rule() {
-        for (from, to, parameter, rule) in [
+        let changes = [
             (
                 "client_id=terraform-cli&",
                 "",
@@ -292,15 +319,6 @@ mod tests {
                 "client_id",
                 "more than once",
             ),
-            ("type=code", "type=token", "response_type", "must be code"),
-            ("S256", "plain", "code_challenge_method", "must be S256"),
-            (
-                "code_challenge_method=S256&",
-                "",
-                "code_challenge_method",
-                "must be S256",
-            ),
-            ("w-cM", "w-c", "code_challenge", "43 characters"),
             ("w-cM", "w-cMA", "code_challenge", "43 characters"),
             ("w-cM", "w-cN", "code_challenge", "43 characters"),
             ("w-cM", "w%2BcM", "code_challenge", "43 characters"),
@@ -314,12 +332,8 @@ mod tests {
             ("state=74", "state=%0d%0a74", "state", "printable"),
             ("state=74", "state=%ff", "state", "UTF-8"),
             ("state=74", "state=%c3%a4", "state", "printable"),
-        ] {
-            let query = format!("&{QUERY}").replacen(from, to, 1);
-            let fault = Terminal::parse(&query).unwrap_err();
-            assert_eq!(fault.parameter, parameter, "{query}");
-            assert!(fault.rule.contains(rule), "{fault}");
-        }
+        ];
+        assert_rejected(&format!("&{QUERY}"), &changes, Terminal::parse);
         let long = format!("{QUERY}{}", "x".repeat(limits::LOGIN_STATE_BYTES));
         assert_eq!(Terminal::parse(&long).unwrap_err().parameter, "state");
     }

@@ -97,7 +97,7 @@ fn loops(error: &ProbeError) -> Outcome {
 
 fn unanswered(error: &ProbeError) -> Outcome {
     let cause = "the server accepts connections and does not answer this path completely";
-    Outcome::fail(
+    Outcome::unanswered(
         error,
         cause,
         "look at the server's log for /.well-known/terraform.json",

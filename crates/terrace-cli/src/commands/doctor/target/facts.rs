@@ -32,8 +32,8 @@ impl Target {
         let seen = self.probe.send(&self.get_as_caller(path));
         let seen = seen.map_err(|error| {
             let cause = "the registry answers clients, and not this request";
-            gap(Outcome::fail(
-                error,
+            gap(Outcome::unanswered(
+                &error,
                 cause,
                 "look at the registry's log for /admin/v1/doctor",
             ))

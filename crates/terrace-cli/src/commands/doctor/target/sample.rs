@@ -1,8 +1,11 @@
 //! The packages that the checks try: those on the command line, or the first that the registry lists.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 use terrace_core::limits;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
+use terrace_core::model::name::Namespace;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{
@@ -61,7 +64,8 @@ pub(in crate::commands::doctor) struct ModuleSample {
 /// The versions of a module, as the protocol defines them.
 #[derive(Deserialize)]
 struct ModuleDocument {
-    modules: Vec<ModuleVersions>,
+    #[serde(default)]
+    modules: Option<Vec<ModuleVersions>>,
 }
 
 #[derive(Deserialize)]
@@ -83,12 +87,17 @@ impl Target {
 
     fn find_provider(&self) -> Known<ProviderSample> {
         let gap = |outcome| Gap::new("P1", outcome);
+        if let Some(refused) = self.refused_token() {
+            return Err(refused.clone());
+        }
         let discovery = self.discovery().map_err(Clone::clone)?;
         let Some(service) = &discovery.providers else {
             return Err(gap(Outcome::skip("the registry serves no providers")));
         };
-        let named = self.named_provider.clone();
-        let address = named.or_else(|| self.first("provider")?.parse().ok());
+        let address = match &self.named_provider {
+            Some(named) => Some(named.clone()),
+            None => self.listed("provider").map_err(gap)?,
+        };
         let Some(address) = address else {
             return Err(gap(Outcome::skip(self.no_sample("provider"))));
         };
@@ -122,28 +131,39 @@ impl Target {
         })
     }
 
-    /// Returns the first package of a kind that the registry lists.
-    fn first(&self, kind: &str) -> Option<String> {
-        let page: NamespacesPage = self.json("/api/v1/namespaces")?;
+    /// Returns the address of the first package of a kind that the registry lists.
+    ///
+    /// # Errors
+    /// The outcome, if the registry limits the rate of requests.
+    fn listed<A: FromStr>(&self, kind: &str) -> Result<Option<A>, Outcome> {
+        match self.first(kind) {
+            Ok(address) => Ok(address.and_then(|address| address.parse().ok())),
+            Err(error @ ProbeError::Limited(_)) => Err(Outcome::skip(error)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn first(&self, kind: &str) -> Result<Option<String>, ProbeError> {
+        let page: Option<NamespacesPage> = self.json("/api/v1/namespaces")?;
         let has = |count: Option<u64>| count != Some(0);
-        let namespaces = page.namespaces.into_iter().filter(|line| match kind {
+        let namespaces = page.map(|page| page.namespaces).unwrap_or_default();
+        let namespaces = namespaces.into_iter().filter(|line| match kind {
             "module" => has(line.modules),
             _ => has(line.providers),
         });
-        namespaces.take(SEARCHED_NAMESPACES).find_map(|line| {
+        for line in namespaces.take(SEARCHED_NAMESPACES) {
             // An own provider has a short address, and a mirrored one begins with a hostname.
-            let namespace = line
-                .namespace
-                .parse::<terrace_core::model::name::Namespace>()
-                .ok()?;
-            let page: PackagesPage =
-                self.json(&format!("/api/v1/namespaces/{namespace}?kind={kind}"))?;
-            let found = page
-                .packages
-                .into_iter()
-                .find(|package| package.kind == kind);
-            found.map(|package| package.address)
-        })
+            let Ok(namespace) = line.namespace.parse::<Namespace>() else {
+                continue;
+            };
+            let path = format!("/api/v1/namespaces/{namespace}?kind={kind}");
+            let page: Option<PackagesPage> = self.json(&path)?;
+            let packages = page.map(|page| page.packages).unwrap_or_default();
+            if let Some(found) = packages.into_iter().find(|package| package.kind == kind) {
+                return Ok(Some(found.address));
+            }
+        }
+        Ok(None)
     }
 
     fn no_sample(&self, kind: &str) -> String {
@@ -192,6 +212,7 @@ impl Target {
         while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let (fetched, seen) = self.fetch(&fetch).map_err(|error| match error {
                 ProbeError::Guarded(_) => gap(unguarded(&error, &fetch)),
+                ProbeError::Limited(_) => gap(Outcome::skip(&error)),
                 error => gap(undelivered(fetch.what, &error.to_string())),
             })?;
             description.get_or_insert(seen);
@@ -218,12 +239,17 @@ impl Target {
 
     fn find_module(&self) -> Known<ModuleSample> {
         let gap = |outcome| Gap::new("M1", outcome);
+        if let Some(refused) = self.refused_token() {
+            return Err(refused.clone());
+        }
         let discovery = self.discovery().map_err(Clone::clone)?;
         let Some(service) = &discovery.modules else {
             return Err(gap(Outcome::skip("the registry serves no modules")));
         };
-        let named = self.named_module.clone();
-        let address = named.or_else(|| self.first("module")?.parse().ok());
+        let address = match &self.named_module {
+            Some(named) => Some(named.clone()),
+            None => self.listed("module").map_err(gap)?,
+        };
         let Some(address) = address else {
             return Err(gap(Outcome::skip(self.no_sample("module"))));
         };
@@ -243,6 +269,7 @@ impl Target {
         let listed = document
             .modules
             .into_iter()
+            .flatten()
             .next()
             .and_then(|it| it.versions);
         let listed = listed.unwrap_or_default();
@@ -302,6 +329,14 @@ impl Target {
     }
 }
 
+/// Returns whether a response lists no version of a module, as some registries answer in place of 404.
+pub(in crate::commands::doctor) fn lists_no_version(fetched: &Fetched) -> bool {
+    let document = serde_json::from_slice::<ModuleDocument>(&fetched.body);
+    let modules = document.map(|it| it.modules.unwrap_or_default());
+    let is_empty = |it: &ModuleVersions| it.versions.as_ref().is_none_or(Vec::is_empty);
+    fetched.status == 200 && modules.is_ok_and(|modules| modules.iter().all(is_empty))
+}
+
 /// Returns the absolute URL of a request.
 pub(in crate::commands::doctor) fn absolute(fetch: &Fetch) -> String {
     match &fetch.base {
@@ -312,14 +347,13 @@ pub(in crate::commands::doctor) fn absolute(fetch: &Fetch) -> String {
 
 fn unanswered(error: &ProbeError) -> Outcome {
     let cause = "the registry answers discovery, and not this request";
-    Outcome::fail(error, cause, "look at the registry's log for this request")
+    Outcome::unanswered(error, cause, "look at the registry's log for this request")
 }
 
 fn unreadable(seen: &Seen, error: &dyn std::fmt::Display) -> Outcome {
     let cause = match seen.status {
         401 | 403 => "the package is private, and no token that may read it was sent",
         404 => "the package does not exist, or the caller may not see it",
-        429 => "a rate limit applies to this machine",
         500..=599 => "the registry or its storage fails",
         _ if seen.media_type().contains("html") => "a web page answers in place of the registry",
         _ => "the response is not the document that clients parse",
