@@ -21,7 +21,7 @@ const OF_OTHER_HOSTS = "http::pages::hosts";
 /** The cost of each part. docs/acceptance.md has the same figures, and how they were counted. */
 const COSTS = {
   http: { versions: 175, megabytes: 9, requests: 3_700, r2: 13_100, kv: 3_900 },
-  clients: { versions: 5, megabytes: 22, requests: 150, r2: 400, kv: 250 },
+  clients: { versions: 7, megabytes: 25, requests: 150, r2: 400, kv: 250 },
 };
 
 endWithParent();
@@ -65,9 +65,10 @@ function parse(args) {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const [text] = positionals;
   if (positionals.length !== 1 || !URL.canParse(text)) throw new Error(USAGE);
-  const { protocol, origin, pathname, username, password, search, hash } = new URL(text);
-  if (username || password) throw new Error("the URL has a user or a password, which is not sent: write it without; the token belongs into TERRACE_TOKEN");
-  const isOrigin = ["http:", "https:"].includes(protocol) && pathname === "/" && !search && !hash;
+  // The next message quotes the URL.
+  if (text.includes("@") || text.includes("?")) throw new Error("the URL has a user, a password or a query, which is not sent: write it without; the token belongs in TERRACE_TOKEN");
+  const { protocol, origin, pathname, hash } = new URL(text);
+  const isOrigin = ["http:", "https:"].includes(protocol) && pathname === "/" && !hash;
   if (!isOrigin) throw new Error(`${text} is not the URL of a registry, such as https://registry.example.com`);
   if (values.only && !PARTS.includes(values.only)) throw new Error(`--only ${values.only}: the parts are ${PARTS.join(" and ")}`);
   const token = process.env.TERRACE_TOKEN;
@@ -80,9 +81,11 @@ function parse(args) {
 /** Trusts a private authority besides the usual ones. Node reads its variable at the start only; terraform and the Rust tests read the other one. */
 async function trustAuthority(file) {
   if (!file || process.env.NODE_EXTRA_CA_CERTS === file) return;
-  const text = await readFile(file, "utf8").catch((error) => error.message);
+  const text = await readFile(file, "utf8").catch((error) => {
+    throw new Error(`SSL_CERT_FILE names a file that cannot be read: ${error.message}`);
+  });
   // For a file without certificates, Node prints a warning only.
-  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw new Error(`SSL_CERT_FILE names no PEM certificates: ${text.slice(0, 100).trim() || "the file is empty"}`);
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw new Error(`SSL_CERT_FILE names ${file}, which has no certificate in PEM format`);
   await continueUnder(process.execPath, { NODE_EXTRA_CA_CERTS: file });
 }
 

@@ -28,7 +28,10 @@ export async function benchLatency({ only, json, document, boring }) {
   if (boring && !isOnPath("versitygw")) throw new Error("--boring needs versitygw on PATH, which `npm test` builds: its bucket is there");
   const projects = Object.entries(PROJECTS).filter(([name]) => name.includes(only));
   // Nearly all of their time is delays, so the clients run at once, each with registries and storage of its own.
-  const measured = (await Promise.all(clients.map((client) => measureClient(client, { projects, boring })))).flat();
+  const settled = await Promise.allSettled(clients.map((client) => measureClient(client, { projects, boring })));
+  const failed = settled.find(({ status }) => status === "rejected");
+  if (failed) throw failed.reason;
+  const measured = settled.flatMap(({ value }) => value);
   const published = await measurePublishing();
   const tables = [latencyRows(measured, Object.keys(PROFILES)), publishRows(published, Object.keys(PROFILES))];
   for (const table of tables) say(`\n${aligned(table)}\n`);

@@ -13,7 +13,7 @@ const START_MS = 20_000;
 const PAUSE_MS = 50;
 
 /**
- * Starts the program with these releases: `{ port, bucket, stop }`. `bucket` has the `port` of the bucket itself, the `host` that its
+ * Starts the program with these releases: `{ port, bucket }`; `cleanup` ends it. `bucket` has the `port` of the bucket itself, the `host` that its
  * presigned URLs name, the `delay` of the registry's operations in milliseconds, which can be set, and their `times`.
  */
 export async function startBoring(cleanup, { program, releases, publicKey, directory }) {

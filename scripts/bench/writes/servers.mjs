@@ -80,7 +80,7 @@ export class Storage {
     return this.#port;
   }
 
-  /** Starts a new process of workerd, with a registry for each of these kinds of archive URLs: `{ presigned, worker, stop }`. */
+  /** Starts a new process of workerd, with a registry for each of these kinds of archive URLs, by kind, and `stop`. */
   async registries({ kinds = ["presigned", "worker"], vars = {}, inspect = false, s3Endpoint = `http://127.0.0.1:${this.#port}${S3}` } = {}) {
     const bundle = ["index.js", "wasm.js", "index_bg.wasm"].map((name) => [name, join(root, "build", name)]);
     const files = {

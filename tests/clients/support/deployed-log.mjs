@@ -10,6 +10,9 @@ import { serve } from "../../../scripts/lib/run.mjs";
 const SHOWN_MS = 30_000;
 const PAUSE_MS = 500;
 
+/** The part of wrangler's output that is quoted if a request is missing in it. */
+const END_CHARACTERS = 600;
+
 /** One document of `wrangler tail --format json`, on one line or on several. */
 const DOCUMENT = /^\{$[\s\S]*?^\}$|^\{.*\}$/gm;
 
@@ -27,7 +30,7 @@ export async function followLog(cleanup, { worker, file, request }) {
     for (;;) {
       const lines = linesIn(await readFile(file, "utf8"), ray);
       if (lines) return lines;
-      if (Date.now() > until) throw new Error(`\`wrangler tail ${worker}\` does not show the request ${ray}: see ${file}`);
+      if (Date.now() > until) throw new Error(`\`wrangler tail ${worker}\` does not show the request ${ray}. The end of its output:\n${await endOf(file)}`);
       await pause(PAUSE_MS);
     }
   };
@@ -38,6 +41,9 @@ export async function followLog(cleanup, { worker, file, request }) {
     if (Date.now() > until) throw shown;
   }
 }
+
+/** Returns the end of a log, which states why wrangler shows nothing, for example that it is not signed in. */
+const endOf = async (file) => (await readFile(file, "utf8")).slice(-END_CHARACTERS).trim() || "(none)";
 
 /** Returns the lines that the request with this ray wrote; `undefined` if it is not in the log. */
 export function linesIn(log, ray) {

@@ -116,6 +116,10 @@ describe("a registry that serves archives from the edge", () => {
     const location = new URL(response.headers.get("location"));
     assert.equal(location.origin, registry.archiveOrigin);
     assert.ok(location.pathname.endsWith(`/archives/${digest}.zip`), location.pathname);
+    const [, , until] = new URL(url).pathname.split("/");
+    const signed = location.searchParams.get("X-Amz-Date").replace(/^(....)(..)(..T..)(..)/, "$1-$2-$3:$4:");
+    const lifetime = Number(location.searchParams.get("X-Amz-Expires"));
+    assert.ok(Date.parse(signed) / 1000 + lifetime <= Number(until), `${location} is valid longer than ${url}`);
     assert.ok(bytes.equals(Buffer.from(await (await fetch(location)).arrayBuffer())));
     const part = await watching({ redirect: "manual", headers: { range: "bytes=0-9" } });
     assert.equal(part.response.status, 302);

@@ -132,8 +132,8 @@ impl ArchiveUrls {
         }
     }
 
-    /// Returns the URL of an object for a download from the bucket itself, which is not valid after `until`; `None` without S3
-    /// keys.
+    /// Returns the URL of an object for a download from the bucket itself, which is not valid after `until`, or after a second,
+    /// the shortest lifetime that S3 knows; `None` without S3 keys.
     pub fn presigned(
         &self,
         object: impl Into<BytesKey>,
@@ -242,7 +242,7 @@ mod tests {
     use terrace_presign::Endpoint;
 
     #[test]
-    fn a_url_of_the_bucket_is_not_valid_longer_than_the_url_that_led_to_it() {
+    fn a_url_of_the_bucket_expires_with_the_url_that_led_to_it_or_after_a_second() {
         let endpoint = Endpoint::parse("https://s3.example.com").unwrap();
         let presigner = Presigner::new(endpoint, "auto", "terrace", "id", Secret::new("secret"));
         let urls = ArchiveUrls::new(ArchiveSigner::Bucket(presigner), None, 900);

@@ -176,6 +176,19 @@ fn clients_are_not_accepted_unless_a_host_is_named() {
 }
 
 #[test]
+fn users_and_assistants_are_shown_the_hosts_of_the_clients_that_sign_in() {
+    let host = |vars: &[(&str, &str)]| {
+        let registry = People::with(vars).registry;
+        let page = registry.get("/assistants").expect(200).text();
+        let sent = mcp::tool("how_to_authenticate", &json!({}));
+        let answer = structured(&registry.send(&sent)).to_string();
+        [page, answer].map(|text| text.contains("app.example.com"))
+    };
+    assert_eq!(host(&[HOSTS]), [true, true]);
+    assert_eq!(host(&[]), [false, false]);
+}
+
+#[test]
 fn a_person_sees_the_client_and_what_it_gets_before_it_gets_a_code() {
     let people = people();
     let (_, question) = sign_in(&people, &asked());

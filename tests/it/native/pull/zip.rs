@@ -13,7 +13,18 @@ fn a_pulled_zip_is_served_from_storage() {
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
     let pulled_by = pulling.url(&fixture);
+    pulling.memory.forget_operations();
     assert_fenced(&pulling.registry.get(&pulled_by).expect(200), &pulled_by);
+    let operations = pulling.memory.operations();
+    assert!(
+        operations.iter().any(|it| it.contains("releases/")),
+        "{operations:?}"
+    );
+    // The read of a client is not audited.
+    assert!(
+        !operations.iter().any(|it| it.contains("audit")),
+        "{operations:?}"
+    );
     pulling.memory.disconnect();
     pulling.memory.forget_operations();
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);

@@ -8,7 +8,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{configured, host_of, or_page};
+use crate::handlers::login::shared::{configured, host_of, is_from_own_page, or_page};
 use crate::handlers::login::start::send_to_provider;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Host, Request};
@@ -29,13 +29,12 @@ pub(crate) async fn sign_in<P: Host, R: Request>(
     Ok(or_page(sent, &request, &purpose).into())
 }
 
-/// Ends the session of a browser. Pages of other websites cannot: the browser states where a request comes from
-/// (<https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>).
+/// Ends the session of a browser. Pages of other websites cannot: the browser states where a request comes from.
 pub(crate) async fn sign_out<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
 ) -> Handled<P::Stream> {
-    if request.header("sec-fetch-site").as_deref() != Some("same-origin") {
+    if is_from_own_page(&request) != Some(true) {
         return Err(Problem::Forbidden(
             "signing out takes a request from a page of this registry, as the header Sec-Fetch-Site of a browser \
              shows: use the button on such a page, or delete the cookies of this site"

@@ -8,7 +8,9 @@ use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{check_browser, configured, form_body, or_page};
+use crate::handlers::login::shared::{
+    check_browser, configured, form_body, is_from_own_page, or_page,
+};
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
@@ -72,16 +74,14 @@ async fn take_consent<P: Host, R: Request>(
 }
 
 /// Checks that the form was sent by a page of this registry, as far as the browser says so. Only the page knows the sealed
-/// consent, so a browser without the header (<https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>) is not refused. The
-/// header `Origin` says nothing: it is `null` for a page without referrers.
+/// consent, so a browser that does not say so is not refused. The header `Origin` says nothing: it is `null` for a page
+/// without referrers.
 fn check_page<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Result<(), SignInError> {
-    match request.header("sec-fetch-site").as_deref() {
-        None | Some("same-origin") => Ok(()),
-        Some(_) => {
-            log::write(ctx, "the consent was not sent by a page of this registry");
-            Err(SignInError::Foreign)
-        }
+    if is_from_own_page(request) == Some(false) {
+        log::write(ctx, "the consent was not sent by a page of this registry");
+        return Err(SignInError::Foreign);
     }
+    Ok(())
 }
 
 /// Checks that the operator still names the host of an OAuth client: the setting may have changed since the sign-in began.

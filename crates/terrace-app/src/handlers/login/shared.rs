@@ -166,6 +166,13 @@ pub(crate) fn check_browser<P: Host, R: Request>(
     })
 }
 
+/// Returns whether a page of this registry sent a request, as the browser says; `None` if it does not
+/// (<https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>).
+pub(crate) fn is_from_own_page<R: Request>(request: &R) -> Option<bool> {
+    let site = request.header("sec-fetch-site");
+    site.map(|site| site == "same-origin")
+}
+
 /// Reads a form, unless it is too long. A body that is not UTF-8 counts as empty.
 pub(crate) async fn form_body<R: Request>(request: &mut R) -> Option<String> {
     let limit = limits::LOGIN_FORM_BYTES;

@@ -59,11 +59,16 @@ fn parse(text: &str) -> Result<HttpsUrl, &'static str> {
     }
     let (host, port) = split_port(text);
     check_labels(host)?;
-    let url: Option<HttpsUrl> = format!("https://{text}").parse().ok();
-    match url {
-        Some(url) if url.as_url().host_header() == text => Ok(url),
-        _ if port.is_some() => Err("must have no port, or one from 1 to 65535 other than 443"),
-        _ => Err("must be in lower case, and an address must have four numbers"),
+    let spelled_as = |text: &str| {
+        let url: Option<HttpsUrl> = format!("https://{text}").parse().ok();
+        url.filter(|url| url.as_url().host_header() == text)
+    };
+    match (spelled_as(host), port) {
+        (None, _) => Err("must be in lower case, and an address must have four numbers"),
+        (Some(url), None) => Ok(url),
+        (Some(_), Some(_)) => {
+            spelled_as(text).ok_or("must have no port, or one from 1 to 65535 other than 443")
+        }
     }
 }
 
@@ -106,6 +111,8 @@ mod tests {
             ("app.example.com?x", "the name alone"),
             ("", "the name alone"),
             ("App.example.com", "lower case"),
+            ("App.example.com:8443", "lower case"),
+            ("1.2.3:8443", "four numbers"),
             ("app.example.com:443", "other than 443"),
             ("app.example.com:0", "from 1 to 65535"),
             ("app.example.com:99999", "from 1 to 65535"),
