@@ -30,6 +30,7 @@ use terrace_core::read;
 use terrace_core::read::{
     CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
 };
+use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::key::IndexKey;
 
 use crate::cache::Cache;
@@ -62,6 +63,8 @@ pub struct PendingRead {
     record: Record,
     lookup: Box<Lookup>,
     origin: String,
+    /// The bucket that serves downloads.
+    serving: ServingBucket,
     /// The time at which the read of the index began, in milliseconds since 1970.
     read_at: u64,
 }
@@ -103,6 +106,8 @@ pub(crate) enum Suspension<S> {
     AnswerUnlessRevoked(TokenId, Reply<S>),
     /// The index may be read, unless the token has been revoked.
     ReadUnlessRevoked(TokenId, Box<Lookup>),
+    /// The index may be read, once the isolate knows which bucket serves downloads.
+    ReadOnceServingIsKnown(Box<Lookup>),
     /// The index was read, and does not give an answer.
     IndexMiss(Box<Lookup>, MissReason),
     /// This is the answer. After it, the origin of the provider should be asked for newer versions.
@@ -172,7 +177,7 @@ pub fn begin<S>(
             Some(token) if !is_valid(token) => {
                 RemainingWork::Read(Suspension::ReadUnlessRevoked(token, lookup))
             }
-            _ => return look_up(record, lookup, head.origin, config, now),
+            _ => return look_up(record, lookup, head.origin, (config, cache), now),
         },
         Decision::Handle(route, action) => RemainingWork::Handle(route, action),
         Decision::ReadCookies => RemainingWork::ReadCookies,
@@ -185,6 +190,26 @@ pub(crate) fn look_up<S>(
     record: Record,
     lookup: Box<Lookup>,
     origin: &str,
+    (config, cache): (&Config, &Cache),
+    now: u64,
+) -> RequestStep<S> {
+    if config.fallback.is_none() || !lookup.signs_urls() {
+        return look_up_at(record, lookup, (origin, ServingBucket::Main), config, now);
+    }
+    match cache.known_serving(UnixTime(now / 1000)) {
+        Some(serving) => look_up_at(record, lookup, (origin, serving), config, now),
+        None => {
+            let remaining = RemainingWork::Read(Suspension::ReadOnceServingIsKnown(lookup));
+            RequestStep::Continue(Box::new(Unfinished { record, remaining }))
+        }
+    }
+}
+
+/// Returns the next step of a read by an authorised caller, while this bucket serves downloads.
+pub(crate) fn look_up_at<S>(
+    record: Record,
+    lookup: Box<Lookup>,
+    (origin, serving): (&str, ServingBucket),
     config: &Config,
     now: u64,
 ) -> RequestStep<S> {
@@ -195,6 +220,7 @@ pub(crate) fn look_up<S>(
         record,
         lookup,
         origin: origin.to_owned(),
+        serving,
         read_at: now,
     })
 }
@@ -246,6 +272,7 @@ impl PendingRead {
             mut record,
             mut lookup,
             origin,
+            serving,
             read_at,
         } = self;
         lookup.set_range(range);
@@ -259,7 +286,10 @@ impl PendingRead {
         });
         let outcome = match found {
             Ok(read) => match read.into_stored(&lookup) {
-                Ok(found) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
+                Ok(found) => {
+                    let time = UnixTime(now / 1000);
+                    lookup.answer(found, (config, serving), &origin, time)
+                }
                 Err(absent) => {
                     return Err(record.suspend_on_miss(lookup, MissReason::Absent(absent)));
                 }
@@ -356,6 +386,7 @@ impl Suspension<()> {
                 Suspension::AnswerUnlessRevoked(token, with_stream(reply, stream))
             }
             Self::ReadUnlessRevoked(token, lookup) => Suspension::ReadUnlessRevoked(token, lookup),
+            Self::ReadOnceServingIsKnown(lookup) => Suspension::ReadOnceServingIsKnown(lookup),
             Self::IndexMiss(lookup, miss) => Suspension::IndexMiss(lookup, miss),
             Self::Stale(lookup, reply, address) => {
                 Suspension::Stale(lookup, with_stream(reply, stream), address)

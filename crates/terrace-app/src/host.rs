@@ -20,8 +20,8 @@ use crate::usage::UsageMeter;
 mod upstream;
 
 pub use upstream::{
-    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
-    WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
+    UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 
 /// The reason why a storage operation failed. Whether it took effect is unknown.

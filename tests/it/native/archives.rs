@@ -3,6 +3,7 @@
 mod documentation;
 mod erased_documentation;
 mod erasure;
+mod failover;
 mod garbage;
 mod presigned;
 mod staging;

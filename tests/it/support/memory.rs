@@ -10,6 +10,7 @@ mod inspect;
 mod kv;
 mod objects;
 mod platform;
+pub mod second_bucket;
 mod tamper;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use edge::Edge;
 use kv::Kv;
 use objects::Bucket;
 use platform::Journal;
+use second_bucket::SecondBucket;
 use upstream::Internet;
 
 pub use edge::ARRIVAL_MS;
@@ -50,6 +52,7 @@ struct World {
     bucket: Bucket,
     kv: Kv,
     internet: Internet,
+    second: SecondBucket,
     time: Time,
     journal: Journal,
     /// The only origin that the registry serves, if it serves only one.

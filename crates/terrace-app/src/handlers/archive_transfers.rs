@@ -5,6 +5,7 @@ use terrace_core::http::range::{self, ByteRange};
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::CONTENT_DIGEST;
+use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::signed_path::SignedPath;
 use terrace_presign::SignedMethod;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::Handled;
 use crate::host::{Archives as _, Clock as _, Host, Payload, Request, Stored};
-use crate::services::garbage;
+use crate::services::{failover, garbage};
 
 /// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
@@ -33,6 +34,9 @@ pub(crate) async fn send<P: Host, R: Request>(
     request: R,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
+    if let Some(reply) = of_fallback(ctx, &path).await {
+        return Ok(reply.into());
+    }
     if let Some(range) = request.header("range") {
         return Ok(part(ctx, &path, &range).await?.into());
     }
@@ -41,6 +45,21 @@ pub(crate) async fn send<P: Host, R: Request>(
     Ok(described(&path, size)
         .with_body(Body::Stream(stream))
         .into())
+}
+
+/// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. A
+/// `HEAD` gets none, because a bucket answers it only at a URL of its own.
+async fn of_fallback<P: Host>(ctx: &Context<'_, P>, path: &SignedPath) -> Option<Reply<P::Stream>> {
+    let fallback = ctx.config.fallback.as_ref()?;
+    match failover::serving(ctx).await {
+        ServingBucket::Main => None,
+        ServingBucket::Fallback => {
+            let now = ctx.host.clock().now();
+            let url = fallback.urls().download("", path.object, now);
+            let reply = Reply::new(302, CachePolicy::NoStore).with("location", url);
+            Some(reply.fenced())
+        }
+    }
 }
 
 /// Sends the byte range that a client requests to resume a download.

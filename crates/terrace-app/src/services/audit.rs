@@ -8,6 +8,7 @@ use terrace_core::maintenance::audit::{
 };
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
+use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -19,6 +20,9 @@ use crate::services::documents::BUSY_TRIES;
 
 /// The name of the metadata that contains the time of an entry.
 pub(crate) const AT: &str = "at";
+
+/// The request that changes the bucket that serves downloads.
+const FAILOVER: &str = "PUT /admin/v1/failover";
 
 /// The page size of the search for the newest entry
 /// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
@@ -63,6 +67,18 @@ impl AuditedChange {
             sent: None,
         };
         change.erasing(names)
+    }
+
+    /// Returns the change of the bucket that serves downloads. The scheduled event may write its entry.
+    pub(crate) fn of_failover(by: &str, serving: ServingBucket) -> Self {
+        Self {
+            by: by.to_owned(),
+            provenance: None,
+            from: String::new(),
+            what: format!("{FAILOVER} serves {serving}"),
+            status: None,
+            sent: None,
+        }
     }
 
     /// Returns the change, attributed to a person who has just signed in.

@@ -16,7 +16,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Facts as _, Host};
 use crate::services::audit::AuditedChange;
-use crate::services::{audit, documentation, documents, index_refresh, index_writer, releases};
+use crate::services::{
+    audit, documentation, documents, fallback_requests, index_refresh, index_writer, releases,
+};
 
 /// Archives of documentation, after an erasure that did not name them.
 #[derive(Debug)]
@@ -142,7 +144,10 @@ async fn discard_bytes<P: Host>(
         }
         list.push(text);
         if !is_shared {
-            ctx.host.archives().discard(BytesKey::from(text)).await?;
+            let bytes = BytesKey::from(text);
+            // It has no tombstone, by which the repair would find the copy: the same request again finds both.
+            fallback_requests::discard(ctx, bytes).await?;
+            ctx.host.archives().discard(bytes).await?;
         }
     }
     Ok(broken.into_iter().chain(documented.named).collect())

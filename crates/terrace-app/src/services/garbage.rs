@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::documents;
+use crate::services::{documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -225,6 +225,7 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
             GarbageState::Removing if document.is_settled(now) => {
                 // Only one request removes the archive: a late second removal would delete a new upload.
                 if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
+                    fallback_requests::discard_or_leave(ctx, bytes).await;
                     finish_removal(ctx, bytes, begun).await?;
                     return Ok(true);
                 }
@@ -278,9 +279,19 @@ pub(crate) async fn discard_buried<P: Host>(
 ) -> Result<(), Failure> {
     let blob = BytesKey::Blob(bytes.digest());
     if blob != bytes {
-        ctx.host.archives().discard(blob).await?;
+        discard_everywhere(ctx, blob).await?;
     }
-    Ok(ctx.host.archives().discard(bytes).await?)
+    discard_everywhere(ctx, bytes).await
+}
+
+/// Removes bytes that have a tombstone from both buckets. If the second one cannot be reached, the repair removes them there.
+pub(crate) async fn discard_everywhere<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    fallback_requests::discard_or_leave(ctx, bytes).await;
+    Ok(())
 }
 
 /// Removes bytes that were erased and are stored again, by an upload whose URL was signed before. Returns whether they were.
@@ -292,7 +303,7 @@ pub(crate) async fn remove_again<P: Host>(
     if !is_erased(ctx, bytes).await? || archives.head(bytes).await?.is_none() {
         return Ok(false);
     }
-    archives.discard(bytes).await?;
+    discard_everywhere(ctx, bytes).await?;
     Ok(true)
 }
 
@@ -348,7 +359,7 @@ pub(crate) async fn remove_marked<P: Host>(
     marked_at: UnixTime,
 ) -> Result<bool, Failure> {
     if is_erased(ctx, bytes).await? {
-        ctx.host.archives().discard(bytes).await?;
+        discard_everywhere(ctx, bytes).await?;
         return Ok(true);
     }
     let Some((document, etag)) = mark_of(ctx, bytes).await? else {
@@ -365,6 +376,8 @@ pub(crate) async fn remove_marked<P: Host>(
     let Some(begun) = begin_removal(ctx, bytes, etag).await? else {
         return Ok(false);
     };
+    // While the mark exists, the next collection resumes the removal.
+    fallback_requests::discard(ctx, bytes).await?;
     finish_removal(ctx, bytes, begun).await?;
     Ok(true)
 }

@@ -9,7 +9,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
-use terrace_base::url::{Url, is_number};
+use terrace_base::url::{Scheme, Url, is_number};
+use terrace_presign::Endpoint;
 
 /// The parts of an absolute URL that a guard checks, as parsed by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,8 @@ impl<'u> From<&'u Url> for UrlParts<'u> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     named: Vec<(String, u16)>,
+    /// The host of an S3 endpoint that a setting names with `http://`.
+    plain: Option<(String, u16)>,
 }
 
 /// The reason why a URL must not be contacted.
@@ -63,6 +66,8 @@ impl GuardError {
 
 const HTTPS_PORT: u16 = 443;
 
+const HTTP_PORT: u16 = 80;
+
 impl Guard {
     /// Allows the public internet only.
     pub fn public() -> Self {
@@ -77,6 +82,22 @@ impl Guard {
         self
     }
 
+    /// Allows the public internet, and the S3 endpoint that a setting of the deployment names, which may be private and may
+    /// be reached without TLS. No client chooses the URLs for it.
+    pub fn of_endpoint(endpoint: &Endpoint) -> Self {
+        let Ok(origin) = endpoint.origin().parse::<Url>() else {
+            return Self::public();
+        };
+        let host = (folded(origin.host()), origin.port_or_default());
+        match origin.scheme() {
+            Scheme::Https => Self::public().naming(&host.0, host.1),
+            Scheme::Http => Self {
+                plain: Some(host),
+                ..Self::default()
+            },
+        }
+    }
+
     /// Checks whether a request may be sent to this URL.
     ///
     /// # Errors
@@ -88,6 +109,10 @@ impl Guard {
             is_private,
         };
         let refused = |rule| Err(error(rule, false));
+        let is_plain = url.scheme.eq_ignore_ascii_case("http") && !url.has_userinfo;
+        if is_plain && self.names_plain(url.host, url.port) {
+            return Ok(());
+        }
         if !url.scheme.eq_ignore_ascii_case("https") {
             return refused("only https is allowed");
         }
@@ -124,6 +149,12 @@ impl Guard {
             }),
             _ => Ok(()),
         }
+    }
+
+    fn names_plain(&self, host: &str, port: Option<u16>) -> bool {
+        let (host, port) = (folded(host), port.unwrap_or(HTTP_PORT));
+        let plain = self.plain.as_ref();
+        plain.is_some_and(|(named, at)| *named == host && *at == port)
     }
 
     fn names(&self, host: &str, port: Option<u16>) -> bool {

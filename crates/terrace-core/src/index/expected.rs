@@ -53,6 +53,7 @@ impl ExpectedIndices {
             IndexKey::Pushed(_)
             | IndexKey::Revocations
             | IndexKey::Rules
+            | IndexKey::Failover
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
             | IndexKey::MergedCatalog(_) => true,

@@ -129,9 +129,10 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
         // No route reads it.
-        IndexKey::Revocations | IndexKey::Rules | IndexKey::MergedCatalog(_) => {
-            Owner::of_namespace("")
-        }
+        IndexKey::Revocations
+        | IndexKey::Rules
+        | IndexKey::Failover
+        | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Version(package, _)

@@ -19,6 +19,7 @@ use crate::model::token_id::TokenId;
 use crate::model::version::Version;
 use crate::oci::TagPage;
 use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
 use crate::upstream::pull::PullPolicy;
@@ -120,6 +121,17 @@ impl Lookup {
         matches!(self.projection, Projection::Blob)
     }
 
+    /// Returns whether the answer contains URLs of archives or blobs.
+    pub fn signs_urls(&self) -> bool {
+        matches!(
+            self.projection,
+            Projection::Blob
+                | Projection::ProviderDownload(..)
+                | Projection::MirrorPackages
+                | Projection::ModuleDownload(_)
+        )
+    }
+
     /// Returns the version that counts as downloaded by an answer with this status: of a provider, in the
     /// registry or in the network mirror, of a module, or of an artifact by its tag. `None` if this request
     /// does not count as a download.
@@ -160,12 +172,12 @@ impl Lookup {
         self.range = range;
     }
 
-    /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
-    /// own, as the client reached it: `https://host`.
+    /// Returns the answer from the indices that were found, if they may be served, while this bucket serves downloads.
+    /// `origin` is the registry's own, as the client reached it: `https://host`.
     pub fn answer<S>(
         &self,
         found: StoredIndices<S>,
-        config: &Config,
+        (config, serving): (&Config, ServingBucket),
         origin: &str,
         now: UnixTime,
     ) -> ReadOutcome<S> {
@@ -178,7 +190,7 @@ impl Lookup {
             Freshness::Stale(address) => Some(address),
             Freshness::Unfit => return ReadOutcome::Unfit,
         };
-        let urls = config.archive_urls.as_ref();
+        let urls = config.download_urls(serving);
         let reply = match self.blocked(&config.pull, Some(metadata)) {
             Some(reply) => reply,
             None => match self.finish(found, urls, origin, &config.pull, now) {
@@ -348,7 +360,12 @@ mod tests {
             first: found("one"),
             others: vec![Some(found("two")), None],
         };
-        let outcome = lookup.answer(found, &config(), "https://registry.test", NOW);
+        let outcome = lookup.answer(
+            found,
+            (&config(), ServingBucket::Main),
+            "https://registry.test",
+            NOW,
+        );
         let ReadOutcome::Fresh(reply) = outcome else {
             panic!("{outcome:?}");
         };

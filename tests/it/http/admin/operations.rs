@@ -7,7 +7,7 @@ use crate::support::registry::{Response, Sent, unique};
 use crate::support::tokens::{create, post};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
-const ROUTES: [(&str, &str); 9] = [
+const ROUTES: [(&str, &str); 12] = [
     ("GET", "/admin/v1/doctor"),
     ("POST", "/admin/v1/reindex"),
     ("POST", "/admin/v1/verify"),
@@ -17,6 +17,9 @@ const ROUTES: [(&str, &str); 9] = [
     ("POST", "/admin/v1/archives"),
     ("POST", "/admin/v1/garbage"),
     ("POST", "/admin/v1/erasures"),
+    ("GET", "/admin/v1/failover"),
+    ("PUT", "/admin/v1/failover"),
+    ("POST", "/admin/v1/replication"),
 ];
 
 fn restore(registry: &Registry, body: &Value) -> Response {
