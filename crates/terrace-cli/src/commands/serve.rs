@@ -163,6 +163,13 @@ fn configuration(
                 .to_owned(),
         ));
     }
+    if config.fallback.is_some() {
+        return Err(Failure::Usage(
+            "TERRACE_S3_FALLBACK_ENDPOINT is set: only the Worker serves downloads from a second bucket; unset the variables \
+             TERRACE_S3_FALLBACK_*"
+                .to_owned(),
+        ));
+    }
     if let Some(presigner) = presigner {
         let urls = config.archive_urls.take();
         config.archive_urls = urls.map(|urls| urls.served_by(presigner.clone()));

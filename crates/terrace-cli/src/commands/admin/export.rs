@@ -501,13 +501,13 @@ fn download(
 }
 
 /// The digest in the key of an archive, and the SHA-256 for SHA256SUMS.
-struct Hashers {
+pub(super) struct Hashers {
     sha256: sha2::Sha256,
     sha512: Option<sha2::Sha512>,
 }
 
 impl Hashers {
-    fn of(digest: Digest) -> Self {
+    pub(super) fn of(digest: Digest) -> Self {
         Self {
             sha256: sha2::Sha256::new(),
             sha512: match digest {
@@ -517,14 +517,14 @@ impl Hashers {
         }
     }
 
-    fn update(&mut self, chunk: &[u8]) {
+    pub(super) fn update(&mut self, chunk: &[u8]) {
         self.sha256.update(chunk);
         if let Some(sha512) = &mut self.sha512 {
             sha512.update(chunk);
         }
     }
 
-    fn finish(self) -> (Sha256, Digest) {
+    pub(super) fn finish(self) -> (Sha256, Digest) {
         let sha256 = Sha256::from_bytes(self.sha256.finalize().into());
         let digest = match self.sha512 {
             None => Digest::Sha256(sha256),

@@ -6,6 +6,7 @@ use serde_json::json;
 use terrace_core::api::admin::VerifyBody;
 
 use super::loss::{Older, has_old_archives, lost_documents, lost_entries, lost_releases};
+use super::replicate::{Difference, each_page};
 use super::stored::{References, all_archives, each_fact, each_tombstone};
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -89,6 +90,7 @@ pub(crate) fn verify(
     if !wrong.is_empty() {
         return Err(Failure::Refused(wrong));
     }
+    let copy = compare_buckets(&client, quick, output)?;
     let total: u64 = stored.values().map(|archive| archive.size).sum();
     let mut text = format!(
         "{} and {} ({}) are intact",
@@ -108,6 +110,13 @@ pub(crate) fn verify(
                 .to_owned(),
         );
     }
+    lines.extend(copy.as_ref().map(|copy| match copy.missing {
+        0 => "the second bucket has all of them".to_owned(),
+        missing => format!(
+            "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
+            bytes(copy.missing_bytes)
+        ),
+    }));
     if orphans > 0 {
         lines.push(format!(
             "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
@@ -125,9 +134,32 @@ pub(crate) fn verify(
         "hashed_bytes": hashed,
         "orphans": orphans,
         "orphan_bytes": orphan_bytes,
+        "missing_in_fallback": copy.as_ref().map(|copy| copy.missing),
     });
     output.result(&lines, &report);
     Ok(())
+}
+
+/// Compares the two buckets, if the registry has two. This needs the scope admin, like hashing.
+fn compare_buckets(
+    client: &Client<'_>,
+    quick: bool,
+    output: &Output,
+) -> Result<Option<Difference>, Failure> {
+    if quick {
+        return Ok(None);
+    }
+    let is_configured = match client.failover() {
+        Ok(state) => state.configured,
+        // The registry is older than this command.
+        Err(Failure::Missing(_)) => false,
+        Err(failure) => return Err(failure),
+    };
+    if !is_configured {
+        return Ok(None);
+    }
+    output.progress("comparing the two buckets");
+    each_page(client, |_| Ok(())).map(Some)
 }
 
 /// Checks that the token suffices to have the stored bytes hashed, before everything is read.
