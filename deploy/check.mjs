@@ -65,13 +65,24 @@ export function warningsIn({ observability }) {
 }
 
 /** Returns what the settings lack, with the lines to add. */
-function missing(settings, { compatibility_date, compatibility_flags, bindings, crons }) {
+function missing(settings, { compatibility_date, compatibility_flags, bindings, crons, cache, exports }) {
   return [
     ...Object.entries(bindings).flatMap(([list, wanted]) => wanted.flatMap((binding) => missingBinding(settings, list, binding))),
     ...missingDate(settings, compatibility_date),
     ...missingFlags(settings, compatibility_flags),
     ...(hasNoRepair(settings) ? [] : missingCrons(settings, crons)),
+    ...wrongCache(settings, { cache, exports }),
   ];
+}
+
+/** Returns the problems of Workers Caching, which must never stand in front of the entrypoint that decides who may read. */
+function wrongCache({ cache, exports = {}, vars }, wanted) {
+  const isCached = (entrypoint) => Boolean(exports[entrypoint]?.cache?.enabled ?? cache?.enabled);
+  const lines = Object.entries(wanted).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  const right = `\n\n${lines.join(",\n")}`;
+  if (isCached("default")) return [`The default entrypoint is cached: without asking the registry, the platform would answer requests that it must decide. With:${right}`];
+  if (vars?.TERRACE_DOWNLOADS !== "edge" || isCached("Archives")) return [];
+  return [`TERRACE_DOWNLOADS is edge, and the entrypoint Archives is not cached. Add this, and see that src/index.js exports Archives:${right}`];
 }
 
 function missingBinding(settings, list, binding) {

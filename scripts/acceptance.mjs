@@ -45,7 +45,7 @@ await main(async () => {
   if (parts.includes("http") && found.isPublic) {
     const args = ["test", "--package", "terrace", "--test", "it", "--", "http::", "--skip", OF_OTHER_HOSTS];
     tally.skip(OF_OTHER_HOSTS, "requests for other hostnames do not reach the registry");
-    await tally.suite("HTTP tests", "cargo", args, readCargoTest, { env: { ...env, TERRACE_TEST_MODE: found.mode } });
+    await tally.suite("HTTP tests", "cargo", args, readCargoTest, { env: { ...env, TERRACE_TEST_MODE: found.mode, TERRACE_TEST_UPLOADS: found.uploads } });
   } else if (parts.includes("http")) {
     tally.skip("HTTP tests", "the registry is private, and these tests read without a token");
   }
@@ -75,12 +75,17 @@ async function inspect(url, admin, prefix) {
   const { status } = await fetch(new URL(`/v1/modules/${prefix}/nothing/none/versions`, url)).catch((error) => {
     throw new Error(`${url} does not answer: ${error.cause?.message ?? error.message}`);
   });
-  // A description without its archive is answered with the URL for the upload.
+  // A description without its archive is answered with the URL for the upload, and publishes nothing.
   const archive = { format: "zip", sha256: "0".repeat(63) + "1", size: 1 };
   const described = await admin("PUT", `/admin/v1/modules/${prefix}/nothing/none/1.0.0`, JSON.stringify({ archive }));
   if (described.status !== 202) throw new Error(`${url} answers ${described.status} to a publish: ${described.answer.errors?.join("; ")}`);
   const [{ upload }] = described.answer.missing;
-  return { isPublic: status === 404, mode: new URL(upload.url, url).origin === url ? "worker" : "presigned" };
+  const { answer: facts } = await admin("GET", "/admin/v1/doctor");
+  return {
+    isPublic: status === 404,
+    mode: facts.archives === "bucket" ? "presigned" : "worker",
+    uploads: new URL(upload.url, url).origin === url ? "worker" : "presigned",
+  };
 }
 
 /** States what a run does to the registry. The figures are those of docs/acceptance.md. */

@@ -29,7 +29,10 @@ const USAGE = `npm run bench [-- OPTIONS]
   --profile TEXT   show where the CPU time goes in the first case with TEXT in its name
   --search         measure searches, lists of the catalogue, details of packages and pages instead
   --writes         measure publishing, reindexing and archives of a gigabyte instead, with
-    --quick, --only publish|reindex|gigabyte, --json FILE                       to measure less or only a part
+    --quick, --only publish|reindex|upload|gigabyte, --json FILE                to measure less or only a part
+    --program FILE                                                              the \`terrace\` command, instead of a debug build
+  --latency        measure how long \`terraform init\` and \`tofu init\` take at a distance from the registry and its storage instead,
+    with --only TEXT for the projects with TEXT in their names, --json FILE, --document
   --peer URL       the same load on another registry, alternating with Terrace if it is on this machine; see docs/peers.md
     --provider NAMESPACE/TYPE/VERSION, --module NAMESPACE/NAME/SYSTEM/VERSION   its packages; repeatable
     --mirror PATH, --oci PATH   the paths of its providers for mirror and OCI clients (/mirror/${MIRRORED}/, /v2/providers/)
@@ -53,6 +56,8 @@ const options = {
   profile: { type: "string" },
   search: { type: "boolean", default: false },
   writes: { type: "boolean", default: false },
+  latency: { type: "boolean", default: false },
+  program: { type: "string" },
   peer: { type: "string" },
   provider: { type: "string", multiple: true, default: SHARED.map((n) => `${provider(n)}/${NEWEST}`) },
   module: { type: "string", multiple: true, default: SHARED.map((n) => `${module(n)}/${NEWEST}`) },
@@ -79,7 +84,7 @@ await main(async () => {
   if (values.help) return console.log(USAGE);
   const { quick, json } = values;
   const effort = { rounds: number(values.rounds), ms: number(values.ms) };
-  if (values.document && !values.start && !isWhole(values)) throw new Error("--document needs a complete run, or --start");
+  if (values.document && !values.start && !values.latency && !isWhole(values)) throw new Error("--document needs a complete run, or --start");
   if (values.peer && (values.alone || values.beside || !isHere(values.peer))) return benchPeer(values, effort);
   if (process.platform !== "linux") throw new Error("CPU time per process can be measured only on Linux");
   await setup();
@@ -87,6 +92,7 @@ await main(async () => {
   await buildWorker();
   // Imported only now, because these modules need the programs that `setup` installs.
   if (values.writes) return (await import("./bench/writes.mjs")).benchWrites(values);
+  if (values.latency) return (await import("./bench/latency.mjs")).benchLatency(values);
   if (values.search) return (await import("./bench/search.mjs")).benchSearch({ only: values.only, json, ...effort });
   const { indices } = await import("./bench/seed.mjs");
   const { startServers } = await import("./bench/servers.mjs");

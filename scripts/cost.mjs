@@ -30,6 +30,9 @@ const ACTIONS = {
   install_module: "`init` of a module",
   mirror_install: "installing from the network mirror",
   oci_pull: "installing from the OCI mirror",
+  missing_package: "looking for a package that does not exist",
+  missing_package_again: "the same again within 30 seconds",
+  missing_version: "looking for a version that does not exist",
   publish_provider: "publishing a version of a provider, for 15 platforms",
   publish_mirrored: "mirroring a version, for 3 platforms",
   publish_module: "publishing a version of a module",
@@ -38,6 +41,7 @@ const ACTIONS = {
 const MODES = {
   presigned: "With S3 keys: clients download archives from R2",
   worker: "Without S3 keys: clients download archives through the Worker",
+  edge: "With S3 keys and `TERRACE_DOWNLOADS=edge`: clients download archives through the Worker, from the cache near them",
 };
 
 /** The minutes of a month of 30 days. */
@@ -50,6 +54,7 @@ export async function costPage() {
   const counts = JSON.parse(await readFile(OPERATIONS_FILE, "utf8"));
   const bills = SHAPES.map((shape) => ({ shape, ...billOf(shape, counts.presigned) }));
   const byWorker = SHAPES.map((shape) => billOf(shape, counts.worker));
+  const fromEdge = SHAPES.map((shape) => billOf(shape, counts.edge));
   return `${[
     "# What a registry costs",
     "",
@@ -66,8 +71,16 @@ export async function costPage() {
     "[docs/clients.md](clients.md). With more versions, a publish takes no more operations except one listing for each",
     "thousand of them.",
     "",
+    "With `edge`, a download is two requests, one of which is to the cache. The third table counts archives that the cache",
+    "has: an archive that it lacks takes one operation of class B more. A hit saves that operation and the way to the bucket;",
+    "the two requests cost more than the operation.",
+    "",
     "Publishing also rebuilds the catalogue of all owners, at most once a minute, which is not counted here: one KV write,",
     "four operations of class A and one more for each thousand packages, and some of class B.",
+    "",
+    "## A client that looks for the same missing package all day",
+    "",
+    ...missesText(counts.presigned),
     "",
     "## The prices of the platform",
     "",
@@ -81,7 +94,7 @@ export async function costPage() {
     "",
     "## Four registries",
     "",
-    ...billTable(bills, byWorker),
+    ...billTable(bills, byWorker, fromEdge),
     "",
     "*As shipped*, each request is one event of Workers Logs, the registry's own line. The platform's own event, which would",
     "be a second one, is off in `wrangler.toml`. *With few logs*, successful requests are not logged:",
@@ -95,14 +108,15 @@ export async function costPage() {
     ...table(
       ["", "R2 class A", "R2 class B", "KV reads", "requests to the second bucket"],
       [
-        ["the probe, each minute", "0", thousands(2 * MINUTES), thousands(3 * MINUTES), "0"],
-        ["a comparison of 500 archives, every fifth minute", thousands((2 * MINUTES) / 5), thousands(MINUTES / 5), "0", `${thousands(MINUTES / 5)} lists`],
+        ["the probe, each minute", "0", thousands(2 * MINUTES), thousands(2 * MINUTES), "0"],
+        ["a comparison of 500 archives, every fifth minute, and a look at its progress in others", thousands((2 * MINUTES) / 5), thousands(MINUTES), "0", `${thousands(MINUTES / 5)} lists`],
         ["each copied archive", "0", "2", "0", "1 put"],
         ["an isolate with downloads, each 10 seconds", "0", "0", "1", "0"],
       ],
     ),
     "",
-    "All of this is within the amounts that the plans include, up to 100,000 copied archives a month and thirty busy isolates. The",
+    "All of this is within the amounts that Workers Paid includes, up to 100,000 copied archives a month and thirty busy isolates.",
+    "Workers Free includes 100,000 KV reads a day: those of ten busy isolates. Reads of lists and pages take nothing more. The",
     "copies take as many GB as the main bucket, at the price of the second one: 2026 some $0.023 a GB at Amazon S3, whose requests cost",
     "some $0.05 a month for the lists. R2 charges nothing for outgoing traffic. The provider of the second bucket may charge for",
     "downloads in an outage: some $0.09 a GB at Amazon S3, nothing at R2 in another account.",
@@ -112,7 +126,8 @@ export async function costPage() {
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,
     `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, the size for a provider with 15 platforms; a module has a tenth of that.`,
     `- A step of the repair each minute, which always has something to visit: ${REPAIR_USAGE.r2A / 1000},000 operations of class A a month, the most.`,
-    "- With private packages, each busy isolate reads the list of revoked tokens every 10 seconds.",
+    "- With private packages, and with `edge`, each busy isolate reads the list of revoked tokens and erased digests every 10",
+    "  seconds.",
     "- Each client sends each request once. Failed requests, scanners and other visitors add requests.",
     "- R2 rounds up to the next million operations and the next GB, according to its page.",
     "- Not included: a zone, support, Analytics Engine for download counts, and taxes.",
@@ -155,6 +170,25 @@ function actionTable(counts) {
   return table(["", ...Object.values(COLUMNS), "a million times"], rows);
 }
 
+/** The requests for a missing package that one client sends in a second, and the time for which an isolate remembers it. */
+const MISSES_A_SECOND = 10;
+const REMEMBERED_SECONDS = 30;
+const SECONDS_OF_A_DAY = 86_400;
+
+/** Returns the cost of a client that repeats a miss, with and without the memory of isolates. */
+function missesText(counts) {
+  const misses = MISSES_A_SECOND * SECONDS_OF_A_DAY;
+  const lookups = SECONDS_OF_A_DAY / REMEMBERED_SECONDS;
+  const [first, again] = [counts.missing_package, counts.missing_package_again].map((it) => millionTimes(it) / 1e6);
+  const [without, remembered] = [misses * first, lookups * first + (misses - lookups) * again].map((it) => money(it.toFixed(2)));
+  return [
+    `A client that sends ${MISSES_A_SECOND} such requests a second, all day, costs ${remembered}: an isolate remembers for`,
+    `${REMEMBERED_SECONDS} seconds that R2 has no such package, and each further isolate that answers the client adds`,
+    `${cents(lookups * (first - again))} at most. If each request went to R2, the day would cost ${without}. Most of the rest is the price of requests and`,
+    "of reads in KV, which no registry on this platform can avoid; a rate limit of the zone can.",
+  ];
+}
+
 /** Returns the cost of a million of these actions beyond the included amount. */
 const millionTimes = (counts) =>
   sum(Object.entries(counts).map(([name, count]) => (count * 1e6 * PRICES[name].price) / PRICES[name].per));
@@ -166,7 +200,7 @@ function priceTable() {
   return table(["", "", "included", "more"], rows);
 }
 
-function billTable(bills, byWorker) {
+function billTable(bills, byWorker, fromEdge) {
   const line = (title, cost) => [title, ...bills.map((bill) => cents(cost(bill)))];
   const groups = [...new Set(Object.values(PRICES).map(({ of }) => of))];
   const names = (group) => Object.keys(PRICES).filter((name) => PRICES[name].of === group);
@@ -178,6 +212,7 @@ function billTable(bills, byWorker) {
       line("**as shipped**", ({ total }) => total),
       line("**with few logs**", ({ withoutLogs }) => withoutLogs),
       ["with few logs, without S3 keys", ...byWorker.map(({ withoutLogs }) => cents(withoutLogs))],
+      ["with few logs, archives from the edge", ...fromEdge.map(({ withoutLogs }) => cents(withoutLogs))],
     ],
   );
 }

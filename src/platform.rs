@@ -1,6 +1,7 @@
 //! The implementation of the host on Cloudflare Workers. Only this module knows them.
 
 mod analytics;
+mod archive_cache;
 mod clock;
 mod entry;
 mod fork;
@@ -15,9 +16,12 @@ mod upstream;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use archive_cache::ArchiveCache;
 use terrace_core::config::{Config, is_variable_for_terrace};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+use terrace_core::model::oci::Digest;
 use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
@@ -25,9 +29,11 @@ use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web
 use terrace_app::cache::Cache;
 use terrace_app::context;
 use terrace_app::driver::Unfinished;
-use terrace_app::host::{DownloadEvent, Host, LogLevel, Request as _};
+use terrace_app::host::{
+    CacheRequest, CachedArchive, DownloadEvent, Host, LogLevel, Request as _, StoreError,
+};
 use terrace_app::usage::UsageMeter;
-use terrace_app::{perform, pipeline};
+use terrace_app::{cache_tag, cached_archive, perform, pipeline};
 
 /// The binding of the KV namespace that contains the indices; `entry.js` uses the name, too.
 const INDICES: &str = "INDICES";
@@ -75,7 +81,9 @@ async fn answer(
     context: &Context,
     unfinished: Option<UnfinishedRequest>,
 ) -> worker::Result<web_sys::Response> {
-    let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
+    let archives = ArchiveCache::of(context);
+    let reply = match config(&env).and_then(|config| Ok((config, Cloudflare::new(env, archives)?)))
+    {
         Ok((config, cloudflare)) => {
             let request = http::Incoming::new(request);
             let address = request.client_address();
@@ -102,9 +110,22 @@ async fn answer(
     http::respond(reply)
 }
 
+/// Answers a request of the cache of archives. It reads no configuration: the answer depends on the path alone.
+async fn answer_cache(method: &str, url: String, env: Env) -> worker::Result<web_sys::Response> {
+    let url = http::Url::new(url);
+    match Cloudflare::new(env, ArchiveCache::default()) {
+        Ok(cloudflare) => http::respond(cached_archive(&cloudflare, method, url.target()).await),
+        Err(ConfigurationError { message, cause }) => {
+            console_error!("configuration: {cause}");
+            http::respond(Problem::Misconfigured(message).reply())
+        }
+    }
+}
+
 /// Runs one step of the periodic repair.
 pub(crate) async fn run_repair_step(env: Env) {
-    match config(&env).and_then(|config| Ok((config, Cloudflare::new(env)?))) {
+    let no_cache = ArchiveCache::default();
+    match config(&env).and_then(|config| Ok((config, Cloudflare::new(env, no_cache)?))) {
         Ok((config, cloudflare)) => {
             terrace_app::run_repair_step(&context::Context::new(config, cloudflare, String::new()))
                 .await;
@@ -187,6 +208,7 @@ struct Cloudflare {
     env: Env,
     bucket: r2::Bucket,
     indices: kv::Namespace,
+    archive_cache: ArchiveCache,
     internet: upstream::Internet,
     clock: clock::SystemClock,
     meter: Rc<UsageMeter>,
@@ -194,7 +216,7 @@ struct Cloudflare {
 
 impl Cloudflare {
     /// Reads the bindings of `wrangler.toml`. An error names the missing one.
-    fn new(env: Env) -> Result<Self, ConfigurationError> {
+    fn new(env: Env, archive_cache: ArchiveCache) -> Result<Self, ConfigurationError> {
         let missing = |name| format!("the binding {name} is missing");
         let bucket = env.bucket(FACTS);
         let bucket = bucket.map_err(|error| format!("{}: {error}", missing(FACTS)))?;
@@ -206,6 +228,7 @@ impl Cloudflare {
             env,
             bucket: r2::Bucket::new(bucket, counted()),
             indices,
+            archive_cache,
             internet: upstream::Internet { meter: counted() },
             clock: clock::SystemClock,
             meter,
@@ -270,6 +293,21 @@ impl Host for Cloudflare {
 
     fn meter(&self) -> &UsageMeter {
         &self.meter
+    }
+
+    async fn cached_archive(
+        &self,
+        request: CacheRequest<'_>,
+    ) -> Result<Option<CachedArchive<Self::Stream>>, StoreError> {
+        self.archive_cache.fetch(request).await
+    }
+
+    async fn purge(&self, digests: &[Digest]) -> Result<(), StoreError> {
+        for digests in digests.chunks(limits::PURGED_AT_ONCE) {
+            let tags: Vec<String> = digests.iter().map(|digest| cache_tag(*digest)).collect();
+            self.archive_cache.purge(&tags).await?;
+        }
+        Ok(())
     }
 
     fn log_at(&self, level: LogLevel, line: &str) {

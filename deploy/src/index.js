@@ -1,1 +1,1 @@
-export { default } from "terrace-registry";
+export { default, Archives } from "terrace-registry";

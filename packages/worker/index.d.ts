@@ -26,4 +26,10 @@ declare const worker: {
   scheduled(event: object, env: Env, context: Context): Promise<void>;
 };
 
+/** The archives behind the platform's cache; `wrangler.jsonc` names this entrypoint. */
+export declare class Archives {
+  fetch(request: Request): Promise<Response>;
+  purge(tags: string[]): Promise<string | undefined>;
+}
+
 export default worker;

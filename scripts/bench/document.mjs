@@ -11,6 +11,7 @@ import { median } from "./statistics.mjs";
 const FILE = join(root, "docs", "performance.md");
 const READS = "npm run bench -- --document";
 const START = "npm run bench -- --start --document";
+const LATENCY = "npm run bench -- --latency --document";
 const begin = (command) => `<!-- Written by \`${command}\`; do not edit what follows by hand. -->`;
 const END = "<!-- Until here. -->";
 
@@ -41,6 +42,11 @@ export function write(cases, { rounds, ms }) {
 export function writeStart({ start, size }, starts) {
   const conditions = `The medians of ${starts} starts of each, with the range of the middle half in brackets.`;
   return fill(START, "", [conditions, "", ...markdown(startRows(start)), "", ...markdown(sizeRows(size))]);
+}
+
+/** Writes the durations at a distance: of clients, and of publishes. */
+export function writeLatency([clients, publishes]) {
+  return fill(LATENCY, "", [...markdown(clients), "", ...markdown(publishes)]);
 }
 
 /** Replaces the part of the page that this command wrote. */

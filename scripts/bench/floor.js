@@ -45,10 +45,17 @@ async function lookInBucket(asked, look) {
   asked.r2Ms += Date.now() - began;
 }
 
+/** The times at which R2 had no list under a key. The Worker remembers them, too. */
+const absences = new Map();
+const ABSENCE_MS = 30_000;
+
 async function list(asked, key, releases, told, { refuse = missing } = {}) {
   const { value, metadata } = await getIndex(asked, key, "stream", LIST);
   if (value === null) {
-    await lookInBucket(asked, (bucket) => bucket.list({ prefix: releases, include: ["customMetadata"] }));
+    if (!(Date.now() - absences.get(key) < ABSENCE_MS)) {
+      await lookInBucket(asked, (bucket) => bucket.list({ prefix: releases, include: ["customMetadata"] }));
+      absences.set(key, Date.now());
+    }
     return refuse(told);
   }
   const { etag } = metadata;

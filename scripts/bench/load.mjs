@@ -5,9 +5,10 @@ import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 /** Returns a request as it is sent over the wire. */
-export function wire({ method = "GET", path, headers = {} }) {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+export function wire({ method = "GET", path, headers = {}, body = "" }) {
+  const all = { ...headers, ...(body && { "content-length": Buffer.byteLength(body) }) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
 }
 
 /** Matches the head of an answer after which the server closes the connection (RFC 9112, section 9.3). */

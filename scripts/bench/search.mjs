@@ -1,4 +1,4 @@
-// The CPU of searches, of lists of the catalogue, of the details of packages and of pages. The catalogue is synthetic: 5,000 packages
+// The CPU of searches, of lists of the catalogue, of the details of packages, of pages and of the tools of assistants. The catalogue is synthetic: 5,000 packages
 // in 100 namespaces, with descriptions and inputs, and 5,000 symbols. There is no hand-written minimum of a search: beside
 // each read, the floor sends the bytes of the same index as a version list, which it passes on unread.
 import assert from "node:assert/strict";
@@ -110,7 +110,26 @@ function built() {
   return JSON.stringify({ protocols: ["5.0", "6.0"], packages });
 }
 
-/** The indices of the reads, each with the reads that it answers: `{ name: path }`. */
+/** The revision of the Model Context Protocol in which tools are called. */
+const REVISION = "2026-07-28";
+
+/** Returns a message of the Model Context Protocol as a request; `cost` is that of another than one operation of KV. */
+function message(method, params, cost = {}) {
+  const meta = { "io.modelcontextprotocol/protocolVersion": REVISION, "io.modelcontextprotocol/clientCapabilities": {} };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": REVISION,
+    "mcp-method": method,
+    ...(params.name && { "mcp-name": params.name }),
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } });
+  return { method: "POST", path: "/mcp", headers, body, cost };
+}
+
+const tool = (name, args, cost) => message("tools/call", { name, arguments: args }, cost);
+
+/** The indices of the reads, each with the reads that it answers: `{ name: path }`, or a request in place of the path. */
 function indices() {
   const versions = Array.from({ length: 50 }, (_, at) => ({ version: `1.${50 - at}.0`, published_at: 1_700_000_000, is_documented: true }));
   const ofProvider = JSON.stringify({ versions: [{ version: "1.0.0", published_at: 1_700_000_000, is_documented: true }] });
@@ -131,13 +150,20 @@ function indices() {
         "modules, the last page": "/v1/modules?limit=20&offset=4980",
         "page: start": "/",
         "page: search": "/search?q=gateway",
+        "tool: search, a word of some names": tool("search", { query: "gateway" }),
+        "tool: find_type": tool("find_type", { name: "cloud_instance" }),
       },
     },
     { key: "catalog/team7", text: lines(catalogue(), '["modules/team7/'), reads: { "a namespace of 50 packages": "/api/v1/namespaces/team7" } },
     {
       key: "modules/acme/vpc/aws/overview",
       text: JSON.stringify({ versions }),
-      reads: { "a package of 50 versions": "/api/v1/modules/acme/vpc/aws" },
+      reads: {
+        "a package of 50 versions": "/api/v1/modules/acme/vpc/aws",
+        "tool: list_versions of 50": tool("list_versions", { address: "acme/vpc/aws" }),
+        "tool: how_to_authenticate": tool("how_to_authenticate", {}, { kv: 0 }),
+        "tool: the list of tools": message("tools/list", {}, { kv: 0 }),
+      },
     },
     {
       key: "modules/acme/vpc/aws/about/1.1.0",
@@ -147,24 +173,27 @@ function indices() {
         "the same in the public shape": "/v1/modules/acme/vpc/aws/1.1.0",
         "the README alone": "/api/v1/modules/acme/vpc/aws/1.1.0/docs/readme",
         "page: a module": "/modules/acme/vpc/aws/1.1.0",
+        "tool: get_module": tool("get_module", { address: "acme/vpc/aws", version: "1.1.0" }),
+        "tool: get_docs, a README of 20 KB": tool("get_docs", { address: "acme/vpc/aws", version: "1.1.0" }),
+        "tool: compare_versions": tool("compare_versions", { address: "acme/vpc/aws", from: "1.1.0", to: "1.2.0" }),
       },
     },
+    { key: "modules/acme/vpc/aws/about/1.2.0", text: described(module()), reads: {} },
     {
       key: "providers/hosted/acme/cloud/about/1.0.0",
       text: described(provider()),
       reads: {
         "the navigation of 1,000 pages": "/api/v1/providers/acme/cloud/1.0.0/docs",
         "page: a provider of 1,000 documents": "/providers/acme/cloud/1.0.0",
-        [A_DOCUMENT]: "/providers/acme/cloud/1.0.0/docs/resources/thing_17",
+        "page: a document": { path: "/providers/acme/cloud/1.0.0/docs/resources/thing_17", cost: { r2: 1 } },
+        "tool: get_provider of 1,000 documents": tool("get_provider", { address: "acme/cloud", version: "1.0.0" }),
+        "tool: get_docs, a document": tool("get_docs", { address: "acme/cloud", version: "1.0.0", document: "resources/thing_17" }, { r2: 1 }),
       },
     },
     { key: "providers/hosted/acme/cloud/overview", text: ofProvider, reads: {} },
     { key: "providers/hosted/acme/cloud/version/1.0.0", text: built(), reads: {} },
   ];
 }
-
-/** The only read that takes an operation of R2. */
-const A_DOCUMENT = "page: a document";
 
 const lines = (text, start) =>
   text
@@ -184,7 +213,8 @@ function entry(key, text) {
 export async function benchSearch({ only, json, ...effort }) {
   const stored = indices();
   const entries = stored.flatMap(({ key, text }, at) => [entry(key, text), entry(`modules/${listed(at)}/versions`, text)]);
-  const reads = stored.flatMap(({ text, reads }, at) => Object.entries(reads).map(([name, path]) => ({ name, path, at, index: text.length })));
+  const asked = (read) => (typeof read === "string" ? { path: read } : read);
+  const reads = stored.flatMap(({ text, reads }, at) => Object.entries(reads).map(([name, read]) => ({ name, ...asked(read), at, index: text.length })));
   const wanted = reads.filter(({ name }) => name.includes(only));
   const servers = await startServers([...entries, archive]);
   try {
@@ -203,20 +233,22 @@ async function inOrder(items, act) {
   return done;
 }
 
-async function measureOne({ name, path, at, index }, { ours, floor }, effort) {
+async function measureOne({ name, at, index, cost: expected, ...request }, { ours, floor }, effort) {
   const sides = await Promise.all(
-    [[ours, path], [floor, `/v1/modules/${listed(at)}/versions`]].map(async ([server, path]) => {
+    [[ours, request], [floor, { path: `/v1/modules/${listed(at)}/versions` }]].map(async ([server, { headers, ...request }]) => {
       const connections = await server.connections("worker", 4);
-      return { pids: [server.pid], connections, request: wire({ path, headers: HEADERS }), status: 200 };
+      return { pids: [server.pid], connections, request: wire({ ...request, headers: { ...HEADERS, ...headers } }), status: 200 };
     }),
   );
-  const { status, bytes } = await sides[0].connections[0].ask(sides[0].request);
+  const { status, bytes, body } = await sides[0].connections[0].ask(sides[0].request, { keep: true });
   assert.equal(status, 200, `${name}: the Worker answers ${status}`);
+  // A tool that finds nothing answers 200 as well.
+  assert.ok(!body.includes('"isError":true') && !body.includes('"error":{'), `${name}: ${body}`);
   const [own, other] = await inRounds(sides, effort);
   const costs = [];
   for (let at = 0; at < COUNTED; at += 1) costs.push(await ours.costOf("worker", sides[0].request));
   const cost = { kv: median(costs.map(({ kv }) => kv)), r2: median(costs.map(({ r2 }) => r2)) };
-  assert.deepEqual(cost, { kv: 1, r2: name === A_DOCUMENT ? 1 : 0 }, `${name}: a read takes one operation of KV, and one of R2 for a document`);
+  assert.deepEqual(cost, { kv: 1, r2: 0, ...expected }, `${name}: a read takes one operation of KV, and one of R2 for a document`);
   await Promise.all([ours, floor].map((server) => server.forgetLog()));
   return { name, index, bytes, cost, ours: summary(own), floor: summary(other), ratio: ratio(own, other) };
 }

@@ -5,8 +5,9 @@ import { say, step } from "../lib/step.mjs";
 import { measureGigabyte } from "./writes/gigabyte.mjs";
 import { measurePublishing } from "./writes/publish.mjs";
 import { measureReindexing } from "./writes/reindex.mjs";
-import { estimate, gigabyteTable, publishTable, reindexTable } from "./writes/report.mjs";
+import { estimate, gigabyteTable, publishTable, reindexTable, uploadTable } from "./writes/report.mjs";
 import { Storage } from "./writes/servers.mjs";
+import { measureUploads } from "./writes/upload.mjs";
 
 const EFFORTS = {
   whole: {
@@ -18,6 +19,7 @@ const EFFORTS = {
     ],
     // 1 GB, and a tenth of that.
     mebibytes: [95, 954],
+    platformMebibytes: 30,
   },
   quick: {
     publishing: [1, 200],
@@ -26,6 +28,7 @@ const EFFORTS = {
       { packages: 4, versions: 10 },
     ],
     mebibytes: [16, 128],
+    platformMebibytes: 2,
   },
 };
 
@@ -46,6 +49,11 @@ const PARTS = {
     measure: (storage, effort) => measureReindexing(storage, effort.shapes, BUDGETS),
     tables: (measured) => [reindexTable(measured), estimate(measured, WANTED)],
   },
+  upload: {
+    title: (effort) => `publishing zips of ${effort.platformMebibytes} MiB by the command`,
+    measure: (storage, effort, program) => measureUploads(storage, effort.platformMebibytes, program),
+    tables: (measured) => [uploadTable(measured)],
+  },
   gigabyte: {
     title: (effort) => `moving archives of ${effort.mebibytes.join(" and ")} MiB`,
     measure: (storage, effort) => measureGigabyte(storage, effort.mebibytes),
@@ -54,14 +62,14 @@ const PARTS = {
 };
 
 /** Measures the parts with `only` in their names, and prints them. */
-export async function benchWrites({ quick, only, json }) {
+export async function benchWrites({ quick, only, json, program }) {
   const effort = quick ? EFFORTS.quick : EFFORTS.whole;
   const figures = {};
   const storage = await Storage.start();
   try {
     for (const [name, { title, measure, tables }] of Object.entries(PARTS)) {
       if (!name.includes(only)) continue;
-      figures[name] = await step(title(effort), () => measure(storage, effort));
+      figures[name] = await step(title(effort), () => measure(storage, effort, program));
       for (const table of tables(figures[name])) say(`\n${table}\n`);
     }
   } finally {

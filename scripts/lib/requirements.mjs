@@ -18,6 +18,8 @@ export async function requirements() {
     bindings: Object.fromEntries(BINDINGS.map((list) => [list, config[list]])),
     optional_bindings: await optionalBindings(),
     crons: config.triggers.crons,
+    cache: config.cache,
+    exports: config.exports,
     format: await format(),
   };
 }

@@ -1,9 +1,11 @@
 // The Worker's entry. It drives reads with `entry.rs` at the platform's own speed: it reads from KV, makes
 // responses, and decides nothing. The Worker that worker-build generates from `lib.rs` handles everything
 // else. `scripts/build.mjs` puts this file beside that Worker, and calls the two `index.js` and `wasm.js`.
+import { WorkerEntrypoint } from "cloudflare:workers";
+
 import Worker, { Machine } from "./wasm.js";
 
-const { start, begin, finish, finish_several, resume } = Machine;
+const { start, begin, finish, finish_several, resume, archive } = Machine;
 
 /** The first character of a text from the machine. `mod tag` of `entry.rs` explains each, and what follows it. */
 const ANSWER = "a";
@@ -45,6 +47,24 @@ export default {
     return new Worker(context, env).scheduled(event);
   },
 };
+
+/**
+ * The archives behind the platform's cache, which `archive_cache.rs` calls. The cache stands in front of `fetch`: nothing but
+ * the path may decide about its answer. Only this Worker, and Workers of the same account that bind it, can call it.
+ */
+export class Archives extends WorkerEntrypoint {
+  fetch({ method, url }) {
+    return new Worker(this.ctx, this.env).archive(method, url);
+  }
+
+  /** Removes the answers with these tags from the cache of this entrypoint. Returns the reason if the platform refuses. */
+  async purge(tags) {
+    const { cache } = this.ctx;
+    if (!cache) return undefined;
+    const { success, errors = [] } = await cache.purge({ tags });
+    return success ? undefined : errors.map(({ code, message }) => `${message} (${code})`).join("; ") || "refused";
+  }
+}
 
 /** A value of a read of several keys with its metadata; both are null if the key has no value. */
 function pair(found) {
@@ -94,6 +114,11 @@ function count(env, point) {
  */
 Worker.prototype.resume = async function (request, ticket, value) {
   return resume(request, this.env, this.ctx, ticket, value);
+};
+
+/** Answers a request of the cache of archives. */
+Worker.prototype.archive = async function (method, url) {
+  return archive(method, url, this.env);
 };
 
 /** Only throws, so that the instance is replaced after a trap. */

@@ -17,10 +17,11 @@ use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::future_to_promise;
 use worker::{Context, Env, console_error, js_sys, web_sys, worker_sys};
 
+use super::archive_cache::ArchiveCache;
 use super::clock::whole;
 use super::http::Url;
 use super::tickets::Tickets;
-use super::{CACHE, Cloudflare, analytics, config, kv, serve};
+use super::{CACHE, Cloudflare, analytics, answer_cache, config, kv, serve};
 
 /// The first character of each text that `entry.js` receives, which repeats these constants.
 mod tag {
@@ -110,6 +111,17 @@ impl Machine {
         })
     }
 
+    /// Answers a request of the cache of archives.
+    pub fn archive(method: String, url: String, env: Env) -> js_sys::Promise {
+        future_to_promise(async move {
+            let answered = answer_cache(&method, url, env).await;
+            answered.map(JsValue::from).map_err(|error| {
+                console_error!("{error}");
+                error.into()
+            })
+        })
+    }
+
     /// Continues a request with the value that KV has. If its ticket has no waiting value, because others
     /// have overwritten it or the instance was replaced, the request is answered from its beginning.
     pub fn resume(
@@ -152,7 +164,7 @@ impl Entry<'static> {
     fn start(env: &Env) -> Option<Self> {
         let config = config(env).ok()?;
         // Fails unless all bindings exist.
-        Cloudflare::new(env.clone()).ok()?;
+        Cloudflare::new(env.clone(), ArchiveCache::default()).ok()?;
         Some(Self {
             config,
             cache: CACHE.with(|cache| *cache),
@@ -218,7 +230,7 @@ impl Entry<'_> {
             return tag::FETCH.into();
         };
         let found = found(&pending);
-        match pending.finish(found, range, self.config, now) {
+        match pending.finish(found, range, self.config, self.cache, now) {
             Ok(answer) => self.answer(answer),
             Err(unfinished) => {
                 self.waiting.keep_as(ticket, Waiting::Rest(unfinished));

@@ -62,6 +62,11 @@ impl Url {
         self.url.get(self.path..self.query).unwrap_or_default()
     }
 
+    /// Returns the path with the query.
+    pub(super) fn target(&self) -> &str {
+        self.url.get(self.path..).unwrap_or_default()
+    }
+
     pub(super) fn query(&self) -> &str {
         let query = self.url.get(self.query..).unwrap_or_default();
         let query = query.split('#').next().unwrap_or_default();

@@ -203,11 +203,7 @@ impl Archives for Bucket {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let object = self.bucket.head(key.to_string()).await;
         let object = object.map_err(|error| failure("head", key, &error))?;
-        Ok(object.map(|object| ArchiveHead {
-            revision: Revision(object.version()),
-            size: object.size(),
-            sha256: object.checksum().sha256.and_then(digest),
-        }))
+        Ok(object.as_ref().map(head_of))
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
@@ -222,6 +218,35 @@ impl Archives for Bucket {
             Some(body) => body.bytes().await.map_err(failed),
             None => Ok(Vec::new()),
         }
+    }
+
+    async fn tail(
+        &self,
+        key: ArchiveKey,
+        length: u64,
+    ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
+        let _timed = self.meter.time(PlatformPart::R2, millis);
+        let failed = |error| failure("read", key, &error);
+        let get = self
+            .bucket
+            .get(key.to_string())
+            .range(Range::Suffix { suffix: length });
+        let object = match get.execute().await {
+            // An empty object has no range.
+            Err(error) if error.to_string().contains(BAD_RANGE) => {
+                let head = self.head(key.into()).await?;
+                return Ok(head.map(|head| (head, Vec::new())));
+            }
+            object => object.map_err(failed)?,
+        };
+        let Some(object) = object else {
+            return Ok(None);
+        };
+        let bytes = match object.body() {
+            Some(body) => body.bytes().await.map_err(failed)?,
+            None => Vec::new(),
+        };
+        Ok(Some((head_of(&object), bytes)))
     }
 
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError> {
@@ -380,6 +405,14 @@ impl Archives for Bucket {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
+    }
+}
+
+fn head_of(object: &Object) -> ArchiveHead {
+    ArchiveHead {
+        revision: Revision(object.version()),
+        size: object.size(),
+        sha256: object.checksum().sha256.and_then(digest),
     }
 }
 

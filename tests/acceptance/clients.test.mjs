@@ -18,6 +18,9 @@ const PAUSE_MS = 2_000;
 
 const { TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: adminToken, TERRACE_TEST_PREFIX: prefix } = process.env;
 
+/** The size of the module that is downloaded repeatedly. */
+const CACHED_BYTES = 1024 * 1024;
+
 /** The size of the module that shows how long archives take: random bytes, which no compression makes smaller. */
 const LARGE_BYTES = 20 * 1024 * 1024;
 
@@ -104,6 +107,47 @@ function acceptance() {
       assert.ok((await fetch(location, { method, body })).status >= 400, method);
     }
     assert.equal((await fetch(location)).status, 200);
+  });
+
+  // No simulator has this cache.
+  test("serves archives from the cache of the edge, and after an erasure no longer", async (t) => {
+    const address = `${namespace}/cached/aws`;
+    const publication = module({ address, version: "1.0.0", files: { ...saying("cached"), "random.bin": randomBytes(CACHED_BYTES) } });
+    const [[digest, archive]] = publication.archives;
+    await registry.publishes(publication);
+    const found = await read(`/v1/modules/${address}/1.0.0/download`);
+    const location = new URL(found.headers.get("x-terraform-get"), url);
+    location.search = "";
+    const examined = await registry.admin("GET", "/admin/v1/doctor");
+    if (examined.answer.archives !== "edge") return t.skip("the archives of this registry do not come from the edge: TERRACE_DOWNLOADS is not edge");
+    const times = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const started = Date.now();
+      const response = await fetch(location);
+      assert.ok(archive.equals(Buffer.from(await response.arrayBuffer())));
+      assert.deepEqual([response.status, response.headers.get("cache-control")], [200, "no-store"]);
+      assert.equal(response.headers.get("content-length"), String(archive.length));
+      times.push(Date.now() - started);
+    }
+    t.diagnostic(`one archive five times: ${times.map((time) => `${time} ms`).join(", ")}; the request log states "cache":"hit" from the second on`);
+    const part = await fetch(location, { headers: { range: "bytes=10-19" } });
+    assert.deepEqual([part.status, part.headers.get("content-range")], [206, `bytes 10-19/${archive.length}`]);
+    assert.ok(archive.subarray(10, 20).equals(Buffer.from(await part.arrayBuffer())));
+    const head = await fetch(location, { method: "HEAD" });
+    assert.deepEqual([head.status, head.headers.get("content-length")], [200, String(archive.length)]);
+    const forged = location.href.replace(/\/[0-9a-f]{64}\//, `/${"0".repeat(64)}/`);
+    assert.equal((await fetch(forged)).status, 403, "a cached archive without its signature");
+    const erasure = { package: address, version: "1.0.0", reason: "made by an acceptance run", archives: [`archives/${digest}.zip`] };
+    const { status, answer } = await registry.admin("POST", "/admin/v1/erasures", JSON.stringify(erasure));
+    assert.equal(status, 200, JSON.stringify(answer));
+    const erased = Date.now();
+    let last;
+    do {
+      last = (await fetch(location)).status;
+      if (last !== 404) await new Promise((done) => setTimeout(done, PAUSE_MS));
+    } while (last !== 404 && Date.now() - erased < SEEN_MS);
+    assert.equal(last, 404, `the erased archive is still served after ${SEEN_MS / 1000} s`);
+    t.diagnostic(`the erased archive was refused ${Date.now() - erased} ms after its erasure`);
   });
 
   test("moves an archive of 20 MB both ways", async (t) => {

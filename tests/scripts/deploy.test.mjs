@@ -29,6 +29,16 @@ test("the configuration to deploy is that of the checkout, except for the locati
   assert.equal(entry, "src/index.js");
 });
 
+test("the platform caches the archives alone, and never the entrypoint that decides who may read", async () => {
+  const { cache, exports } = await ofFolder;
+  assert.deepEqual(cache, { enabled: false, cross_version_cache: true });
+  assert.deepEqual(exports, { default: { type: "worker", cache: { enabled: false } }, Archives: { type: "worker", cache: { enabled: true } } });
+  // Every other entrypoint inherits `cache.enabled`.
+  const entry = await readFile(join(root, "src", "platform", "entry.js"), "utf8");
+  assert.deepEqual([...entry.matchAll(/^export (?:default|class (\w+))/gm)].map(([, name = "default"]) => name).sort(), Object.keys(exports).sort());
+  assert.match(await readFile(join(root, "deploy", "src", "index.js"), "utf8"), /^export \{ default, Archives \} from/);
+});
+
 test("the packages and the folder have the version of the workspace, and the wrangler of the checkout", async () => {
   const expected = await version();
   const { wrangler } = (await json("package.json")).devDependencies;
@@ -144,6 +154,16 @@ describe("the check before a deployment", () => {
   test("finds a missing cron trigger, unless the repair is switched off", async () => {
     await finds({ triggers: undefined }, /The cron trigger is missing/);
     await finds({ triggers: undefined, vars: { TERRACE_REPAIR_OPERATIONS: "0" } }, /^$/);
+  });
+
+  test("finds a cache in front of the registry, and edge delivery without a cache", async () => {
+    const cached = { enabled: true };
+    const { exports } = await ofFolder;
+    await finds({ cache: cached, exports: undefined }, /The default entrypoint is cached/);
+    await finds({ exports: { ...exports, default: { type: "worker", cache: cached } } }, /The default entrypoint is cached/);
+    await finds({ exports: undefined, cache: undefined }, /^$/);
+    await finds({ exports: undefined, cache: undefined, vars: { TERRACE_DOWNLOADS: "edge" } }, /Archives is not cached.*"exports": \{.*"Archives"/s);
+    await finds({ vars: { TERRACE_DOWNLOADS: "edge" } }, /^$/);
   });
 
   test("warns of the platform's log of whole URLs, which npm create cloudflare switches on", async () => {

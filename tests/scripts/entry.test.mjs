@@ -1,18 +1,13 @@
 // The Worker's entry over a machine of the test: how it reads from KV, and what it passes on.
 import assert from "node:assert/strict";
-import { copyFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
-import { root } from "../../scripts/lib/paths.mjs";
+import { importEntry } from "../clients/support/entry.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 /** The entry whose machine answers `begin` with the read, and notes the calls that finish it. */
 async function entryOver(t, read) {
-  const directory = temporaryDirectory(cleanupOf(t));
-  await copyFile(join(root, "src/platform/entry.js"), join(directory, "index.mjs"));
-  const wasm = `
+  const source = `
     export const finished = [];
     const answer = (...call) => (finished.push(call), 'a{"status":200,"headers":{"etag":"e"},"body":"text"}\\n\\n\\ndone');
     export const Machine = {
@@ -23,11 +18,8 @@ async function entryOver(t, read) {
       resume: () => assert.fail("nothing has to be resumed"),
     };
     export default class Worker {}`;
-  await writeFile(join(directory, "wasm.js"), wasm);
-  await writeFile(join(directory, "package.json"), '{"type":"module"}');
-  const { finished } = await import(pathToFileURL(join(directory, "wasm.js")));
-  const { default: entry } = await import(pathToFileURL(join(directory, "index.mjs")));
-  return { entry, finished };
+  const { worker: entry, wasm } = await importEntry(temporaryDirectory(cleanupOf(t)), source);
+  return { entry, finished: wasm.finished };
 }
 
 /** A namespace that notes each read and answers it by `found`. */

@@ -9,10 +9,13 @@ use terrace_core::auth::access::{Revocations, Throttle};
 use terrace_core::auth::oidc::StoredRules;
 use terrace_core::config::Brand;
 use terrace_core::limits;
+use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::failover::ServingBucket;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_web::assets::Assets;
+
+use crate::absences::Absences;
 
 /// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
@@ -28,6 +31,7 @@ pub struct Cache {
     serving: Cell<Option<(ServingBucket, UnixTime)>>,
     /// When a request last started to read that again.
     serving_refresh_started_at: Cell<UnixTime>,
+    absences: Absences,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
     searches: RefCell<Throttle>,
@@ -54,12 +58,12 @@ const FAILURE_SECONDS: u64 = 5;
 /// How long to wait for a concurrent fetch from an issuer, in seconds: longer than the fetch may take.
 const FLIGHT_SECONDS: u64 = 20;
 
-/// The cached revocation state of a token.
+/// The cached revocation state of a token, or the cached state of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachedRevocation {
-    /// Whether the token is revoked.
+    /// Whether the token is revoked, or the digest may have been erased.
     Fresh(bool),
-    /// Whether the token is revoked. The caller must refresh the cache after the response.
+    /// The same. The caller must refresh the cache after the response.
     Stale(bool),
     /// No usable entry.
     Miss,
@@ -77,6 +81,15 @@ pub enum CachedServing {
 }
 
 impl Cache {
+    /// Creates the cache of a host that shares a store with other processes and learns of their changes sooner than absences are
+    /// forgotten.
+    pub fn without_absences() -> Self {
+        Self {
+            absences: Absences::disabled(),
+            ..Self::default()
+        }
+    }
+
     /// Returns the bucket that serves downloads, according to the cache. A caller that receives `Stale` must refresh the
     /// cache.
     pub fn serving(&self, now: UnixTime) -> CachedServing {
@@ -130,7 +143,17 @@ impl Cache {
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
     pub fn revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
-        let cached = self.cached_revocation(token, now);
+        self.claim_refresh(self.cached_revocation(token, now), now)
+    }
+
+    /// Returns whether a digest may have been erased, according to the cache. A caller that receives `Stale` must
+    /// refresh the cache.
+    pub fn erasure(&self, digest: Digest, now: UnixTime) -> CachedRevocation {
+        let cached = self.listed(now, |known| known.may_have_erased(digest));
+        self.claim_refresh(cached, now)
+    }
+
+    fn claim_refresh(&self, cached: CachedRevocation, now: UnixTime) -> CachedRevocation {
         if matches!(cached, CachedRevocation::Stale(_)) {
             self.refresh_started_at.set(now);
         }
@@ -143,25 +166,29 @@ impl Cache {
     }
 
     fn cached_revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
+        self.listed(now, |known| known.include(token, now))
+    }
+
+    fn listed(&self, now: UnixTime, lists: impl Fn(&Revocations) -> bool) -> CachedRevocation {
         let revocations = self.revocations.borrow();
         let Some(revocations) = revocations.as_ref() else {
             return CachedRevocation::Miss;
         };
-        let is_revoked = revocations.include(token, now);
+        let is_listed = lists(revocations);
         let since = |then: &Cell<UnixTime>| now.0.saturating_sub(then.get().0);
         match since(&self.revocations_read_at) {
-            age if age < limits::REVOCATIONS_FRESH_SECONDS => CachedRevocation::Fresh(is_revoked),
+            age if age < limits::REVOCATIONS_FRESH_SECONDS => CachedRevocation::Fresh(is_listed),
             age if age < limits::REVOCATIONS_SECONDS => {
                 if since(&self.refresh_started_at) < limits::REVOCATIONS_FRESH_SECONDS {
-                    return CachedRevocation::Fresh(is_revoked);
+                    return CachedRevocation::Fresh(is_listed);
                 }
-                CachedRevocation::Stale(is_revoked)
+                CachedRevocation::Stale(is_listed)
             }
             _ => CachedRevocation::Miss,
         }
     }
 
-    /// Caches the revoked tokens. `began` is the time at which reading them began.
+    /// Caches the revoked tokens and erased digests. `began` is the time at which reading them began.
     pub fn store_revocations(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
         self.revocations_read_at.set(began);
@@ -266,6 +293,11 @@ impl Cache {
             self.catalog_checked_at.set(now);
         }
         is_due
+    }
+
+    /// The lists that were not found a short time ago.
+    pub fn absences(&self) -> &Absences {
+        &self.absences
     }
 
     /// The failed authentications, by client address.

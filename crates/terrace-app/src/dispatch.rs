@@ -60,8 +60,12 @@ where
         HandledRoute::Api(route) => dispatch_api(ctx, route, method, call, request),
         HandledRoute::Mcp(McpRoute::Endpoint(_)) => Box::pin(mcp::endpoint(ctx, call, request)),
         HandledRoute::Mcp(McpRoute::Metadata(scope)) => {
-            Box::pin(ready(Ok(mcp::metadata(&call.origin, scope).into())))
+            let reply = mcp::metadata::resource(ctx.config, &call.origin, scope);
+            Box::pin(ready(Ok(reply.into())))
         }
+        HandledRoute::Mcp(McpRoute::AuthorizationServer) => Box::pin(ready(
+            mcp::metadata::authorization_server(ctx.config, &call.origin),
+        )),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
         HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
         HandledRoute::Page(PageRoute::SignOut) => match method {

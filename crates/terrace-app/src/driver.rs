@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
 use terrace_core::api::route::{
-    ADMIN_PREFIX, HandledRoute, is_open_to_websites, needs_security_headers,
+    ADMIN_PREFIX, HandledRoute, McpScope, is_open_to_websites, needs_security_headers,
 };
 use terrace_core::api::subject::Subject;
 use terrace_core::auth::access::{Caller, CredentialsError, Session};
@@ -266,6 +266,7 @@ impl PendingRead {
         found: Result<ReadIndices<S>, StoreError>,
         range: Option<String>,
         config: &Config,
+        cache: &Cache,
         now: u64,
     ) -> Result<Answer<S>, Box<Unfinished<S>>> {
         let Self {
@@ -290,6 +291,11 @@ impl PendingRead {
                     let time = UnixTime(now / 1000);
                     lookup.answer(found, (config, serving), &origin, time)
                 }
+                Err(absent) if is_known_absent(&lookup, &absent, config, cache, now) => {
+                    record.index = Some(IndexState::Miss);
+                    let reply = lookup.not_found();
+                    return Ok(record.answer(reply, Some(lookup), now));
+                }
                 Err(absent) => {
                     return Err(record.suspend_on_miss(lookup, MissReason::Absent(absent)));
                 }
@@ -310,6 +316,20 @@ impl PendingRead {
             ReadOutcome::Corrupt => Err(record.suspend_on_miss(lookup, MissReason::Corrupt)),
         }
     }
+}
+
+/// Returns whether R2 is known to have nothing for a list that KV does not have either.
+#[inline(never)]
+fn is_known_absent(
+    lookup: &Lookup,
+    absent: &[IndexKey],
+    config: &Config,
+    cache: &Cache,
+    now: u64,
+) -> bool {
+    let list = lookup.package_list(&config.pull);
+    let now = UnixTime(now / 1000);
+    absent.contains(&lookup.key) && list.is_some_and(|list| cache.absences().contain(list, now))
 }
 
 impl<S> From<Option<StoredIndex<S>>> for ReadIndices<S> {
@@ -454,6 +474,7 @@ impl Record {
         add(&mut self.usage.kv, usage.kv);
         add(&mut self.usage.r2, usage.r2);
         add(&mut self.usage.origin, usage.origin);
+        self.usage.cache = self.usage.cache.or(usage.cache);
     }
 
     /// Creates the answer at `now`, in milliseconds since 1970. A read has a lookup.
@@ -520,7 +541,10 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
         _ if !fields.include_caller() => Caller::Anonymous,
         (CookieHeader::Read(cookies), None) => config.caller_of_cookies(cookies, || now),
         (_, authorization) => {
-            let caller = config.access.caller(authorization, || now);
+            let resource = McpScope::at(head.path).map(|scope| scope.resource(head.origin));
+            let caller = config
+                .access
+                .caller_at(authorization, resource.as_ref(), || now);
             caller.unwrap_or(Caller::Anonymous)
         }
     };
@@ -602,7 +626,7 @@ mod tests {
         others: Vec<Option<StoredIndex<()>>>,
     ) -> Result<u16, Vec<String>> {
         let read = ReadIndices { first, others };
-        let finished = pending().finish(Ok(read), None, &config(), 0);
+        let finished = pending().finish(Ok(read), None, &config(), &Cache::default(), 0);
         match finished.map_err(|unfinished| unfinished.remaining) {
             Ok(answer) => Ok(answer.reply.status),
             Err(RemainingWork::Read(Suspension::IndexMiss(_, MissReason::Absent(keys)))) => {

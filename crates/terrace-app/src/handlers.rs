@@ -5,6 +5,7 @@ pub(crate) mod archive_transfers;
 pub(crate) mod audit;
 pub(crate) mod blocks;
 pub(crate) mod body;
+pub(crate) mod cached_archives;
 pub(crate) mod doctor;
 pub(crate) mod document;
 pub(crate) mod documentation;

@@ -17,8 +17,10 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexK
 use crate::cache::Cache;
 use crate::usage::UsageMeter;
 
+mod archive_cache;
 mod upstream;
 
+pub use archive_cache::{CacheRequest, CachedArchive};
 pub use upstream::{
     BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
     UpstreamError, WebhookRequest, is_redirect, stated_length,
@@ -218,6 +220,21 @@ pub trait Archives {
 
     /// Returns `length` bytes starting at `offset`, or fewer at the end of the object.
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError>;
+
+    /// Returns the properties of an object with its last `length` bytes, or with all of its bytes if it is shorter; `None` if
+    /// it is not stored. A platform that can do this in one operation should.
+    async fn tail(
+        &self,
+        key: ArchiveKey,
+        length: u64,
+    ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
+        let Some(head) = self.head(key.into()).await? else {
+            return Ok(None);
+        };
+        let length = length.min(head.size);
+        let bytes = self.read(key, head.size - length, length).await?;
+        Ok(Some((head, bytes)))
+    }
 
     /// Returns the digest of the bytes actually stored, by the algorithm of their key, computed without
     /// reading them into wasm.
@@ -475,6 +492,21 @@ pub trait Host {
     fn random(&self) -> [u8; 16];
     /// Returns the usage counters, which other requests may share.
     fn meter(&self) -> &UsageMeter;
+    /// Returns the answer of the platform's cache of archives to a request, or of the registry's
+    /// [`cached_archive`](crate::cached_archive) behind it. `None` on a platform without such a cache.
+    async fn cached_archive(
+        &self,
+        request: CacheRequest<'_>,
+    ) -> Result<Option<CachedArchive<Self::Stream>>, StoreError> {
+        let _ = request;
+        Ok(None)
+    }
+    /// Removes the bytes with these digests from that cache. When it has returned, no request anywhere is answered with
+    /// them a few seconds later.
+    async fn purge(&self, digests: &[Digest]) -> Result<(), StoreError> {
+        let _ = digests;
+        Ok(())
+    }
     /// Writes a line to the log for the operator. It must not contain secrets.
     fn log_at(&self, level: LogLevel, line: &str);
     /// Writes a warning to the log.

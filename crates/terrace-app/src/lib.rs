@@ -8,7 +8,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`cache`], [`usage`] | the caches and counters that a host holds |
+//! | [`absences`], [`cache`], [`usage`] | the caches and counters that a host holds |
 //! | [`host`] | the host traits |
 //! | [`driver`], `failure` | the read machine, as steps, between which the host reads an index; errors |
 //! | [`context`], `json`, `concurrent` | the state of one request; helpers |
@@ -17,6 +17,7 @@
 //! | `dispatch`, `tasks` | from a route to its handler; the work after a response ([`perform`]) |
 //! | [`pipeline`] | authentication, audit and logging |
 
+pub mod absences;
 pub mod cache;
 mod concurrent;
 pub mod context;
@@ -31,5 +32,6 @@ mod services;
 mod tasks;
 pub mod usage;
 
+pub use handlers::cached_archives::{cache_tag, cached_archive, cached_archive_path};
 pub use services::repair::schedule::run_repair_step;
 pub use tasks::perform;

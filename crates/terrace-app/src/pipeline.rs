@@ -194,7 +194,7 @@ async fn read<P: Host, R: Request>(
     let takes_range = pending.takes_range();
     let range = takes_range.then(|| request.header("range")).flatten();
     let now = ctx.host.clock().millis();
-    let finished = pending.finish(found, range, ctx.config, now);
+    let finished = pending.finish(found, range, ctx.config, ctx.host.cache(), now);
     finished.map_or_else(RequestStep::Continue, RequestStep::Answer)
 }
 

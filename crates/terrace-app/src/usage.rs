@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use terrace_core::http::request_line::{OperationStats, Usage};
+use terrace_core::http::request_line::{CacheState, OperationStats, Usage};
 
 /// Usage counters. A platform has one for each request, or one for several requests that it cannot
 /// distinguish.
@@ -11,6 +11,7 @@ pub struct UsageMeter {
     kv: Cell<OperationStats>,
     r2: Cell<OperationStats>,
     origin: Cell<OperationStats>,
+    cache: Cell<Option<CacheState>>,
 }
 
 /// A counted part of the platform.
@@ -40,6 +41,12 @@ impl UsageMeter {
         Timed { stats, now, began }
     }
 
+    /// Records the origin of an archive that a request took from the platform's cache. A platform with such a cache has a
+    /// meter for each request.
+    pub fn note_cache(&self, state: CacheState) {
+        self.cache.set(Some(state));
+    }
+
     fn part(&self, part: PlatformPart) -> &Cell<OperationStats> {
         match part {
             PlatformPart::Kv => &self.kv,
@@ -54,6 +61,7 @@ impl UsageMeter {
             kv: self.kv.get(),
             r2: self.r2.get(),
             origin: self.origin.get(),
+            cache: self.cache.get(),
         }
     }
 }
@@ -84,7 +92,7 @@ mod tests {
         drop(timed);
         drop(meter.time(PlatformPart::R2, || NOW.get()));
         drop(meter.time(PlatformPart::Kv, || NOW.get()));
-        let Usage { kv, r2, origin } = meter.usage();
+        let Usage { kv, r2, origin, .. } = meter.usage();
         let counted = |stats: OperationStats| (stats.operations, stats.millis);
         assert_eq!([kv, r2, origin].map(counted), [(1, 0), (2, 7), (0, 0)]);
     }

@@ -14,7 +14,7 @@ use crate::http::request_line::LoggedRequests;
 use crate::limits;
 use crate::model::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
-use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls};
+use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls, Downloads};
 use crate::storage::failover::ServingBucket;
 use crate::storage::fallback::FallbackBucket;
 use crate::storage::signed_path::PathSigner;
@@ -45,6 +45,8 @@ pub struct Config {
     pub trusted_publishers: TrustedPublishers,
     /// The URLs of archives; `None` if no secret is set that could sign them.
     pub archive_urls: Option<ArchiveUrls>,
+    /// The way in which archives reach clients, if it is set.
+    pub downloads: Option<Downloads>,
     /// The second bucket, with copies of all archives, if there is one.
     pub fallback: Option<Box<FallbackBucket>>,
     /// The registry's hostnames, except the one of the request.
@@ -149,12 +151,10 @@ impl Config {
                 format!("requires {URL_SECRET} or {ADMIN_TOKEN} to sign URLs: set one of them");
             return Err(error(PULL_THROUGH, rule));
         }
+        let downloads = downloads(var(DOWNLOADS))?;
         let presigner = presigner(&var, &MAIN_BUCKET)?;
         let fallback = fallback(&var, presigner.as_ref(), (paths.as_ref(), lifetime))?;
-        let signer = match presigner {
-            Some(presigner) => Some(ArchiveSigner::Bucket(presigner)),
-            None => paths.clone().map(ArchiveSigner::Worker),
-        };
+        let archive_urls = archive_urls(downloads, presigner, paths, lifetime)?;
         Ok(Self {
             access,
             failures_a_minute: number(
@@ -172,8 +172,9 @@ impl Config {
                 .into_iter()
                 .collect(),
             trusted_publishers,
-            archive_urls: signer.map(|signer| ArchiveUrls::new(signer, paths, lifetime)),
+            archive_urls,
             fallback: fallback.map(Box::new),
+            downloads,
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
             mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
@@ -419,6 +420,54 @@ fn logged_requests(value: Option<String>) -> Result<LoggedRequests, ConfigError>
     };
     let rule = || format!("is {value:?}: it must be all, failures or none");
     LoggedRequests::parse(&value).ok_or_else(|| error(LOG_REQUESTS, rule()))
+}
+
+fn downloads(value: Option<String>) -> Result<Option<Downloads>, ConfigError> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    let rule = || format!("is {value:?}: it must be presigned, worker or edge");
+    match Downloads::parse(&value) {
+        Some(downloads) => Ok(Some(downloads)),
+        None => Err(error(DOWNLOADS, rule())),
+    }
+}
+
+/// Returns the URLs of archives; `None` if no secret is set that could sign them.
+///
+/// # Errors
+/// If the setting requires a secret that is not set.
+fn archive_urls(
+    downloads: Option<Downloads>,
+    bucket: Option<Presigner>,
+    paths: Option<PathSigner>,
+    lifetime: u32,
+) -> Result<Option<ArchiveUrls>, ConfigError> {
+    let by_worker = |paths: PathSigner| {
+        ArchiveUrls::new(ArchiveSigner::Worker(paths.clone()), Some(paths), lifetime)
+    };
+    Ok(match (downloads, bucket, paths) {
+        (Some(Downloads::Presigned), None, _) => {
+            let rule = "is presigned, which requires S3 keys: set the TERRACE_S3_… variables, or choose worker or edge";
+            return Err(error(DOWNLOADS, rule));
+        }
+        (Some(Downloads::Worker | Downloads::Edge), _, None) => {
+            let rule =
+                format!("requires {URL_SECRET} or {ADMIN_TOKEN} to sign URLs: set one of them");
+            return Err(error(DOWNLOADS, rule));
+        }
+        (Some(Downloads::Worker), bucket, Some(paths)) => {
+            Some(by_worker(paths).with_bucket(bucket))
+        }
+        (Some(Downloads::Edge), bucket, Some(paths)) => {
+            Some(by_worker(paths).with_bucket(bucket).cached())
+        }
+        (None | Some(Downloads::Presigned), Some(presigner), paths) => {
+            let signer = ArchiveSigner::Bucket(presigner);
+            Some(ArchiveUrls::new(signer, paths, lifetime))
+        }
+        (None, None, paths) => paths.map(by_worker),
+    })
 }
 
 fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {

@@ -62,6 +62,14 @@ pub const ARCHIVE_BYTES: u64 = 4_995 * 1024 * 1024 * 1024 / 1000;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#request-limits>).
 pub const WORKER_BODY_BYTES: u64 = 100 * 1000 * 1000;
 
+/// Maximum size of an archive in the platform's cache of archives, in bytes: that of all plans at the moment
+/// (<https://developers.cloudflare.com/workers/cache/limitations/#response-size>), in the smaller reading of its unit.
+pub const CACHED_ARCHIVE_BYTES: u64 = 512 * 1000 * 1000;
+
+/// Maximum number of tags that one request removes from that cache
+/// (<https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits>).
+pub const PURGED_AT_ONCE: usize = 100;
+
 /// Allowed lifetime of a presigned URL, in seconds
 /// (<https://developers.cloudflare.com/r2/api/s3/presigned-urls/>: 1 second to 7 days).
 pub const URL_LIFETIME_SECONDS: std::ops::RangeInclusive<u32> = 1..=604_800;
@@ -157,8 +165,9 @@ pub const KEYS_OF_READ: usize = 5;
 /// that older ones would damage.
 pub const FORMAT_SECONDS: u64 = 60;
 
-/// Time for which an isolate caches the list of revoked tokens, in seconds. Together with the 30 seconds of
-/// the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute.
+/// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
+/// seconds of the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute, and an
+/// erased archive leaves the platform's cache of archives unused.
 pub const REVOCATIONS_SECONDS: u64 = 25;
 
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
@@ -215,6 +224,13 @@ pub const KEYS: usize = 16;
 /// Cache time of a version list at the edge, in seconds: the minimum that KV allows
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
+
+/// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
+/// exists ([`LIST_CACHE_SECONDS`]).
+pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;
+
+/// How many absent lists an isolate remembers at most. With about 150 bytes for each they take 40 KB.
+pub const REMEMBERED_ABSENCES: usize = 256;
 
 /// How many packages of each kind the registry compares with its indices when it examines itself: a sample that one request
 /// can afford.
@@ -410,6 +426,16 @@ pub const LOGIN_LIFETIME_SECONDS: u64 = 7_776_000;
 
 /// Maximum length of a client's `state`. Terraform and OpenTofu send a UUID.
 pub const LOGIN_STATE_BYTES: usize = 256;
+
+/// Maximum length of the URL of an OAuth client: its ID, or the one at which it waits. Both travel to the sign-in provider and
+/// back in a URL, next to a code of its own.
+pub const CLIENT_URL_BYTES: usize = 512;
+
+/// Maximum size of the document of an OAuth client, as draft-ietf-oauth-client-id-metadata-document recommends (section 8.6).
+pub const CLIENT_DOCUMENT_BYTES: usize = 5 * 1024;
+
+/// Maximum length of the name of an OAuth client, in characters: a line of the page that asks for consent.
+pub const CLIENT_NAME_CHARS: usize = 64;
 
 /// Maximum size of a form of a browser or a client: a sealed text, and the other parameters.
 pub const LOGIN_FORM_BYTES: u64 = 24 * 1024;

@@ -102,6 +102,19 @@ pub struct ObservedState {
     pub archives: Vec<ArchiveState>,
 }
 
+impl ObservedState {
+    /// Returns the state of a version whose release, or whose loss, decides alone.
+    pub fn settled(existing: Option<StoredRelease>, described: Option<DescribedVersion>) -> Self {
+        Self {
+            existing,
+            described,
+            keys: Vec::new(),
+            key_statuses: BTreeMap::new(),
+            archives: Vec::new(),
+        }
+    }
+}
+
 /// A release as read from storage.
 #[derive(Debug, Clone)]
 pub struct StoredRelease {
@@ -145,12 +158,18 @@ pub enum PublishStep {
     CreateRelease(Box<Release>),
     /// **The commit** of additions to a mirrored release: replace the document with this etag, and no other.
     GrowRelease(Box<Release>, String),
-    /// Write the index of the version; for a release that may grow, as it is stored at that time.
-    IndexVersion(Box<Release>),
-    /// Notify concurrent writers of the version list that there is another change to list.
-    MarkChanged(Package),
-    /// Write the version lists.
-    IndexLists(Package),
+    /// Notify concurrent writers of the package's indices that there is another change, and write these indices. Those of a
+    /// release that may grow follow from the release as it is stored at that time.
+    RefreshIndices(Box<Release>, IndexScope),
+}
+
+/// The indices that change with a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexScope {
+    /// Those of the version.
+    Version,
+    /// Those of the version, the version lists and the catalogue.
+    VersionAndLists,
 }
 
 impl ExpectedArchive {
@@ -369,7 +388,7 @@ impl Publication {
             match self.onto(&release) {
                 Ok(after) if after == release => {
                     return Plan::Execute {
-                        steps: indexing(&release),
+                        steps: vec![refresh(&release)],
                         commits: false,
                         provenance: release.provenance().cloned(),
                         warnings: Vec::new(),
@@ -428,7 +447,7 @@ impl Publication {
                         grown
                     }
                 };
-                steps.extend(indexing(&release));
+                steps.push(refresh(&release));
                 warnings.extend(about_key);
                 Plan::Execute {
                     steps,
@@ -468,13 +487,9 @@ impl Publication {
     }
 }
 
-/// Returns the steps after a commit. They rebuild its indices, and may be repeated without harm.
-pub fn indexing(release: &Release) -> Vec<PublishStep> {
-    vec![
-        PublishStep::MarkChanged(release.package()),
-        PublishStep::IndexVersion(Box::new(release.clone())),
-        PublishStep::IndexLists(release.package()),
-    ]
+/// Returns the step after a commit. It may be repeated without harm.
+fn refresh(release: &Release) -> PublishStep {
+    PublishStep::RefreshIndices(Box::new(release.clone()), IndexScope::VersionAndLists)
 }
 
 /// Returns the reasons why these archives cannot be uploaded to the targets of `urls`.

@@ -95,6 +95,8 @@ pub enum SignedMethod {
     Get,
     /// An upload.
     Put,
+    /// The headers of a download.
+    Head,
     /// A removal. Succeeds if nothing is stored.
     Delete,
 }
@@ -105,6 +107,7 @@ impl SignedMethod {
         match self {
             Self::Get => "GET",
             Self::Put => "PUT",
+            Self::Head => "HEAD",
             Self::Delete => "DELETE",
         }
     }
@@ -141,9 +144,14 @@ impl Endpoint {
         })
     }
 
-    /// Returns its scheme, host and port: `https://host[:port]`.
-    pub fn origin(&self) -> String {
-        format!("{}://{}", self.scheme, self.host)
+    /// Returns its host and, unless it is that of the scheme, its port.
+    pub fn authority(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns whether it is reached without TLS.
+    pub fn is_plain(&self) -> bool {
+        self.scheme == "http"
     }
 
     /// Returns whether its path already ends in this bucket, as in the URL that the dashboard shows.
@@ -438,6 +446,7 @@ mod tests {
         prop_oneof![
             Just(SignedMethod::Get),
             Just(SignedMethod::Put),
+            Just(SignedMethod::Head),
             Just(SignedMethod::Delete)
         ]
     }
@@ -469,6 +478,15 @@ mod tests {
             }
             SignedMethod::Put => {
                 let mut action = bucket.put_object(Some(&credentials), key);
+                if let Some((name, value)) = header {
+                    action
+                        .headers_mut()
+                        .insert(name.to_owned(), value.to_owned());
+                }
+                action.sign_with_time(lifetime, &at)
+            }
+            SignedMethod::Head => {
+                let mut action = bucket.head_object(Some(&credentials), key);
                 if let Some((name, value)) = header {
                     action
                         .headers_mut()

@@ -40,4 +40,4 @@ pub mod well_known;
 
 pub use links::{FROM_VERSION, NAMESPACES_AFTER, VERSIONS_AFTER};
 pub use markdown::{Heading, Rendered};
-pub use site::{SignIn, Site};
+pub use site::{ConfigProblem, SignIn, Site};

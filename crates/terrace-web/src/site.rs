@@ -24,6 +24,17 @@ pub struct Site {
     pub is_private: bool,
     /// Whether `terraform login` works.
     pub has_login: bool,
+    /// The problems of the configuration, if the reader is an administrator who is signed in; otherwise empty.
+    pub problems: Vec<ConfigProblem>,
+}
+
+/// A problem of the registry's configuration. `terrace doctor` reports the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigProblem {
+    /// A setting has no effect.
+    Fault(String),
+    /// A setting should be changed.
+    Warning(String),
 }
 
 /// The state of a reader's sign-in.
@@ -67,6 +78,7 @@ impl Site {
             here: String::new(),
             is_private: false,
             has_login: false,
+            problems: Vec::new(),
         }
     }
 }

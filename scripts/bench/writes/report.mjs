@@ -71,6 +71,11 @@ export function gigabyteTable(measured) {
   return aligned([heads, ...rows]);
 }
 
+export function uploadTable({ platforms, megabytes, published, raw, ratio }) {
+  const heads = ["", "terrace publish, s", "curl, s", "ratio"];
+  return aligned([heads, [`${platforms} × ${megabytes} MiB`, (published / 1000).toFixed(2), (raw / 1000).toFixed(2), ratio.toFixed(2)]]);
+}
+
 const count = (operations, names) => names.reduce((sum, name) => sum + (operations[name] ?? 0), 0);
 const whole = (number) => number.toFixed(0);
 const millions = (number) => (number / 1e6).toFixed(2);

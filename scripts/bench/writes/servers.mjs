@@ -23,9 +23,9 @@ const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "anoth
 const DELAY_MS = 10;
 
 /** Registries by their archive URLs: of R2, or of the Worker. All of them share one storage. */
-const deployments = (storePort, vars) => {
+const deployments = (s3Endpoint, vars) => {
   const s3 = {
-    TERRACE_S3_ENDPOINT: `http://127.0.0.1:${storePort}${S3}`,
+    TERRACE_S3_ENDPOINT: s3Endpoint,
     TERRACE_S3_BUCKET: "terrace-facts",
     TERRACE_S3_REGION: "auto",
     TERRACE_S3_ACCESS_KEY_ID: "0123456789abcdef0123456789abcdef",
@@ -71,15 +71,20 @@ export class Storage {
     return (await fetch(`http://127.0.0.1:${this.#port}${CONTROL}`, init)).json();
   }
 
+  /** The port of KV, R2 and R2's S3 endpoint. */
+  get port() {
+    return this.#port;
+  }
+
   /** Starts a new process of workerd, with a registry for each kind of archive URLs: `{ presigned, worker, stop }`. */
-  async registries({ vars = {}, inspect = false } = {}) {
+  async registries({ vars = {}, inspect = false, s3Endpoint = `http://127.0.0.1:${this.#port}${S3}` } = {}) {
     const bundle = ["index.js", "wasm.js", "index_bg.wasm"].map((name) => [name, join(root, "build", name)]);
     const files = {
       "measured.mjs": join(root, "scripts", "bench", "writes", "measured.mjs"),
       "memory.mjs": join(root, "tests", "clients", "support", "watched", "memory.mjs"),
       ...Object.fromEntries(bundle),
     };
-    const options = { name: "workerd", files, deployments: deployments(this.#port, vars), storePort: this.#port, directory, inspect };
+    const options = { name: "workerd", files, deployments: deployments(s3Endpoint, vars), storePort: this.#port, directory, inspect };
     const workerd = await startWorkerd(options);
     this.#started.push(workerd);
     const of = (name) => new Measured(this, workerd, name);

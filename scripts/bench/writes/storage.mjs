@@ -41,15 +41,15 @@ const objects = new SortedMap();
 
 let counts;
 /** The current settings: see `control`. */
-const settings = { delay: 0, keepsChecksums: true, pretends: false };
+const settings = { delay: 0, delays: {}, atOnce: AT_ONCE, keepsChecksums: true, pretends: false };
 let directory;
 
-const nothing = () => ({ operations: {}, received: 0, sent: 0, s3: { requests: 0, received: 0, sent: 0 }, slept: 0, busy: 0 });
+const nothing = () => ({ operations: {}, times: [], received: 0, sent: 0, s3: { requests: 0, received: 0, sent: 0 }, slept: 0, busy: 0 });
 
 /**
- * `PUT` changes settings: the milliseconds that each operation takes (`delay`), whether uploads by S3 keep
- * their checksum (`keepsChecksums`), whether archives that were never stored appear to be present
- * (`pretends`). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
+ * `PUT` changes settings: the milliseconds that each operation takes (`delay`), or some by their names (`delays`, with `R2` for all
+ * of R2), how many run at once (`atOnce`), whether uploads by S3 keep their checksum (`keepsChecksums`), whether archives that
+ * were never stored appear to be present (`pretends`). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
  * counts since the last call.
  */
 async function control(request, response) {
@@ -183,7 +183,7 @@ function head({ object: key }, response) {
 function get({ object: key, range }, response) {
   const object = objects.get(key);
   if (!object) return refuse(response, NOT_FOUND);
-  const offset = Number(range?.offset ?? 0);
+  const offset = range?.suffix ? Math.max(object.size - Number(range.suffix), 0) : Number(range?.offset ?? 0);
   const length = Math.min(Number(range?.length ?? object.size), object.size - offset);
   const document = { ...described(object), ...(range && { range: { offset, length } }) };
   if (object.bytes) return tell(response, document, object.bytes.subarray(offset, offset + length));
@@ -293,19 +293,21 @@ let busySince;
 const waiting = [];
 
 /**
- * Delays an operation by `delay`. `slept` is the total of all delays, and `busy` the time during which at
+ * Delays an operation. `times` are the begins and ends of all delayed operations, `slept` is the total of all delays, and `busy` the time during which at
  * least one operation ran; from it follows the number of sequential operations.
  */
-async function slowly(work) {
-  if (settings.delay === 0) return work();
-  if (under === AT_ONCE) await new Promise((done) => waiting.push(done));
+async function slowly(name, work) {
+  const delay = settings.delays[name] ?? settings.delay;
+  if (delay === 0) return work();
+  if (under >= settings.atOnce) await new Promise((done) => waiting.push(done));
   const began = performance.now();
   if (under === 0) busySince = began;
   under += 1;
-  await new Promise((done) => setTimeout(done, settings.delay));
+  await new Promise((done) => setTimeout(done, delay));
   under -= 1;
   waiting.shift()?.();
   const now = performance.now();
+  counts.times.push([began, now]);
   counts.slept += now - began;
   if (under === 0) counts.busy += now - busySince;
   return work();
@@ -316,7 +318,13 @@ async function answer(request, response) {
   if (request.url.startsWith(`${S3}/`)) return s3(request, response);
   const { headers } = request;
   const isR2 = "cf-r2-request" in headers || "cf-r2-metadata-size" in headers;
-  return slowly(() => (isR2 ? r2(request, response) : kv(request, response)));
+  return slowly(isR2 ? "R2" : kvOperation(request), () => (isR2 ? r2(request, response) : kv(request, response)));
+}
+
+/** Returns the name of an operation of KV. */
+function kvOperation({ method, url }) {
+  if (method === "POST") return "KV get (many)";
+  return method === "GET" && url.startsWith("/?") ? "KV list" : `KV ${method.toLowerCase()}`;
 }
 
 if (isMain(import.meta.url)) {

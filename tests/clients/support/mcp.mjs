@@ -75,12 +75,21 @@ export const transportsOf = (registry) => ({
   },
 });
 
+/** Loads the TypeScript SDK for revisions up to 2025-11-25. */
+async function loadSdk() {
+  const files = ["index.js", "streamableHttp.js", "stdio.js"].map((file) => MCP_CLIENTS.sdk.file("dist", "esm", "client", file));
+  return Object.assign({}, ...(await Promise.all(files.map((file) => import(pathToFileURL(file))))));
+}
+
+/** Loads the TypeScript SDK for the newest revision. */
+async function loadClient() {
+  const files = ["index.mjs", "stdio.mjs"].map((file) => MCP_CLIENTS.client.file("dist", file));
+  return Object.assign({}, ...(await Promise.all(files.map((file) => import(pathToFileURL(file))))));
+}
+
 /** Uses the TypeScript SDK for revisions up to 2025-11-25, which asks for `revision` in place of its newest one. */
 export async function withSdk(revision, target, calls) {
-  const load = (...path) => import(pathToFileURL(MCP_CLIENTS.sdk.file("dist", "esm", "client", ...path)));
-  const [{ Client }, { StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all(
-    ["index.js", "streamableHttp.js", "stdio.js"].map((file) => load(file)),
-  );
+  const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await loadSdk();
   const client = new Client({ name: "test", version: "1" });
   const transport = transportOf(target, { StreamableHTTPClientTransport, StdioClientTransport });
   const send = transport.send.bind(transport);
@@ -100,11 +109,55 @@ export async function withSdk(revision, target, calls) {
 
 /** Uses the TypeScript SDK for the newest revision: `mode` is how it negotiates. */
 export async function withClient(mode, target, calls) {
-  const load = (file) => import(pathToFileURL(MCP_CLIENTS.client.file("dist", file)));
-  const [{ Client, StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all([load("index.mjs"), load("stdio.mjs")]);
+  const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await loadClient();
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   await client.connect(transportOf(target, { StreamableHTTPClientTransport, StdioClientTransport }));
   return report(client, client.getNegotiatedProtocolVersion?.(), calls);
+}
+
+/**
+ * Signs a person in by an SDK, and lists the tools. `name` is that of the package, `id` the URL of the client's document, and
+ * `agrees` returns the parameters of the redirect for the URL that the client opens.
+ */
+export async function signingIn(name, { url, id, redirect }, agrees) {
+  const { Client, StreamableHTTPClientTransport } = await (name === "sdk" ? loadSdk() : loadClient());
+  const kept = {};
+  let opened;
+  const authProvider = {
+    redirectUrl: redirect,
+    clientMetadataUrl: id,
+    clientMetadata: { client_name: "Test Assistant", redirect_uris: [redirect], token_endpoint_auth_method: "none" },
+    state: () => "a state of the test",
+    clientInformation: () => kept.client,
+    saveClientInformation: (client) => void (kept.client = client),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => void (kept.tokens = tokens),
+    codeVerifier: () => kept.verifier,
+    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+    discoveryState: () => kept.discovery,
+    saveDiscoveryState: (state) => void (kept.discovery = state),
+    redirectToAuthorization: (authorization) => void (opened = authorization),
+  };
+  const connected = async (first) => {
+    const client = new Client({ name: "test", version: "1" });
+    const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider });
+    const failure = await client.connect(transport).then(() => undefined, (error) => error);
+    if (!first && failure) throw failure;
+    return { client, transport, failure };
+  };
+  const { transport, failure } = await connected(true);
+  if (!opened) throw new Error(`the client does not ask for a sign-in: ${failure}`);
+  const parameters = await agrees(opened);
+  if (parameters.get("state") !== "a state of the test") throw new Error(`the state is ${parameters.get("state")}`);
+  if (parameters.get("error")) throw new Error(parameters.get("error"));
+  await transport.finishAuth(parameters.get("code"), parameters.get("iss"));
+  const { client } = await connected(false);
+  try {
+    const { tools } = await client.listTools();
+    return { tools: tools.map((tool) => tool.name), tokens: kept.tokens };
+  } finally {
+    await client.close();
+  }
 }
 
 function transportOf({ url, token, ...program }, { StreamableHTTPClientTransport, StdioClientTransport }) {

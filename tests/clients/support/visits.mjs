@@ -61,6 +61,13 @@ export class Visitor {
     await this.#get(headers.get("location"));
   }
 
+  /** A request for something that does not exist. */
+  async isRefused(path) {
+    const response = await fetch(new URL(path, this.#registry.url));
+    await response.arrayBuffer();
+    if (response.status !== 404) throw new Error(`${path} answers ${response.status}`);
+  }
+
   /** The front page. */
   async open() {
     await this.#get("/");

@@ -59,7 +59,8 @@ export class WatchedRegistry extends Registry {
     const s3 = await openS3(this.#cleanup, { port, credentials: secrets.s3 });
     const variables = {
       TERRACE_ADMIN_TOKEN: secrets.adminToken,
-      ...(mode === "presigned" && s3Variables(s3)),
+      ...(mode !== "worker" && s3Variables(s3)),
+      ...(mode === "edge" && { TERRACE_DOWNLOADS: "edge" }),
       ...(keepsChecksums && { KEEPS_CHECKSUMS: "yes" }),
       ...vars,
     };
@@ -123,6 +124,22 @@ export class WatchedRegistry extends Registry {
       isLast = page.list_complete;
     }
     return entries;
+  }
+
+  /** Runs the scheduled event, as the cron trigger does. */
+  async runScheduled() {
+    await this.json("/.watched?scheduled");
+  }
+
+  /** Lets each operation of the bucket fail from now on, or none. */
+  async setR2Down(isDown) {
+    await this.json(`/.watched?r2=${isDown ? "down" : "up"}`);
+  }
+
+  /** Writes an index to KV, as another isolate does. */
+  async putIndex(key, text) {
+    const namespace = await this.#miniflare.getKVNamespace("INDICES");
+    await namespace.put(key, text);
   }
 
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */

@@ -1,10 +1,7 @@
 // The Worker's entry under faults, with a scripted machine and Worker.
 import assert from "node:assert/strict";
-import { copyFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
-import { root } from "../../../scripts/lib/paths.mjs";
+import { importEntry } from "../support/entry.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { test } from "../support/testing.mjs";
 
@@ -57,12 +54,7 @@ function bindings(found = (n) => ({ value: "text", metadata: { n } })) {
 const CONTEXT = {};
 
 async function entry(t, machine) {
-  const directory = scratch(t, { quick: true });
-  await copyFile(join(root, "src", "platform", "entry.js"), join(directory, "index.mjs"));
-  await writeFile(join(directory, "wasm.js"), WASM);
-  await writeFile(join(directory, "package.json"), '{"type":"module"}');
-  const load = (name) => import(pathToFileURL(join(directory, name)).href);
-  const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
+  const { worker, wasm } = await importEntry(scratch(t, { quick: true }), WASM);
   Object.assign(wasm.machine, { start: () => false, resume: async () => new Response("resumed") }, machine);
   const ask = async (env, method = "GET") => {
     const response = await worker.fetch(new Request("https://registry.test/", { method }), env, CONTEXT);

@@ -1,8 +1,10 @@
 //! Access control: every route, every kind of caller, in public and private registries.
 
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::{ENDPOINTS, RequiredAccess};
 use terrace_core::api::route::{FeedScope, OAuthRoute, PageRoute, Route};
-use terrace_core::auth::access::TOKEN_PREFIX;
+use terrace_core::auth::access::{ClientToken, ClientTokenKeys, TOKEN_PREFIX};
 use terrace_core::http::method::Method;
 
 use crate::support::described;
@@ -181,6 +183,7 @@ pub(super) fn paths() -> Vec<String> {
         "/mcp".to_owned(),
         "/mcp/private".to_owned(),
         "/.well-known/oauth-protected-resource/mcp".to_owned(),
+        "/.well-known/oauth-authorization-server".to_owned(),
         format!("/archives/1/{zeros}/{zeros}.zip"),
         format!("/pull/1/{zeros}/{MIRRORED}/widget/1.0.0/linux_amd64.zip"),
         format!("{admin}/providers/acme/widget/1.0.0"),
@@ -235,6 +238,38 @@ enum Administers {
     Elsewhere,
     Here,
     Everything,
+}
+
+/// The name of the caller with the token of an MCP client.
+const CLIENT: &str = "MCP client";
+
+impl Caller {
+    /// Returns a caller with the same rights and another token.
+    fn with(&self, token: &str) -> Self {
+        Self {
+            shows: Some(token.to_owned()),
+            ..*self
+        }
+    }
+}
+
+fn reader(callers: &[Caller]) -> &Caller {
+    callers.iter().find(|it| it.name == "read").unwrap()
+}
+
+/// Returns the token of an OAuth client for one resource, with the scope `read`.
+fn client_token(resource: &str) -> String {
+    let [id, name] = ["00112233aabbccdd", "ann@acme.example"];
+    let resource = resource.parse().unwrap();
+    let scopes = "read".parse().unwrap();
+    let token = ClientToken::new(
+        id.parse().unwrap(),
+        name.parse().unwrap(),
+        &scopes,
+        resource,
+    );
+    let keys = ClientTokenKeys::new(&Secret::new(TOKEN), None);
+    keys.write(&token, UnixTime(u64::MAX))
 }
 
 pub(super) fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
@@ -417,7 +452,11 @@ pub(super) fn filled() -> (Memory, Registry) {
 #[test]
 fn every_route_admits_the_callers_that_its_rule_names() {
     let (memory, registry) = filled();
-    let callers = callers(&registry, &memory);
+    let mut callers = callers(&registry, &memory);
+    callers.push(Caller {
+        name: CLIENT,
+        ..callers[1].with(&client_token("https://registry.test/mcp"))
+    });
     let mut asked = Vec::new();
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
@@ -441,6 +480,11 @@ fn every_route_admits_the_callers_that_its_rule_names() {
                 }
                 let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());
                 for caller in &callers {
+                    // The token of an MCP client counts as one with the scope `read` at its endpoint, and nowhere else.
+                    let caller = match (caller.name, path.as_str()) {
+                        (CLIENT, "/mcp") => &reader(&callers).with(caller.shows.as_ref().unwrap()),
+                        _ => caller,
+                    };
                     let sent = match &caller.shows {
                         Some(token) => sent().bearing(token),
                         None => sent(),

@@ -1,6 +1,7 @@
 //! Archives in the bucket: who may refer to them, when they are removed, and how their URLs are signed.
 
 mod documentation;
+mod edge;
 mod erased_documentation;
 mod erasure;
 mod failover;

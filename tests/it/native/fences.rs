@@ -29,12 +29,13 @@ const SENDS_STORED_BYTES: [&str; 10] = [
 ];
 
 /// The routes of which no GET of these tests succeeds.
-const FAILS: [&str; 6] = [
+const FAILS: [&str; 7] = [
     // It answers every request with 404.
     "oci_catalog",
     // They need a provider of sign-in, and send no stored bytes.
     "login_start",
     "login_callback",
+    "mcp_authorization",
     // It needs a webhook, and sends no stored bytes.
     "webhook",
     // It needs an upload, and answers without a body.

@@ -3,6 +3,7 @@
 mod access;
 mod attacks;
 mod browser;
+mod clients;
 mod cookie;
 mod github;
 mod openid;

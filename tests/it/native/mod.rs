@@ -16,6 +16,7 @@ mod pages;
 mod proofs;
 mod pull;
 mod rings;
+mod rounds;
 mod storage;
 mod trusted;
 mod webhooks;

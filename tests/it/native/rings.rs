@@ -268,7 +268,7 @@ fn imported(code: &str) -> Vec<(String, &str)> {
 /// The layers of the application, lowest first. A file belongs to the longest entry that its own path starts
 /// with, and may import from its own layer and from those before it.
 const LAYERS: [&[&str]; 24] = [
-    &["cache", "usage"],
+    &["absences", "cache", "usage"],
     &["host"],
     &["driver", "failure"],
     &["concurrent", "context", "json"],

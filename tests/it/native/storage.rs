@@ -1,5 +1,6 @@
 //! Stored documents and indices: their formats, and the effects of failed, concurrent or lost operations.
 
+mod absences;
 mod catalog;
 mod changes;
 mod copies;

@@ -78,7 +78,7 @@ pub fn by_entry(
     let range = header("range").filter(|_| pending.takes_range());
     let range = range.map(str::to_owned);
     let found = found.map(ReadIndices::from);
-    match pending.finish(found, range, config, memory.now_ms()) {
+    match pending.finish(found, range, config, memory.cache(), memory.now_ms()) {
         Ok(answer) => Ok(made(config, answer, value)),
         Err(unfinished) => Err(unfinished.with_stream(|| value)),
     }
@@ -113,7 +113,7 @@ fn by_several(
             others: found.collect(),
         }
     });
-    match pending.finish(found, None, config, memory.now_ms()) {
+    match pending.finish(found, None, config, memory.cache(), memory.now_ms()) {
         Ok(answer) => Ok(made(config, answer, Vec::new())),
         Err(unfinished) => Err(unfinished.with_stream(Vec::new)),
     }

@@ -259,11 +259,7 @@ pub fn upload(registry: &Registry, answer: &Response, archives: &[&[u8]]) {
             .iter()
             .find(|bytes| sha256(bytes) == wanted)
             .expect("an archive of this fixture");
-        send_upload(registry, missing, bytes).expect(if registry.is_presigned() {
-            200
-        } else {
-            201
-        });
+        send_upload(registry, missing, bytes).expect(if registry.has_bucket() { 200 } else { 201 });
     }
 }
 

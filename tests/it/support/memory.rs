@@ -2,6 +2,7 @@
 //! the operation takes effect or after (see [`faults`](super::faults)). By default there is one location, and
 //! every write is visible at once; [`Memory::with_rules`] applies the platform's own limits and delays.
 
+mod archive_cache;
 mod archives;
 mod clock;
 mod edge;
@@ -10,6 +11,7 @@ mod inspect;
 mod kv;
 mod objects;
 mod platform;
+mod rounds;
 pub mod second_bucket;
 mod tamper;
 #[cfg(test)]
@@ -27,11 +29,13 @@ use terrace_app::cache::Cache;
 use terrace_app::host::StoreError;
 
 use super::faults::{Break, Failure, Fault, Faults, Nth, Operation, Operations, When, is_write};
+use archive_cache::ArchiveCache;
 use clock::Time;
 use edge::Edge;
 use kv::Kv;
 use objects::Bucket;
 use platform::Journal;
+use rounds::Rounds;
 use second_bucket::SecondBucket;
 use upstream::Internet;
 
@@ -54,6 +58,7 @@ struct World {
     internet: Internet,
     second: SecondBucket,
     time: Time,
+    rounds: Rounds,
     journal: Journal,
     /// The only origin that the registry serves, if it serves only one.
     origin: RefCell<Option<String>>,
@@ -66,6 +71,8 @@ struct World {
     random: Cell<u64>,
     /// The number of failed authentications that the platform's own limit still lets pass, if it has one.
     failures_let_pass: Cell<Option<usize>>,
+    /// The platform's cache of archives, if it has one.
+    archive_cache: RefCell<Option<ArchiveCache>>,
 }
 
 /// The location of an isolate, and how many per thousand of its operations break at random.
@@ -93,6 +100,13 @@ impl Memory {
     /// Serves the registry at this origin only.
     pub fn serve_only(&self, origin: &str) {
         self.world.origin.replace(Some(origin.to_owned()));
+    }
+
+    /// Puts the platform's cache in front of the archives.
+    pub fn cache_archives(&self) {
+        self.world
+            .archive_cache
+            .replace(Some(ArchiveCache::default()));
     }
 
     /// Damages the next bytes that the registry itself uploads.

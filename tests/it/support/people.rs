@@ -1,6 +1,7 @@
 //! An OpenID Connect provider, and a person with a terminal and a browser who signs in there.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use base64::Engine as _;
@@ -45,6 +46,8 @@ pub struct Provider {
     pub asked: RefCell<Vec<(String, String)>>,
     /// The forms received at the token endpoint.
     pub forms: RefCell<Vec<String>>,
+    /// The documents of OAuth clients, by their URLs.
+    pub documents: RefCell<HashMap<String, Response>>,
 }
 
 /// All parties to a sign-in.
@@ -112,6 +115,7 @@ impl Provider {
             key: RefCell::new(("k1".to_owned(), SigningKey::from_bytes(&[7; 32]))),
             asked: RefCell::default(),
             forms: RefCell::default(),
+            documents: RefCell::default(),
         }
     }
 
@@ -143,6 +147,9 @@ impl Provider {
                 return Some(answer);
             }
             return Some(self.redeem(form));
+        }
+        if let Some(document) = self.documents.borrow().get(url) {
+            return Some(document.clone());
         }
         match url.strip_prefix(ISSUER)? {
             "/.well-known/openid-configuration" => Some(ok(&self.discovery.borrow())),
@@ -212,7 +219,12 @@ impl People {
 
     /// Opens a valid authorization URL. Returns the browser's cookie, and the `state` at the provider.
     pub fn begin(&self) -> (String, String) {
-        let response = self.open(&opened()).expect(303);
+        self.begin_with(&opened())
+    }
+
+    /// Opens the authorization URL with these valid parameters.
+    pub fn begin_with(&self, parts: &[(&str, String)]) -> (String, String) {
+        let response = self.open(parts).expect(303);
         let location = response.header("location").unwrap();
         let url = Url::parse(location).unwrap();
         *self.provider.asked.borrow_mut() = url.query_pairs().into_owned().collect();

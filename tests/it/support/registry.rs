@@ -18,6 +18,7 @@ use terrace_app::pipeline;
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
 use terrace_core::limits::CATALOG_SECONDS;
+use terrace_core::storage::archive_url::ArchiveUrls;
 
 use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;
@@ -191,6 +192,20 @@ impl Registry {
             Self::Http { .. } => {
                 env::var("TERRACE_TEST_MODE").is_ok_and(|mode| mode == "presigned")
             }
+        }
+    }
+
+    /// Returns whether uploads go to the bucket, by presigned URLs. With them, downloads may still be signed by the Worker.
+    pub fn has_bucket(&self) -> bool {
+        match self {
+            Self::Memory { config, .. } => {
+                let urls = config.archive_urls.as_ref();
+                urls.is_some_and(ArchiveUrls::has_bucket)
+            }
+            Self::Http { .. } => match env::var("TERRACE_TEST_UPLOADS") {
+                Ok(mode) => mode == "presigned",
+                Err(_) => self.is_presigned(),
+            },
         }
     }
 
@@ -407,6 +422,7 @@ async fn in_memory(
         None => pipeline::handle(&context, request).await,
         Some(unfinished) => pipeline::resume(&context, request, unfinished).await,
     };
+    memory.note_reply();
     for task in context.take_tasks() {
         terrace_app::perform(&context, task).await;
     }

@@ -36,6 +36,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         (true, Some(urls)) => Some(urls),
         (true, None) => return Err(no_signer().into()),
     };
+    let copies = ctx.config.fallback.as_ref().filter(|_| with_urls);
     let limit = match urls {
         Some(_) => limits::STORED_URLS_AT_ONCE,
         None => limits::STORED_AT_ONCE,
@@ -60,6 +61,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
             size: object.size,
             stored_at: object.stored_at,
             url: urls.map(|urls| urls.download(&call.origin, bytes, now)),
+            copy_url: copies.map(|copies| copies.urls().download("", bytes, now)),
         });
     }
     Ok(json::reply(200, &answer)?.into())

@@ -1,4 +1,5 @@
-//! Downloads and uploads of archives at Worker-signed URLs, streamed natively between the client and the bucket.
+//! Downloads and uploads of archives at Worker-signed URLs, streamed natively between the client and the bucket, or the
+//! platform's cache of archives.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, ByteRange};
@@ -6,6 +7,7 @@ use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::failover::ServingBucket;
+use terrace_core::storage::key::BytesKey;
 use terrace_core::storage::signed_path::SignedPath;
 use terrace_presign::SignedMethod;
 
@@ -13,8 +15,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::body::content_length;
 use crate::handlers::outcome::Handled;
-use crate::host::{Archives as _, Clock as _, Host, Payload, Request, Stored};
-use crate::services::{failover, garbage};
+use crate::host::{
+    Archives as _, CacheRequest, CachedArchive, Clock as _, Host, Payload, Request, Stored,
+};
+use crate::services::{auth, failover, garbage};
 
 /// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
@@ -22,6 +26,12 @@ pub(crate) async fn describe<P: Host>(
     path: SignedPath,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
+    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Head).await {
+        return Ok(reply.into());
+    }
+    if let Some(reply) = from_cache(ctx, &path, true, None).await {
+        return Ok(reply.into());
+    }
     let head = ctx.host.archives().head(path.object).await?;
     let head = head.ok_or_else(archive_not_found)?;
     Ok(described(&path, head.size).into())
@@ -34,10 +44,14 @@ pub(crate) async fn send<P: Host, R: Request>(
     request: R,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
-    if let Some(reply) = of_fallback(ctx, &path).await {
+    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Get).await {
         return Ok(reply.into());
     }
-    if let Some(range) = request.header("range") {
+    let range = request.header("range");
+    if let Some(reply) = from_cache(ctx, &path, false, range.as_deref()).await {
+        return Ok(reply.into());
+    }
+    if let Some(range) = range {
         return Ok(part(ctx, &path, &range).await?.into());
     }
     let opened = ctx.host.archives().open(path.object).await?;
@@ -47,18 +61,104 @@ pub(crate) async fn send<P: Host, R: Request>(
         .into())
 }
 
-/// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. A
-/// `HEAD` gets none, because a bucket answers it only at a URL of its own.
-async fn of_fallback<P: Host>(ctx: &Context<'_, P>, path: &SignedPath) -> Option<Reply<P::Stream>> {
+/// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. The
+/// cache of archives is not asked, because it reads the main bucket.
+///
+/// `None` also for bytes that may have been erased, because a copy of them may be left.
+async fn of_fallback<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    method: SignedMethod,
+) -> Option<Reply<P::Stream>> {
     let fallback = ctx.config.fallback.as_ref()?;
-    match failover::serving(ctx).await {
-        ServingBucket::Main => None,
-        ServingBucket::Fallback => {
-            let now = ctx.host.clock().now();
-            let url = fallback.urls().download("", path.object, now);
-            let reply = Reply::new(302, CachePolicy::NoStore).with("location", url);
-            Some(reply.fenced())
+    if failover::serving(ctx).await == ServingBucket::Main || may_be_erased(ctx, path.object).await
+    {
+        return None;
+    }
+    let url = fallback.request(method, path.object, ctx.host.clock().now());
+    let reply = Reply::new(302, CachePolicy::NoStore).with("location", url);
+    Some(reply.fenced())
+}
+
+/// Returns whether bytes may have been erased, also if that is not known.
+async fn may_be_erased<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> bool {
+    match auth::may_have_erased(ctx, key.digest()).await {
+        Ok(may_be_erased) => may_be_erased,
+        Err(failure) => {
+            ctx.report(failure);
+            true
         }
+    }
+}
+
+/// Returns an archive, or the requested part of it, from the platform's cache of archives, or a redirect to the bucket if it is
+/// too large for that cache. The URL has been checked: neither its signature nor a header of the client reaches the cache.
+///
+/// `None` if the registry has no such cache, or if storage must decide: about bytes that may have been erased, about an
+/// archive that the cache does not find, and about a range that it does not cut out.
+async fn from_cache<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    is_head: bool,
+    range: Option<&str>,
+) -> Option<Reply<P::Stream>> {
+    let key = path.object;
+    let urls = ctx.config.archive_urls.as_ref()?;
+    if !urls.is_cached() || matches!(key, BytesKey::Staged(_)) {
+        return None;
+    }
+    if may_be_erased(ctx, key).await {
+        return None;
+    }
+    let request = CacheRequest {
+        key,
+        is_head,
+        range,
+    };
+    let cached = match ctx.host.cached_archive(request).await {
+        Ok(cached) => cached?,
+        Err(error) => {
+            ctx.host.log(&format!("cache of archives: {error}"));
+            return None;
+        }
+    };
+    ctx.host.meter().note_cache(cached.state);
+    match (cached.status, range) {
+        (200, None) => all_of(path, is_head, cached),
+        (206, Some(_)) => Some(part_of(path, cached)),
+        (413, _) if !is_head => {
+            let url = urls.presigned(key, ctx.host.clock().now())?;
+            Some(Reply::new(302, CachePolicy::NoStore).with("location", url))
+        }
+        _ => None,
+    }
+}
+
+fn all_of<S>(path: &SignedPath, is_head: bool, cached: CachedArchive<S>) -> Option<Reply<S>> {
+    let reply = match cached.length {
+        Some(size) => described(path, size),
+        // A HEAD asks for nothing else.
+        None if is_head => return None,
+        None => described_without_length(path),
+    };
+    Some(match cached.stream {
+        Some(stream) if !is_head => reply.with_body(Body::Stream(stream)),
+        _ => reply,
+    })
+}
+
+fn part_of<S>(path: &SignedPath, cached: CachedArchive<S>) -> Reply<S> {
+    let mut reply =
+        Reply::new(206, CachePolicy::NoStore).with_stored_type(path.object.content_type());
+    if let Some(length) = cached.length {
+        reply = reply.with("content-length", length.to_string());
+    }
+    if let Some(range) = cached.content_range {
+        reply = reply.with("content-range", range);
+    }
+    match cached.stream {
+        Some(stream) => reply.with_body(Body::Stream(stream)),
+        None => reply,
     }
 }
 
@@ -149,9 +249,12 @@ fn archive_not_found() -> Problem {
 }
 
 fn described<S>(path: &SignedPath, size: u64) -> Reply<S> {
+    described_without_length(path).with("content-length", size.to_string())
+}
+
+fn described_without_length<S>(path: &SignedPath) -> Reply<S> {
     Reply::new(200, CachePolicy::NoStore)
         .with_stored_type(path.object.content_type())
-        .with("content-length", size.to_string())
         .with("accept-ranges", "bytes")
         .with(CONTENT_DIGEST, path.object.digest().to_string())
 }

@@ -43,6 +43,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         warnings: ctx.config.warnings(),
         archives: match &ctx.config.archive_urls {
             Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
+            Some(urls) if urls.is_cached() => ArchiveSource::Edge,
             Some(_) => ArchiveSource::Registry,
             None => ArchiveSource::Unsigned,
         },
@@ -198,14 +199,10 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     all
 }
 
-/// Writes an object by the binding of the bucket, reads it by the URL that clients would get, and removes it. A registry that
-/// serves its archives itself has one bucket only.
+/// Writes an object by the binding of the bucket, reads it by a presigned URL, and removes it. A registry without S3 keys has
+/// one bucket only.
 async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> Option<ObjectFacts> {
-    let urls = ctx
-        .config
-        .archive_urls
-        .as_ref()
-        .filter(|urls| urls.is_of_bucket())?;
+    let urls = ctx.config.archive_urls.as_ref()?;
     let random: String = ctx
         .host
         .random()
@@ -217,6 +214,7 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
         digest: Sha256::of(text.as_bytes()),
         kind: ArchiveKind::Shasums,
     };
+    let url = urls.presigned(key, now)?;
     let archives = ctx.host.archives();
     let stored = archives
         .store(key.into(), Payload::Bytes(text.clone().into_bytes()))
@@ -229,17 +227,14 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
     if error.is_none() {
         let fetch = Fetch {
             base: None,
-            reference: urls.download(origin, key, now),
+            reference: url,
             max_bytes: 4_096,
             with_token: false,
             what: "object",
         };
+        let guard = Guard::of_storage(origin, &fetch.reference);
         let seconds = limits::EXAMINED_SECONDS;
-        let fetched = ctx
-            .host
-            .upstream()
-            .fetch(&fetch, &Guard::public(), seconds)
-            .await;
+        let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
         error = match fetched {
             Ok(fetched) if fetched.status != 200 => {
                 Some(format!("its URL answers with status {}", fetched.status))

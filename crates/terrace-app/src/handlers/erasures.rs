@@ -115,21 +115,44 @@ async fn erase_bytes<P: Host>(
         reason,
         ..
     } = requested;
-    let newest = erasure::erase_archives(ctx, archives, (now, reason), done).await?;
+    let newest = match erasure::erase_archives(ctx, archives, (now, reason), done).await {
+        Ok(newest) => newest,
+        Err(failure) => return Err(failed(ctx, &digests_of(archives), failure).await),
+    };
     let discarded =
         erased_documentation::discard(ctx, archives, tombstone.as_ref(), &mut texts).await;
     // Copies of the registry follow the log.
     done.extend(texts.removed.iter().map(ToString::to_string));
+    let removed = digests_of(archives.iter().chain(&texts.removed));
+    erasure::withdraw_from_caches(ctx, &removed).await?;
     discarded?;
     let consisted = tombstone.iter().flat_map(|it| &it.archives).map(|it| it.0);
     let kept = consisted.filter(|it| !archives.contains(it) && !texts.removed.contains(it));
     let kept = kept.map(|archive| archive.to_string()).collect();
-    let of_contents = erasure::erase_contents(ctx, contents, (now, reason), done).await?;
+    let removed: Vec<Digest> = contents.iter().map(|(digest, _)| *digest).collect();
+    let of_contents = match erasure::erase_contents(ctx, contents, (now, reason), done).await {
+        Ok(newest) => newest,
+        Err(failure) => return Err(failed(ctx, &removed, failure).await),
+    };
+    erasure::withdraw_from_caches(ctx, &removed).await?;
     if let Some(tombstone) = tombstone {
         erasure::refresh(ctx, tombstone).await?;
     }
     let newest = newest.max(of_contents);
     Ok(Erased { kept, newest })
+}
+
+fn digests_of<'a>(archives: impl IntoIterator<Item = &'a ArchiveKey>) -> Vec<Digest> {
+    let digests = archives.into_iter().map(|it| Digest::Sha256(it.digest));
+    digests.collect()
+}
+
+/// Withdraws the bytes of a failed erasure from caches, because those that have a tombstone are erased. Returns the failure.
+async fn failed<P: Host>(ctx: &Context<'_, P>, digests: &[Digest], failure: Failure) -> Failure {
+    if let Err(other) = erasure::withdraw_from_caches(ctx, digests).await {
+        ctx.report(other);
+    }
+    failure
 }
 
 impl Requested {

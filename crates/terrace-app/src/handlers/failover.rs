@@ -43,7 +43,6 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         since: before.time_of_change(ctx.host.clock().now()),
         by: ctx.config.access.audited_name(&call.caller),
         reason: reason.to_string(),
-        contrary: 0,
     };
     let recorded = failover_changes::change(ctx, &state).await?;
     Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())

@@ -113,7 +113,9 @@ pub(crate) fn reply<S, R: Request>(
         .unwrap_or_else(|| Reply::json(200, CachePolicy::Revalidate, text).with("etag", etag));
     match caller {
         Caller::Anonymous => reply,
-        Caller::Root(_) | Caller::Bearer(_) | Caller::Browser(_) => reply.private(),
+        Caller::Root(_) | Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) => {
+            reply.private()
+        }
     }
 }
 

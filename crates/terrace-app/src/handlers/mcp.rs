@@ -3,14 +3,13 @@
 //! No handler here decides what a caller may see. Tools call the functions that answer the API and draw the pages.
 
 mod documents;
+pub(crate) mod metadata;
 mod shared;
 mod tools;
 
-use serde::Serialize;
-use terrace_base::json;
-use terrace_core::api::route::{McpRoute, McpScope, PageRoute};
+use terrace_core::api::route::{McpRoute, McpScope};
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 use terrace_core::mcp::reply::{Answered, accepted, problem_reply as refused_by_pipeline, refused};
 use terrace_core::mcp::{
@@ -98,35 +97,9 @@ async fn answer<P: Host>(
     }
 }
 
-/// The metadata of an endpoint (RFC 9728, section 2). Tokens are created by administrators, so there is no server to get
-/// one from.
-#[derive(Serialize)]
-struct Metadata {
-    resource: String,
-    resource_name: &'static str,
-    resource_documentation: String,
-    bearer_methods_supported: [&'static str; 1],
-    scopes_supported: [&'static str; 1],
-}
-
-/// Describes how clients of an endpoint get access.
-pub(crate) fn metadata<S>(origin: &str, scope: McpScope) -> Reply<S> {
-    let document = Metadata {
-        resource: format!("{origin}{}", scope.path()),
-        resource_name: "Terrace, a registry for Terraform and OpenTofu",
-        resource_documentation: format!("{origin}{}", PageRoute::Assistants),
-        bearer_methods_supported: ["header"],
-        scopes_supported: ["read"],
-    };
-    Reply::json(200, CachePolicy::Short, json::to_string(&document))
-}
-
 /// Answers a request that the pipeline refuses.
 pub(crate) fn problem_reply<S>(origin: &str, path: &str, problem: Problem) -> Reply<S> {
-    let scope = match path == McpScope::Private.path() {
-        true => McpScope::Private,
-        false => McpScope::Visible,
-    };
+    let scope = McpScope::at(path).unwrap_or(McpScope::Visible);
     let metadata = format!("{origin}{}", McpRoute::Metadata(scope));
     refused_by_pipeline(problem, &metadata)
 }

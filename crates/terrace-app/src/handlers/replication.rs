@@ -11,19 +11,26 @@ use crate::handlers::archive_inventory::no_signer;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::fallback_copy;
+use crate::services::{failover, fallback_copy};
 
 /// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs for what is missing.
 pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let ReplicationBody { after } = json::parse(&call.body)?;
+    let ReplicationBody { after, dry_run } = json::parse(&call.body)?;
     let Some(fallback) = &ctx.config.fallback else {
         let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
         return Err(Problem::Conflict(vec![message.to_owned()]).into());
     };
+    if !dry_run {
+        // Its copies are what clients get meanwhile.
+        failover::ensure_main_serves(ctx).await?;
+    }
     let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
     let most = limits::MISSING_COPIES_AT_ONCE;
     let found = fallback_copy::compare(ctx, fallback, after.as_deref(), most).await?;
-    let removed = fallback_copy::remove_erased(ctx, &found.surplus).await?;
+    let erased = match dry_run {
+        true => fallback_copy::leftovers(ctx, &found.surplus).await?,
+        false => fallback_copy::remove_leftovers(ctx, &found.surplus).await?,
+    };
     let now = ctx.host.clock().now();
     let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
@@ -39,12 +46,12 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             },
         }
     });
-    let surplus = found.surplus.iter().filter(|key| !removed.contains(key));
+    let surplus = found.surplus.iter().filter(|key| !erased.contains(key));
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
         surplus: surplus.map(BytesKey::to_string).collect(),
-        removed: removed.iter().map(BytesKey::to_string).collect(),
+        erased: erased.iter().map(BytesKey::to_string).collect(),
         next: found.next,
     };
     Ok(json::reply(200, &answer)?.into())

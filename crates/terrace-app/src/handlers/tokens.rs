@@ -50,6 +50,7 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         revoked: None,
         successor: None,
         key: key_mark(ctx),
+        resource: None,
     };
     let id = TokenId::new(call.id_of_created(ctx.host.random()));
     let made = match tokens::make(ctx, id, &document).await? {
@@ -187,6 +188,13 @@ pub(crate) async fn rotate<P: Host>(
     }
     if !may_manage(ctx, &call.caller, id).await? {
         return Err(unknown(id).into());
+    }
+    if let Some(resource) = tokens::document(ctx, id).await?.and_then(|it| it.resource) {
+        let message = format!(
+            "token {id} belongs to an MCP client, for {resource} only, so it is not rotated: revoke it, and let the client \
+             sign in again"
+        );
+        return Err(Problem::Conflict(vec![message]).into());
     }
     let now = ctx.host.clock().now();
     let Succession {

@@ -1,5 +1,7 @@
 //! Records every authorised change.
 
+use std::rc::Rc;
+
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
 use terrace_core::limits;
@@ -8,7 +10,7 @@ use terrace_core::maintenance::audit::{
 };
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
-use terrace_core::storage::failover::ServingBucket;
+use terrace_core::storage::failover::FailoverDocument;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -70,13 +72,17 @@ impl AuditedChange {
     }
 
     /// Returns the change of the bucket that serves downloads. The scheduled event may write its entry.
-    pub(crate) fn of_failover(by: &str, serving: ServingBucket) -> Self {
+    pub(crate) fn of_failover(state: &FailoverDocument) -> Self {
         Self {
-            by: by.to_owned(),
+            by: state.by.clone(),
             provenance: None,
             from: String::new(),
-            what: format!("{FAILOVER} serves {serving}"),
-            status: None,
+            what: FAILOVER.to_owned(),
+            status: Some(StatusChange {
+                from: state.serving.other().to_string(),
+                to: state.serving.to_string(),
+                reason: state.reason.clone(),
+            }),
             sent: None,
         }
     }
@@ -128,6 +134,38 @@ impl AuditedChange {
     }
 }
 
+/// The newest entry of the log, read before the change that the next one records was complete.
+struct NewestEntry {
+    number: u64,
+    digest: Sha256,
+}
+
+/// Reads the newest entry of the log for the entry that this request is going to append, while it still makes its change. If
+/// this fails, or if another request is faster, [`record`] reads it again.
+pub(crate) async fn read_ahead<P: Host>(ctx: &Context<'_, P>) {
+    if let Ok(newest) = newest_entry(ctx).await {
+        ctx.remember(newest);
+    }
+}
+
+async fn newest_entry<P: Host>(ctx: &Context<'_, P>) -> Result<NewestEntry, Failure> {
+    let number = newest_known(ctx).await?;
+    let digest = digest_of(ctx, number).await?;
+    Ok(NewestEntry { number, digest })
+}
+
+/// Returns the digest of an entry, to which the next one refers. If the entry was deleted, the chain breaks there, and the log
+/// continues.
+async fn digest_of<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<Sha256, Failure> {
+    let entry = match number {
+        0 => None,
+        number => ctx.host.facts().get(&FactKey::Audit(number)).await?,
+    };
+    Ok(Sha256::of(
+        &entry.map(|fact| fact.bytes).unwrap_or_default(),
+    ))
+}
+
 /// Appends an entry for a change that was made. If this fails, the client receives a 503 and retries, and the
 /// retry writes the entry.
 pub(crate) async fn record<P: Host>(
@@ -136,7 +174,11 @@ pub(crate) async fn record<P: Host>(
     status: u16,
 ) -> Result<(), Failure> {
     let facts = ctx.host.facts();
-    let mut number = newest_known(ctx).await?;
+    let newest = match ctx.recall::<NewestEntry>() {
+        Some(newest) => newest,
+        None => Rc::new(newest_entry(ctx).await?),
+    };
+    let mut number = newest.number;
     let mut entry = AuditEntry {
         number,
         at: ctx.host.clock().now(),
@@ -147,14 +189,12 @@ pub(crate) async fn record<P: Host>(
         change: change.status,
         status,
         sent: change.sent,
-        previous: Sha256::of(b""),
+        previous: newest.digest,
     };
     let mut tries = 1;
     loop {
-        if number > 0 {
-            let newest = facts.get(&FactKey::Audit(number)).await?;
-            // If the newest entry was deleted, the chain breaks here, and the log continues.
-            entry.previous = Sha256::of(&newest.map(|fact| fact.bytes).unwrap_or_default());
+        if number != newest.number {
+            entry.previous = digest_of(ctx, number).await?;
         }
         entry.number = number + 1;
         let text = json::text(&entry)?;

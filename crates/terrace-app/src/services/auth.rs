@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use terrace_core::api::endpoint::Action;
+use terrace_core::api::route::McpScope;
 use terrace_core::auth::access::{
     Caller, CredentialsError, Owner, RevocationDocument, Revocations, Scope, Visibility, network,
 };
@@ -9,9 +10,11 @@ use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits;
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
+use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{IndexForm, RequestHead, invalid_credentials_reply, unauthorized_reply};
-use terrace_core::storage::key::{FactKey, IndexKey, REVOCATIONS};
+use terrace_core::storage::key::{BytesKey, FactKey, GARBAGE, IndexKey, REVOCATIONS};
 
 use crate::cache::CachedRevocation;
 use crate::context::{Context, Task};
@@ -66,10 +69,7 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
 ) -> Result<Caller, Failure> {
-    let header = request.header("authorization");
-    let now = || ctx.host.clock().now();
-    let caller = ctx.config.access.caller(header.as_deref(), now);
-    let bad = match caller {
+    let bad = match presented(ctx, request) {
         Err(bad) => bad,
         Ok(caller) => match caller.token() {
             Some(token) if is_revoked(ctx, token).await? => CredentialsError::Revoked,
@@ -77,6 +77,19 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
         },
     };
     Err(Problem::from(refuse(ctx, request, bad).await).into())
+}
+
+/// Returns the caller that the credentials of a request name; revocation is not checked. The endpoints of the Model Context
+/// Protocol, and nothing else, accept the tokens of OAuth clients.
+fn presented<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+) -> Result<Caller, CredentialsError> {
+    let header = request.header("authorization");
+    let now = || ctx.host.clock().now();
+    let resource = McpScope::at(request.path()).map(|scope| scope.resource(request.origin()));
+    let access = &ctx.config.access;
+    access.caller_at(header.as_deref(), resource.as_ref(), now)
 }
 
 /// Returns the caller of a request about the presented token. A token that revokes itself may be revoked already, because the
@@ -90,14 +103,10 @@ pub(crate) async fn holder<P: Host, R: Request>(
     action: &Action,
 ) -> Result<Caller, Failure> {
     let caller = match action.method {
-        Method::Delete => {
-            let header = request.header("authorization");
-            let now = || ctx.host.clock().now();
-            match ctx.config.access.caller(header.as_deref(), now) {
-                Ok(caller) => caller,
-                Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
-            }
-        }
+        Method::Delete => match presented(ctx, request) {
+            Ok(caller) => caller,
+            Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
+        },
         _ => authenticate(ctx, request).await?,
     };
     match caller {
@@ -109,10 +118,7 @@ pub(crate) async fn holder<P: Host, R: Request>(
 /// Returns the caller of a request that everyone may make. Invalid credentials, and a token that cannot be checked, count
 /// as none: a stale token must not break a request that works without one. Nothing is refused or logged for them.
 pub(crate) async fn recognized<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Caller {
-    let header = request.header("authorization");
-    let now = || ctx.host.clock().now();
-    let caller = ctx.config.access.caller(header.as_deref(), now);
-    let caller = caller.unwrap_or(Caller::Anonymous);
+    let caller = presented(ctx, request).unwrap_or(Caller::Anonymous);
     let Some(token) = caller.token() else {
         return caller;
     };
@@ -230,7 +236,23 @@ async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<boo
     }
 }
 
-/// Reads the revoked tokens into the cache.
+/// Returns whether a digest may have been erased. Reads nothing while the isolate's cache is usable.
+pub(crate) async fn may_have_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Digest,
+) -> Result<bool, Failure> {
+    let now = ctx.host.clock().now();
+    match ctx.host.cache().erasure(digest, now) {
+        CachedRevocation::Fresh(may_have_erased) => Ok(may_have_erased),
+        CachedRevocation::Stale(may_have_erased) => {
+            ctx.defer(Task::ReadRevocations);
+            Ok(may_have_erased)
+        }
+        CachedRevocation::Miss => Ok(read_revocations(ctx).await?.may_have_erased(digest)),
+    }
+}
+
+/// Reads the revoked tokens and erased digests into the cache.
 pub(crate) async fn read_revocations<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Revocations, Failure> {
@@ -268,7 +290,7 @@ pub(crate) async fn stored_index<P: Host, T: DeserializeOwned>(
     }
 }
 
-/// Returns the revoked tokens, according to the facts.
+/// Returns the revoked tokens and erased digests, according to the facts.
 pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocations, Failure> {
     let mut all = Vec::new();
     for fact in documents::list(ctx, REVOCATIONS).await? {
@@ -279,7 +301,25 @@ pub(crate) async fn revocations<P: Host>(ctx: &Context<'_, P>) -> Result<Revocat
         };
         all.extend(document.map(|document| (id, document)));
     }
-    Ok(Revocations::of(all, ctx.host.clock().now()))
+    let revocations = Revocations::of(all, ctx.host.clock().now());
+    Ok(revocations.with_erased(erased_digests(ctx).await?))
+}
+
+/// Returns the erased digests. Each has a tombstone under the key of a blob, whatever had it.
+async fn erased_digests<P: Host>(ctx: &Context<'_, P>) -> Result<Vec<Digest>, Failure> {
+    let mut erased = Vec::new();
+    for mark in documents::list(ctx, GARBAGE).await? {
+        let Ok(BytesKey::Blob(digest)) = mark.name.parse() else {
+            continue;
+        };
+        // A mark of unknown state counts as a tombstone: its bytes are only read from the bucket more often. Reading each
+        // would take more operations than a request has.
+        let state = GarbageDocument::state_in(&mark.metadata);
+        if state.is_none_or(|state| state == GarbageState::Erased) {
+            erased.push(digest);
+        }
+    }
+    Ok(erased)
 }
 
 fn lacking(caller: &Caller, need: &Permission) -> String {
@@ -314,6 +354,8 @@ pub(crate) fn ensure_may_grant<'s>(
 fn scopes_of(caller: &Caller) -> String {
     match caller {
         Caller::Bearer(token) => token.scopes.to_string(),
-        Caller::Anonymous | Caller::Root(_) | Caller::Browser(_) => String::new(),
+        Caller::Anonymous | Caller::Root(_) | Caller::Browser(_) | Caller::Client(_) => {
+            String::new()
+        }
     }
 }

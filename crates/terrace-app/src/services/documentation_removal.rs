@@ -14,10 +14,10 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Facts as _, Host};
 use crate::services::audit::AuditedChange;
 use crate::services::{
-    audit, documentation, documents, fallback_requests, index_refresh, index_writer, releases,
+    audit, documentation, documents, garbage, index_refresh, index_writer, releases,
 };
 
 /// Archives of documentation, after an erasure that did not name them.
@@ -144,10 +144,7 @@ async fn discard_bytes<P: Host>(
         }
         list.push(text);
         if !is_shared {
-            let bytes = BytesKey::from(text);
-            // It has no tombstone, by which the repair would find the copy: the same request again finds both.
-            fallback_requests::discard(ctx, bytes).await?;
-            ctx.host.archives().discard(bytes).await?;
+            garbage::discard_unburied(ctx, BytesKey::from(text)).await?;
         }
     }
     Ok(broken.into_iter().chain(documented.named).collect())

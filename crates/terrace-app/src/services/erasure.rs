@@ -134,6 +134,25 @@ pub(crate) async fn erase_contents<P: Host>(
     Ok(newest)
 }
 
+/// Keeps caches from serving bytes that were erased or removed: isolates learn the digests within a minute, and the
+/// platform's cache of archives loses its copies.
+pub(crate) async fn withdraw_from_caches<P: Host>(
+    ctx: &Context<'_, P>,
+    removed: &[Digest],
+) -> Result<(), Failure> {
+    if removed.is_empty() {
+        return Ok(());
+    }
+    index_writer::rewrite_change_marker(ctx, &FactKey::RevocationChange).await?;
+    index_refresh::refresh_revocations(ctx).await?;
+    if let Err(error) = ctx.host.purge(removed).await {
+        ctx.host.log(&format!(
+            "cache of archives: {error}: copies of erased archives stay in it, but no request is answered with them"
+        ));
+    }
+    Ok(())
+}
+
 /// Returns the time until which a URL that was signed before an erasure may upload the archive again. A request that has read
 /// the marks before may sign one a little later.
 pub(crate) fn uploads_end(since: UnixTime) -> UnixTime {

@@ -1,5 +1,6 @@
 //! The bucket that serves downloads, as an isolate knows it. `failover_changes` changes it.
 
+use serde::de::DeserializeOwned;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
@@ -50,8 +51,16 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
 pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverDocument>, StoreError> {
-    let (key, seconds) = (IndexKey::Failover, limits::LIST_CACHE_SECONDS);
-    let found = ctx.host.indices().get(&key, IndexForm::Text, seconds);
+    stored_at(ctx, &IndexKey::Failover).await
+}
+
+/// Returns the document of an index without a form of its own; `None` if it is missing or cannot be read.
+pub(crate) async fn stored_at<P: Host, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+) -> Result<Option<T>, StoreError> {
+    let seconds = limits::LIST_CACHE_SECONDS;
+    let found = ctx.host.indices().get(key, IndexForm::Text, seconds);
     Ok(match found.await?.map(|found| found.body) {
         Some(Body::Text(text)) => serde_json::from_slice(text.as_bytes()).ok(),
         Some(Body::Empty | Body::Stream(_)) | None => None,

@@ -8,15 +8,16 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use terrace_base::digest::Sha256;
 use terrace_core::limits;
-use terrace_core::storage::failover::{FailoverDocument, PROBE, ServingBucket};
+use terrace_core::storage::failover::{FailoverDocument, PROBE, ProbeCount, ServingBucket};
 use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
 use terrace_presign::SignedMethod;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{
-    BucketRequest, Clock as _, Host, Indices as _, LogLevel, StoreError, Upstream as _,
+    BucketRequest, Clock as _, Condition, Host, Indices as _, LogLevel, StoreError, Upstream as _,
 };
 use crate::json;
 use crate::services::audit::AuditedChange;
@@ -27,7 +28,7 @@ pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     document: &FailoverDocument,
 ) -> Result<bool, Failure> {
-    put_index(ctx, document).await?;
+    put_index(ctx, &IndexKey::Failover, &document.index()).await?;
     let now = ctx.host.clock().now();
     ctx.host.cache().store_serving(document.serving, now);
     let line = format!(
@@ -35,7 +36,11 @@ pub(crate) async fn change<P: Host>(
         document.serving, document.by, document.reason
     );
     ctx.host.log(&line);
-    match in_time(ctx, settle(ctx, Some(document))).await {
+    let settled = async {
+        let fact = read_fact(ctx).await?;
+        settle(ctx, Some(document), fact).await
+    };
+    match in_time(ctx, settled).await {
         Ok(()) => Ok(true),
         Err(failure) => {
             ctx.report(failure);
@@ -44,36 +49,39 @@ pub(crate) async fn change<P: Host>(
     }
 }
 
+/// The fact, with the condition that it has not been changed since.
+type StoredFact = (Option<FailoverDocument>, Condition);
+
+async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure> {
+    documents::read_for_change(ctx, &FactKey::Failover).await
+}
+
 /// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
 /// The audit entry of a change comes before its fact, so that none is missing.
-pub(crate) async fn settle<P: Host>(
+async fn settle<P: Host>(
     ctx: &Context<'_, P>,
     indexed: Option<&FailoverDocument>,
+    (fact, condition): StoredFact,
 ) -> Result<(), Failure> {
-    let key = FactKey::Failover;
-    let read = documents::read_for_change::<_, FailoverDocument>(ctx, &key);
-    let (fact, condition) = read.await?;
     match (indexed, fact) {
         (Some(indexed), fact) if indexed.is_newer_than(fact.as_ref()) => {
-            let change = AuditedChange::of_failover(&indexed.by, indexed.serving);
+            let change = AuditedChange::of_failover(indexed);
             audit::record(ctx, change, 200).await?;
-            let text = json::text(&indexed.settled())?;
-            documents::put(ctx, &key, &text, &[], condition).await?;
+            let text = json::text(indexed)?;
+            documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
             Ok(())
         }
-        (indexed, Some(fact)) if fact.is_newer_than(indexed) => put_index(ctx, &fact).await,
+        (indexed, Some(fact)) if fact.is_newer_than(indexed) => {
+            put_index(ctx, &IndexKey::Failover, &fact.index()).await
+        }
         _ => Ok(()),
     }
 }
 
 /// Returns whether the fact is equal to the state in the index. Not if R2 does not answer.
 pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
-    let fact = in_time(
-        ctx,
-        documents::read::<_, FailoverDocument>(ctx, &FactKey::Failover),
-    );
-    match fact.await {
-        Ok(fact) => fact.unwrap_or_default() == state.settled(),
+    match in_time(ctx, read_fact(ctx)).await {
+        Ok((fact, _)) => fact.unwrap_or_default() == *state,
         Err(failure) => {
             ctx.report(failure);
             false
@@ -81,84 +89,130 @@ pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverD
     }
 }
 
-/// Asks both buckets, and changes the one that serves downloads after several failures or successes in a row. A state that an
-/// administrator has set ends by an administrator.
-pub(crate) async fn probe<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    let Some(fallback) = &ctx.config.fallback else {
-        return Ok(());
+/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A state that an
+/// administrator has set ends by an administrator. Logs its own failures. Returns the bucket that serves downloads after it.
+pub(crate) async fn probe<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> ServingBucket {
+    let probed = async {
+        // Without KV there is neither a state nor a place for one.
+        let indexed = failover::stored(ctx).await?;
+        let began = ctx.host.clock().now();
+        let (state, failure) = ask_main(ctx, indexed).await;
+        ctx.host.cache().store_serving(state.serving, began);
+        judge(ctx, fallback, state, failure).await
     };
-    // Without KV there is neither a state nor a place for one.
-    let indexed = failover::stored(ctx).await?;
-    let failure = failure_of_main(ctx, indexed.as_ref()).await;
-    // The fact may have been the later state.
-    let state = match failover::stored(ctx).await? {
-        Some(stored) => stored,
-        None => indexed.unwrap_or_default(),
-    };
-    match (state.serving, failure) {
-        (ServingBucket::Main, Some(reason)) => count_failure(ctx, fallback, state, reason).await,
-        (ServingBucket::Fallback, None) if state.is_by_probe() => count_success(ctx, state).await,
-        (ServingBucket::Fallback, None) => Ok(()),
-        (ServingBucket::Main, None) | (ServingBucket::Fallback, Some(_)) => {
-            reset_count(ctx, state).await
+    match probed.await {
+        Ok(()) => {}
+        Err(Failure::Origin(reason)) => ctx
+            .host
+            .log_at(LogLevel::Error, &format!("failover: {reason}")),
+        Err(failure) => drop(ctx.report(failure)),
+    }
+    ctx.host.cache().last_serving()
+}
+
+/// Asks the main bucket by its binding, by which the registry reads it, and by its S3 endpoint, by which clients do: either may
+/// fail. Returns the later one of the states in the index and in the fact, and the reason why the bucket cannot serve
+/// downloads, if it cannot.
+async fn ask_main<P: Host>(
+    ctx: &Context<'_, P>,
+    indexed: Option<FailoverDocument>,
+) -> (FailoverDocument, Option<String>) {
+    let fact = match in_time(ctx, read_fact(ctx)).await {
+        Ok(fact) => fact,
+        Err(failure) => {
+            let is_outage = matches!(failure, Failure::Store(StoreError::Failed { .. }));
+            ctx.report(failure);
+            let reason = is_outage.then(|| "R2 does not answer".to_owned());
+            return (indexed.unwrap_or_default(), reason);
         }
+    };
+    let known = fact.0.clone();
+    // A failed write changes nothing about downloads.
+    if let Err(failure) = in_time(ctx, settle(ctx, indexed.as_ref(), fact)).await {
+        ctx.report(failure);
+    }
+    let state = match (indexed, known) {
+        (Some(indexed), Some(known)) if known.is_newer_than(Some(&indexed)) => known,
+        (indexed, known) => indexed.or(known).unwrap_or_default(),
+    };
+    (state, failure_of_endpoint(ctx).await)
+}
+
+/// Returns the reason why clients cannot download from the S3 endpoint of the main bucket; `None` if they can, or do not. Wrong
+/// keys are no outage: the second bucket would hide them.
+async fn failure_of_endpoint<P: Host>(ctx: &Context<'_, P>) -> Option<String> {
+    let urls = ctx.config.archive_urls.as_ref()?;
+    let guard = urls.bucket_guard()?;
+    let request = BucketRequest {
+        method: SignedMethod::Get,
+        url: urls.download("", probe_key(), ctx.host.clock().now()),
+        headers: Vec::new(),
+        body: None,
+        max_bytes: limits::BUCKET_PAGE_BYTES,
+    };
+    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
+    match asked.await.map(|answer| answer.status) {
+        Ok(status @ 500..) => Some(format!("its S3 endpoint answers with status {status}")),
+        Ok(_) => None,
+        Err(error) => Some(format!("its S3 endpoint does not answer: {error}")),
     }
 }
 
-async fn count_failure<P: Host>(
+/// The key of an archive that no registry stores: a bucket answers 404.
+fn probe_key() -> BytesKey {
+    let digest = Sha256::of(b"terrace failover probe");
+    let kind = ArchiveKind::Shasums;
+    ArchiveKey { digest, kind }.into()
+}
+
+/// Counts a probe, and changes the bucket if that suffices.
+async fn judge<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     state: FailoverDocument,
-    reason: String,
+    failure: Option<String>,
 ) -> Result<(), Failure> {
-    let contrary = state.contrary.saturating_add(1);
-    ctx.host
-        .log(&format!("failover: probe {contrary}: {reason}"));
-    if contrary < limits::FAILOVER_PROBES {
-        return put_index(ctx, &FailoverDocument { contrary, ..state }).await;
+    let counted = failover::stored_at::<_, ProbeCount>(ctx, &IndexKey::FailoverProbes);
+    let counted = counted.await?.unwrap_or_default();
+    let count = counted.after_one_more(state.serving);
+    let (serving, needed, reason) = match (state.serving, failure) {
+        (ServingBucket::Main, Some(reason)) => {
+            ctx.host.log(&format!(
+                "failover: failed probe {}: {reason}",
+                count.contrary
+            ));
+            (ServingBucket::Fallback, limits::FAILOVER_PROBES, reason)
+        }
+        (ServingBucket::Fallback, None) if state.is_by_probe() => {
+            let reason = "the main bucket answers again".to_owned();
+            (ServingBucket::Main, limits::FAILBACK_PROBES, reason)
+        }
+        _ if counted.contrary == 0 => return Ok(()),
+        _ => return put_count(ctx, ProbeCount::default()).await,
+    };
+    put_count(ctx, count).await?;
+    if count.contrary < needed {
+        return Ok(());
     }
-    // Without it, nothing is gained. The count stays, so that the next probe tries again.
-    ensure_answers(ctx, fallback).await?;
-    let document = by_probe(ctx, &state, ServingBucket::Fallback, reason);
-    change(ctx, &document).await.map(drop)
-}
-
-async fn count_success<P: Host>(
-    ctx: &Context<'_, P>,
-    state: FailoverDocument,
-) -> Result<(), Failure> {
-    let contrary = state.contrary.saturating_add(1);
-    if contrary < limits::FAILBACK_PROBES {
-        return put_index(ctx, &FailoverDocument { contrary, ..state }).await;
+    if serving == ServingBucket::Fallback {
+        // Without it, nothing is gained. The count stays, so that the next probe tries again.
+        ensure_answers(ctx, fallback).await?;
     }
-    let reason = "the main bucket answers again".to_owned();
-    let document = by_probe(ctx, &state, ServingBucket::Main, reason);
-    change(ctx, &document).await.map(drop)
-}
-
-async fn reset_count<P: Host>(
-    ctx: &Context<'_, P>,
-    state: FailoverDocument,
-) -> Result<(), Failure> {
-    match state.contrary {
-        0 => Ok(()),
-        _ => put_index(ctx, &state.settled()).await,
-    }
-}
-
-fn by_probe<P: Host>(
-    ctx: &Context<'_, P>,
-    before: &FailoverDocument,
-    serving: ServingBucket,
-    reason: String,
-) -> FailoverDocument {
-    FailoverDocument {
+    let document = FailoverDocument {
         serving,
-        since: before.time_of_change(ctx.host.clock().now()),
+        since: state.time_of_change(ctx.host.clock().now()),
         by: PROBE.to_owned(),
         reason,
-        contrary: 0,
-    }
+    };
+    change(ctx, &document).await.map(drop)
+}
+
+async fn put_count<P: Host>(ctx: &Context<'_, P>, count: ProbeCount) -> Result<(), Failure> {
+    put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await
 }
 
 /// Checks that the second bucket answers.
@@ -173,52 +227,12 @@ pub(crate) async fn ensure_answers<P: Host>(
     Ok(())
 }
 
-/// Returns the reason why the main bucket cannot serve downloads; `None` if it can. The registry reads it by its binding, and
-/// clients by its S3 endpoint: either may fail.
-async fn failure_of_main<P: Host>(
-    ctx: &Context<'_, P>,
-    indexed: Option<&FailoverDocument>,
-) -> Option<String> {
-    match in_time(ctx, settle(ctx, indexed)).await {
-        Ok(()) => {}
-        Err(failure @ Failure::Store(_)) => {
-            ctx.report(failure);
-            return Some("storage does not answer".to_owned());
-        }
-        // The bucket answers.
-        Err(failure) => drop(ctx.report(failure)),
-    }
-    let urls = ctx.config.archive_urls.as_ref()?;
-    let guard = urls.bucket_guard()?;
-    let request = BucketRequest {
-        method: SignedMethod::Get,
-        url: urls.download("", probe_key(), ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: limits::BUCKET_PAGE_BYTES,
-    };
-    let seconds = limits::BUCKET_REQUEST_SECONDS;
-    let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
-    match asked.await.map(|answer| answer.status) {
-        Ok(200 | 404) => None,
-        Ok(status) => Some(format!("its S3 endpoint answers with status {status}")),
-        Err(error) => Some(format!("its S3 endpoint does not answer: {error}")),
-    }
-}
-
-/// The key of an archive that no registry stores: a bucket answers 404.
-fn probe_key() -> BytesKey {
-    let digest = Sha256::of(b"terrace failover probe");
-    let kind = ArchiveKind::Shasums;
-    ArchiveKey { digest, kind }.into()
-}
-
 async fn put_index<P: Host>(
     ctx: &Context<'_, P>,
-    document: &FailoverDocument,
+    key: &IndexKey,
+    index: &IndexDocument,
 ) -> Result<(), Failure> {
-    let index = document.index();
-    let put = async || Ok(ctx.host.indices().put(&IndexKey::Failover, &index).await?);
+    let put = async || Ok(ctx.host.indices().put(key, index).await?);
     documents::retry_while_busy(ctx, put).await
 }
 
@@ -232,20 +246,9 @@ async fn in_time<P: Host, T>(
     match select(pin!(work), limit).await {
         Either::Left((done, _)) => done,
         Either::Right(_) => Err(StoreError::Failed {
-            operation: "probe R2".to_owned(),
+            operation: "R2".to_owned(),
             cause: format!("it has not answered for {seconds} seconds"),
         }
         .into()),
-    }
-}
-
-/// Asks both buckets, and logs a failure to do so.
-pub(crate) async fn probe_and_report<P: Host>(ctx: &Context<'_, P>) {
-    match probe(ctx).await {
-        Ok(()) => {}
-        Err(Failure::Origin(reason)) => ctx
-            .host
-            .log_at(LogLevel::Error, &format!("failover: {reason}")),
-        Err(failure) => drop(ctx.report(failure)),
     }
 }

@@ -106,24 +106,35 @@ pub(crate) async fn copy<P: Host>(
     Ok(true)
 }
 
-/// Removes those objects of the second bucket that were erased. Returns their keys.
-pub(crate) async fn remove_erased<P: Host>(
+/// Returns those objects of the second bucket that were erased, or whose removal was interrupted.
+pub(crate) async fn leftovers<P: Host>(
     ctx: &Context<'_, P>,
     surplus: &[BytesKey],
 ) -> Result<Vec<BytesKey>, Failure> {
-    let mut removed = Vec::new();
+    let mut found = Vec::new();
     if surplus.is_empty() {
-        return Ok(removed);
+        return Ok(found);
     }
     let marks = garbage::fence(ctx).await?;
     let marked = surplus.iter().filter(|key| marks.has_mark(**key));
     for key in marked.take(limits::SURPLUS_AT_ONCE) {
-        if garbage::is_erased(ctx, *key).await? {
-            fallback_requests::discard(ctx, *key).await?;
-            removed.push(*key);
+        if garbage::is_leftover(ctx, *key).await? {
+            found.push(*key);
         }
     }
-    Ok(removed)
+    Ok(found)
+}
+
+/// Removes [leftovers] from the second bucket. Returns their keys.
+pub(crate) async fn remove_leftovers<P: Host>(
+    ctx: &Context<'_, P>,
+    surplus: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let found = leftovers(ctx, surplus).await?;
+    for key in &found {
+        garbage::remove_leftover(ctx, *key).await?;
+    }
+    Ok(found)
 }
 
 /// The reason to take a step.
@@ -178,7 +189,7 @@ async fn walk_page<P: Host>(
     let mut failed = None;
     for (place, (key, size)) in found.missing.into_iter().enumerate() {
         let is_late = ctx.host.clock().now().since(began) > limits::COPY_RUN_SECONDS;
-        let is_next = place < limits::COPIED_AT_ONCE && !is_late && failed.is_none();
+        let is_next = place < limits::COPIED_AT_ONCE && !is_late;
         let copied = match is_next {
             true => copy(ctx, fallback, key).await.map(Some),
             false => Ok(None),
@@ -187,18 +198,16 @@ async fn walk_page<P: Host>(
             Ok(Some(true)) => counts.copied += 1,
             Ok(Some(false)) => {}
             Ok(None) => count_missing(&mut counts, size),
-            // The walk goes on: one object must not stop the others.
+            // The walk goes on: one object, which may be damaged, must not stop the others.
             Err(failure) => {
                 count_missing(&mut counts, size);
-                failed = Some(failure);
+                failed.get_or_insert(failure);
             }
         }
     }
-    if failed.is_none() {
-        match remove_erased(ctx, &found.surplus).await {
-            Ok(removed) => counts.removed = removed.len() as u64,
-            Err(failure) => failed = Some(failure),
-        }
+    match remove_leftovers(ctx, &found.surplus).await {
+        Ok(removed) => counts.removed = removed.len() as u64,
+        Err(failure) => drop(failed.get_or_insert(failure)),
     }
     add(&mut document.current, &counts);
     document.current.at = ctx.host.clock().now();

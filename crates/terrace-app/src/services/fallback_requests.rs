@@ -75,7 +75,7 @@ pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Res
     };
     let request = BucketRequest {
         method: SignedMethod::Delete,
-        url: fallback.removal(key, ctx.host.clock().now()),
+        url: fallback.request(SignedMethod::Delete, key, ctx.host.clock().now()),
         headers: Vec::new(),
         body: None,
         max_bytes: ERROR_BYTES,
@@ -89,16 +89,18 @@ pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Res
     }
 }
 
-/// Removes an object that has a tombstone. If the bucket cannot be reached, the repair removes the object later.
-pub(crate) async fn discard_or_leave<P: Host>(ctx: &Context<'_, P>, key: BytesKey) {
-    if let Err(failure) = discard(ctx, key).await {
-        ctx.report(failure);
-        let left = ctx.recall::<Left>().unwrap_or_else(|| {
-            ctx.remember(Left::default());
-            ctx.recall::<Left>().unwrap_or_default()
-        });
-        left.0.borrow_mut().push(key.to_string());
-    }
+/// Removes an object, which has a mark by which the repair finds it if the bucket cannot be reached. Returns whether it is removed.
+pub(crate) async fn discard_or_leave<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> bool {
+    let Err(failure) = discard(ctx, key).await else {
+        return true;
+    };
+    ctx.report(failure);
+    let left = ctx.recall::<Left>().unwrap_or_else(|| {
+        ctx.remember(Left::default());
+        ctx.recall::<Left>().unwrap_or_default()
+    });
+    left.0.borrow_mut().push(key.to_string());
+    false
 }
 
 /// Returns the keys of the objects that this request could not remove from the second bucket.

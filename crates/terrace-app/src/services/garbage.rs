@@ -294,6 +294,58 @@ pub(crate) async fn discard_everywhere<P: Host>(
     Ok(())
 }
 
+/// Removes bytes without a tombstone from both buckets, because others were erased to which they belong. If the second one cannot
+/// be reached, their mark becomes *removing*, by which the repair finds the copy.
+pub(crate) async fn discard_unburied<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    if fallback_requests::discard_or_leave(ctx, bytes).await {
+        return Ok(());
+    }
+    loop {
+        let condition = match mark_of(ctx, bytes).await? {
+            None => Condition::Absent,
+            Some((document, etag)) => match document.state {
+                GarbageState::Marked | GarbageState::Kept => Condition::Unchanged(etag),
+                GarbageState::Removing | GarbageState::Erased => return Ok(()),
+            },
+        };
+        let now = ctx.host.clock().now();
+        let removing = GarbageDocument::becomes(GarbageState::Removing, now);
+        if put_mark(ctx, bytes, removing, condition).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal
+/// was interrupted.
+pub(crate) async fn is_leftover<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<bool, Failure> {
+    let mark = mark_of(ctx, bytes).await?;
+    let now = ctx.host.clock().now();
+    let is_settled =
+        |it: &GarbageDocument| it.state == GarbageState::Removing && it.is_settled(now);
+    Ok(mark.is_some_and(|(document, _)| is_settled(&document)) || is_erased(ctx, bytes).await?)
+}
+
+/// Completes the removal of a [leftover](is_leftover) in the second bucket.
+pub(crate) async fn remove_leftover<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    match mark_of(ctx, bytes).await? {
+        Some((document, _)) if document.state == GarbageState::Removing => {
+            remove_marked(ctx, bytes, document.since).await.map(drop)
+        }
+        _ => fallback_requests::discard(ctx, bytes).await,
+    }
+}
+
 /// Removes bytes that were erased and are stored again, by an upload whose URL was signed before. Returns whether they were.
 pub(crate) async fn remove_again<P: Host>(
     ctx: &Context<'_, P>,
@@ -446,6 +498,7 @@ async fn put_mark<P: Host>(
 ) -> Result<bool, Failure> {
     let text = json::text(&document)?;
     let key = FactKey::Garbage(bytes);
-    let written = documents::put(ctx, &key, &text, &[], condition).await?;
+    let metadata = document.to_metadata();
+    let written = documents::put(ctx, &key, &text, &metadata, condition).await?;
     Ok(written.is_some())
 }

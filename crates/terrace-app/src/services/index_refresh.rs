@@ -3,10 +3,12 @@
 
 use std::cell::{Cell, RefCell};
 
+use futures_util::future::join;
 use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
+use terrace_core::publish::IndexScope;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 use terrace_openpgp::KeyId;
@@ -14,11 +16,12 @@ use terrace_openpgp::KeyId;
 use crate::concurrent::Boxed;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Facts as _, Host, StoreError};
+use crate::host::{Facts as _, Host, Revision, StoreError};
+use crate::services::catalog::cards::PreparedCard;
 use crate::services::catalog::{cards, shards};
-use crate::services::expected_indices::Indexed;
+use crate::services::expected_indices::{Indexed, ListFacts, VersionFacts};
 use crate::services::index_writer::Writing;
-use crate::services::{auth, expected_indices, index_writer, releases, rules};
+use crate::services::{audit, auth, expected_indices, index_writer, releases, rules};
 
 /// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
 /// response writes it, or else the repair does.
@@ -30,6 +33,50 @@ enum Unwritten {
     Index(Failure),
 }
 
+/// Writes the indices of a release after its commit, and after the change marker got the revision `since`: those of the version and,
+/// at the same time, the lists and the catalogue. All of them are compared with the newest facts in the end, even if some cannot
+/// be written.
+///
+/// # Errors
+/// If an index of a protocol may not be the newest one.
+pub(crate) async fn publish_release<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+    scope: IndexScope,
+    since: Option<Revision>,
+) -> Result<(), Failure> {
+    let package = release.package();
+    let facts = match (&package, scope) {
+        (Package::Mirrored(_), _) | (_, IndexScope::Version) => None,
+        // The loop then reads the revision later than these facts.
+        _ if since.is_none() => None,
+        _ => Some(expected_indices::facts_of_release(ctx, release).await?),
+    };
+    let (version_facts, list_facts) = facts.unzip();
+    let version = write_version(ctx, release, version_facts, since.clone());
+    let lists = async {
+        if scope == IndexScope::Version {
+            return Ok(());
+        }
+        let written = write_lists(ctx, &package, list_facts, since).await?;
+        // The audit log is what remains to be written.
+        join(
+            publish_catalog(ctx, &package, written),
+            audit::read_ahead(ctx),
+        )
+        .await;
+        Ok(())
+    };
+    let (version, lists) = join(version, lists).await;
+    match (report_version(ctx, release, version), lists) {
+        (Err(failure), Err(other)) => {
+            ctx.report(other);
+            Err(failure)
+        }
+        (version, lists) => version.and(lists),
+    }
+}
+
 /// Writes the version lists and the card of a package after a commit, and then the catalogue of its owner. The catalogue
 /// is written even if the card is unchanged: an earlier attempt may have been interrupted after it wrote the card.
 ///
@@ -39,11 +86,20 @@ pub(crate) async fn publish_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match write_lists(ctx, package).await? {
+    let written = write_lists(ctx, package, None, None).await?;
+    publish_catalog(ctx, package, written).await;
+    Ok(())
+}
+
+async fn publish_catalog<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    written: Result<CardChange, Unwritten>,
+) {
+    match written {
         Ok(change) => shards::publish(ctx, package, change).await,
         Err(unwritten) => complete_later(ctx, package, unwritten),
     }
-    Ok(())
 }
 
 /// Writes the version lists and the card of a package, and the catalogue of its owner if the card has changed.
@@ -54,7 +110,7 @@ pub(crate) async fn refresh_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match write_lists(ctx, package).await? {
+    match write_lists(ctx, package, None, None).await? {
         Ok(CardChange::Unchanged) => {}
         Ok(change) => shards::publish(ctx, package, change).await,
         Err(unwritten) => complete_later(ctx, package, unwritten),
@@ -103,7 +159,7 @@ pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<CardChange, Failure> {
-    match write_lists(ctx, package).await? {
+    match write_lists(ctx, package, None, None).await? {
         Err(Unwritten::Card(Failure::Store(StoreError::Busy(_)))) => {
             refresh_card(ctx, package).await
         }
@@ -116,23 +172,29 @@ pub(crate) async fn refresh_lists<P: Host>(
 }
 
 /// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime.
-/// [`terrace_core::index`] explains why this ends with the newest ones.
+/// [`terrace_core::index`] explains why this ends with the newest ones. `facts` were read after the change marker got the revision
+/// `since`.
 async fn write_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
+    facts: Option<ListFacts>,
+    since: Option<Revision>,
 ) -> Result<Result<CardChange, Unwritten>, Failure> {
-    let writing = Writing::coalesced(IndexKey::Tags(package.clone()));
+    let writing = Writing::coalesced(IndexKey::Tags(package.clone())).since(since);
     let change = Cell::new(CardChange::Unchanged);
     let unwritten = RefCell::new(None);
+    let facts = Cell::new(facts);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
-            let lists = expected_indices::package_lists_for_clients(ctx, package).await?;
-            let failed = index_writer::write_for_clients(ctx, &lists.lists, &writing).await?;
-            let failed = lists.failure.or(failed.map(Failure::from));
+            let lists = expected_indices::lists_after_change(ctx, package, facts.take()).await?;
+            let written = index_writer::write_for_clients(ctx, &lists.lists, &writing);
+            let card = cards::prepare(ctx, package, &lists.overview);
+            let (failed, card) = join(written, card).await;
+            let failed = lists.failure.or(failed?.map(Failure::from));
             let left = match failed {
                 Some(failure) => Some(Unwritten::Index(failure)),
-                None => match cards::write(ctx, package, &lists.overview).await {
+                None => match write_card(ctx, card).await {
                     Ok(written) => {
                         change.set(change.get().and(written));
                         None
@@ -146,6 +208,13 @@ async fn write_lists<P: Host>(
     };
     catch_up(ctx, package, &writing, &write).await?;
     Ok(unwritten.into_inner().map_or(Ok(change.get()), Err))
+}
+
+async fn write_card<P: Host>(
+    ctx: &Context<'_, P>,
+    prepared: Result<PreparedCard, Failure>,
+) -> Result<CardChange, Failure> {
+    cards::write_prepared(ctx, prepared?).await
 }
 
 /// Writes the overview of a package whose other lists are correct.
@@ -217,7 +286,17 @@ pub(crate) async fn publish_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
-    if let Err(failure) = write_version(ctx, release).await? {
+    let written = write_version(ctx, release, None, None).await;
+    report_version(ctx, release, written)
+}
+
+/// Reports that the index that describes a version could not be written, and leaves it to a task.
+fn report_version<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+    written: Result<Result<(), Failure>, Failure>,
+) -> Result<(), Failure> {
+    if let Err(failure) = written? {
         ctx.report(failure);
         let about = IndexKey::About(release.package(), release.version().clone());
         ctx.defer(Task::BackfillIndex(about));
@@ -233,36 +312,47 @@ pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
-    match write_version(ctx, release).await? {
+    match write_version(ctx, release, None, None).await? {
         Err(Failure::Store(StoreError::Busy(_))) => refresh_about(ctx, release).await,
         written => written,
     }
 }
 
-/// Writes the indices of a version. The inner error is that of the one that describes the version.
+/// Writes the indices of a version. The inner error is that of the one that describes the version. `facts` were read after the
+/// change marker got the revision `since`.
 async fn write_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
+    facts: Option<VersionFacts>,
+    since: Option<Revision>,
 ) -> Result<Result<(), Failure>, Failure> {
     let (package, version) = (release.package(), release.version());
-    let writing = Writing::coalesced(IndexKey::Version(package.clone(), version.clone()));
+    let key = IndexKey::Version(package.clone(), version.clone());
+    let writing = Writing::coalesced(key).since(since);
     let written: RefCell<Option<Indexed>> = RefCell::default();
     let unwritten: RefCell<Option<Failure>> = RefCell::default();
+    let facts = Cell::new(facts);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, &package).await?;
-            let status = expected_indices::package_status(ctx, &package).await?;
+            let facts = match facts.take() {
+                Some(facts) => facts,
+                None => expected_indices::version_facts(ctx, release).await?,
+            };
+            let status = expected_indices::status_with(ctx, &package, facts.status).await?;
             // A version is revoked before it is erased.
-            let stored = match release.may_grow() || status.is_revoked(version) {
-                true => releases::find(ctx, &package, version).await?,
-                false => None,
+            let stored = match facts.stored {
+                None if status.is_revoked(version) => {
+                    releases::find(ctx, &package, version).await?
+                }
+                stored => stored,
             };
             let release = stored.as_ref().unwrap_or(release);
             let indices = expected_indices::protocol_indices_with(ctx, &status, release);
             let mut indices = indices.await?;
             let mut left = None;
-            match expected_indices::about(ctx, release).await {
-                Ok(about) => indices.push(about),
+            match facts.documentation {
+                Ok(found) => indices.push(expected_indices::about_with(release, found)),
                 Err(failure) => left = Some(failure),
             }
             // Others may have changed the package without changing the status of this version.
@@ -339,7 +429,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     }
     let mut change = CardChange::Unchanged;
     for package in &packages {
-        match write_lists(ctx, package).await? {
+        match write_lists(ctx, package, None, None).await? {
             Ok(written) => change = change.and(written),
             Err(unwritten) => complete_later(ctx, package, unwritten),
         }
@@ -351,7 +441,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     Ok(last.filter(|_| is_truncated))
 }
 
-/// Writes the list of revoked tokens, and again until it is current.
+/// Writes the list of revoked tokens and erased digests, and again until it is current.
 pub(crate) async fn refresh_revocations<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let writing = Writing::alone();
     let write = || -> Boxed<'_> {

@@ -1,9 +1,11 @@
 //! The loop that writes the indices of one fact until they are known to be the newest, and that writes once for
 //! many requests that wait for the same indices.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
+use futures_util::stream;
+use futures_util::stream::StreamExt as _;
 use terrace_core::limits;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
@@ -15,6 +17,11 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revisio
 use crate::services::documents::BUSY_TRIES;
 use crate::services::expected_indices::Indexed;
 
+/// How many indices are written at once. A Worker has six connections
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a version leave
+/// one to the lists, whose operations follow each other.
+const CONCURRENT_WRITES: usize = 5;
+
 /// An index and its key.
 type Index = (IndexKey, IndexDocument);
 
@@ -24,6 +31,8 @@ pub(crate) struct Writing {
     name: Option<IndexKey>,
     /// Those that may have been written, and were not compared with the newest facts yet.
     written: RefCell<Vec<IndexKey>>,
+    /// The revision of the fact that this request has written last, until the first round.
+    since: Cell<Option<Revision>>,
 }
 
 impl Writing {
@@ -32,6 +41,7 @@ impl Writing {
         Self {
             name: Some(name),
             written: RefCell::default(),
+            since: Cell::default(),
         }
     }
 
@@ -40,7 +50,15 @@ impl Writing {
         Self {
             name: None,
             written: RefCell::default(),
+            since: Cell::default(),
         }
+    }
+
+    /// Returns the indices, which follow from facts that are read after this request has written this revision of the fact: the
+    /// first round need not read it.
+    pub(crate) fn since(self, revision: Option<Revision>) -> Self {
+        self.since.set(revision);
+        self
     }
 
     /// Returns whether anything may have been written.
@@ -56,6 +74,7 @@ impl Writing {
         document: &IndexDocument,
     ) -> Result<(), StoreError> {
         let written = ctx.host.indices().put(key, document).await;
+        ctx.host.cache().absences().forget();
         // A failed write may have taken effect.
         if !matches!(written, Err(StoreError::Busy(_))) {
             let mut written_keys = self.written.borrow_mut();
@@ -145,7 +164,10 @@ async fn attempts<'w, P: Host>(
     let facts = ctx.host.facts();
     let mut has_waited = false;
     for _ in 0..rounds {
-        let before = facts.revision(fact).await?;
+        let before = match writing.since.take() {
+            Some(written) => Some(written),
+            None => facts.revision(fact).await?,
+        };
         if has_waited && is_written(ctx, writing, before.as_ref()).await? {
             return Ok(true);
         }
@@ -259,7 +281,8 @@ async fn write_all<'i, P: Host>(
         let written = writing.put(ctx, key, document).await;
         written.or_else(|error| set_aside(index, error))
     };
-    outcome(join_all(others.iter().map(put)).await)?;
+    let written = stream::iter(others.iter().map(put)).buffer_unordered(CONCURRENT_WRITES);
+    outcome(written.collect().await)?;
     Ok(unwritten.into_inner())
 }
 
@@ -280,31 +303,28 @@ async fn write_when_free<P: Host>(
     writing.put(ctx, key, document).await
 }
 
-/// Changes a change marker. It allows one write per second. The identity of the writer does not matter: if
-/// another request changes the marker while this one waits, that suffices.
+/// Changes a change marker, and returns its revision then. It allows one write per second. The identity of the writer does not
+/// matter: if another request changes the marker while this one waits, that suffices.
 pub(crate) async fn rewrite_change_marker<P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
-) -> Result<(), StoreError> {
+) -> Result<Option<Revision>, StoreError> {
     let facts = ctx.host.facts();
     let marker = ctx.change_marker();
     let mut waiting_since = None;
     for _ in 1..BUSY_TRIES {
         match facts.put(fact, &marker, &[], Condition::Any).await {
             Err(StoreError::Busy(_)) => {}
-            other => return other.map(drop),
+            other => return other,
         }
         let now = facts.revision(fact).await?;
-        if waiting_since.is_some_and(|then| then != now) {
-            return Ok(());
+        if waiting_since.as_ref().is_some_and(|then| *then != now) {
+            return Ok(now);
         }
         waiting_since = Some(now);
         ctx.host.clock().sleep(1).await;
     }
-    facts
-        .put(fact, &marker, &[], Condition::Any)
-        .await
-        .map(drop)
+    facts.put(fact, &marker, &[], Condition::Any).await
 }
 
 /// Combines the results of several writes: `Busy` is returned unless there is a worse error.

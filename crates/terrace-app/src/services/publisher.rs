@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::{join, try_join};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::DescribedVersion;
 use terrace_core::model::package::Package;
 use terrace_core::model::provenance::Provenance;
+use terrace_core::model::status::KeyStatus;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
-    ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease, release_metadata,
+    ArchiveState, ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease,
+    release_metadata,
 };
-use terrace_core::storage::key::FactKey;
+use terrace_core::storage::key::{ArchiveKey, FactKey};
+use terrace_core::storage::release::Release;
+use terrace_openpgp::{KeyId, SigningKey};
 
+use crate::concurrent;
+use crate::concurrent::Boxed;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{
@@ -58,9 +65,12 @@ pub(crate) async fn publish<P: Host>(
     publication: &Publication,
     requires_possession: bool,
 ) -> Result<PublishOutcome, Failure> {
+    let (package, version) = (publication.package(), publication.version());
     loop {
-        let fence = garbage::fence(ctx).await?;
-        let seen = observe(ctx, publication, requires_possession, &fence).await?;
+        let release = releases::stored(ctx, &package, version);
+        let (fence, existing) = try_join(garbage::fence(ctx), release).await?;
+        let observed = observe(ctx, publication, requires_possession, &fence, existing);
+        let seen = observed.await?;
         match publication.plan(seen, ctx.host.clock().now()) {
             Plan::Erased(message) => return Err(Problem::Gone(message).into()),
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
@@ -93,39 +103,44 @@ async fn observe<P: Host>(
     publication: &Publication,
     requires_possession: bool,
     fence: &GcFence,
+    mut existing: Option<StoredRelease>,
 ) -> Result<ObservedState, Failure> {
+    let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
+    if existing.as_ref().is_some_and(settles) {
+        return Ok(ObservedState::settled(existing, None));
+    }
     let package = publication.package();
     let version = publication.version();
-    let mut existing = releases::stored(ctx, &package, version).await?;
-    let mut described = None;
-    if existing.is_none() {
-        described = still_described(ctx, &package, version).await;
-    }
+    let must_describe = existing.is_none();
+    let describe = async {
+        match must_describe {
+            true => still_described(ctx, &package, version).await,
+            false => None,
+        }
+    };
+    let (described, inspected) = match requires_possession {
+        // The staged archives are promoted only if the version is not lost.
+        true => (describe.await, None),
+        false => {
+            let (described, inspected) = join(describe, inspect(ctx, publication, fence)).await;
+            (described, Some(inspected))
+        }
+    };
     let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
     let is_lost = described.as_ref().is_some_and(differs);
     if is_lost {
         // Another publisher may have committed it between the two reads.
         existing = releases::stored(ctx, &package, version).await?;
     }
-    let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
     if existing.as_ref().map_or(is_lost, settles) {
-        return Ok(ObservedState {
-            existing,
-            described,
-            keys: Vec::new(),
-            key_statuses: BTreeMap::new(),
-            archives: Vec::new(),
-        });
+        return Ok(ObservedState::settled(existing, described));
     }
-    let (keys, key_statuses) = match publication {
-        Publication::Provider(provider) => {
-            keys::verifying(ctx, &provider.address.namespace).await?
+    let ((keys, key_statuses), archives) = match inspected {
+        Some(inspected) => inspected?,
+        None => {
+            let keys = verifying_keys(ctx, publication);
+            try_join(keys, staging::promote(ctx, publication, fence)).await?
         }
-        Publication::Mirror(_) | Publication::Module(_) => Default::default(),
-    };
-    let archives = match requires_possession {
-        true => staging::promote(ctx, publication, fence).await?,
-        false => stored_archives::states(ctx, &publication.archives(), fence).await?,
     };
     Ok(ObservedState {
         existing,
@@ -134,6 +149,31 @@ async fn observe<P: Host>(
         key_statuses,
         archives,
     })
+}
+
+/// The keys of a namespace, and their status.
+type Keys = (Vec<SigningKey>, BTreeMap<KeyId, KeyStatus>);
+
+/// Reads the keys that may have signed a publication, and the states of its archives.
+async fn inspect<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    fence: &GcFence,
+) -> Result<(Keys, Vec<ArchiveState>), Failure> {
+    let archives = publication.archives();
+    let states = stored_archives::states(ctx, &archives, fence);
+    try_join(verifying_keys(ctx, publication), states).await
+}
+
+/// Returns the keys that may have signed a publication; none if it names its own key, or has none.
+async fn verifying_keys<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+) -> Result<Keys, Failure> {
+    match publication {
+        Publication::Provider(provider) => keys::verifying(ctx, &provider.address.namespace).await,
+        Publication::Mirror(_) | Publication::Module(_) => Ok(Keys::default()),
+    }
 }
 
 /// Returns the description of a version, as [`releases::described_if_listed`] does. A publish proceeds without it if
@@ -152,17 +192,26 @@ async fn still_described<P: Host>(
     }
 }
 
-/// Executes the steps of a plan in order, each again while its key is rate limited. Ends early if another
-/// publisher has committed first.
+/// Executes the steps of a plan in order, each again while its key is rate limited; those that store bytes, which nothing
+/// refers to yet, at once. Ends early if another publisher has committed first.
 pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
     steps: Vec<PublishStep>,
     fence: &GcFence,
 ) -> Result<Executed, Failure> {
-    for step in steps {
+    let mut storing: Vec<Boxed<'_>> = Vec::new();
+    for step in &steps {
+        if let PublishStep::StoreArchive(key, bytes) = step {
+            storing.push(Box::pin(async move {
+                let store = async || store_document(ctx, *key, bytes, fence).await;
+                documents::retry_while_busy(ctx, store).await
+            }));
+        }
+    }
+    concurrent::all(storing).await?;
+    for step in &steps {
         let executed =
-            documents::retry_while_busy(ctx, async || execute_step(ctx, &step, fence).await)
-                .await?;
+            documents::retry_while_busy(ctx, async || execute_step(ctx, step, fence).await).await?;
         if let Executed::WrittenByAnother = executed {
             return Ok(executed);
         }
@@ -170,62 +219,68 @@ pub(crate) async fn execute<P: Host>(
     Ok(Executed::All)
 }
 
+/// Stores a signed document.
+async fn store_document<P: Host>(
+    ctx: &Context<'_, P>,
+    key: ArchiveKey,
+    bytes: &[u8],
+    fence: &GcFence,
+) -> Result<(), Failure> {
+    if !garbage::claim(ctx, key.into(), fence).await? {
+        return Err(being_removed(key.into()).into());
+    }
+    let archives = ctx.host.archives();
+    let payload = Payload::Bytes(bytes.to_vec());
+    match archives.store(key.into(), payload).await {
+        Ok(Stored::Yes) => Ok(()),
+        Ok(Stored::DigestMismatch) => Err(Failure::Damaged(key.to_string())),
+        Err(StoreError::Busy(operation)) => {
+            // Another request is storing the same bytes.
+            let head = archives.head(key.into()).await?;
+            match head.and_then(|head| head.sha256) == Some(key.digest) {
+                true => Ok(()),
+                false => Err(StoreError::Busy(operation).into()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 async fn execute_step<P: Host>(
     ctx: &Context<'_, P>,
     step: &PublishStep,
     fence: &GcFence,
 ) -> Result<Executed, Failure> {
-    let facts = ctx.host.facts();
     match step {
-        PublishStep::StoreArchive(key, bytes) => {
-            if !garbage::claim(ctx, (*key).into(), fence).await? {
-                return Err(being_removed((*key).into()).into());
-            }
-            let archives = ctx.host.archives();
-            let payload = Payload::Bytes(bytes.clone());
-            match archives.store((*key).into(), payload).await {
-                Ok(Stored::Yes) => {}
-                Ok(Stored::DigestMismatch) => {
-                    return Err(Failure::Damaged(key.to_string()));
-                }
-                Err(StoreError::Busy(operation)) => {
-                    // Another request is storing the same bytes.
-                    let head = archives.head((*key).into()).await?;
-                    if head.and_then(|head| head.sha256) != Some(key.digest) {
-                        return Err(StoreError::Busy(operation).into());
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        PublishStep::CreateRelease(release) => {
-            garbage::ensure_fresh(ctx, fence)?;
-            let key = FactKey::Release(release.package(), release.version().clone());
-            let document = release.to_document();
-            let metadata = release_metadata(release);
-            let written = facts
-                .put(&key, &document, &metadata, Condition::Absent)
-                .await?;
-            if written.is_none() {
-                return Ok(Executed::WrittenByAnother);
-            }
-        }
+        // They are stored already.
+        PublishStep::StoreArchive(..) => Ok(Executed::All),
+        PublishStep::CreateRelease(release) => commit(ctx, release, Condition::Absent, fence).await,
         PublishStep::GrowRelease(release, etag) => {
-            garbage::ensure_fresh(ctx, fence)?;
-            let key = FactKey::Release(release.package(), release.version().clone());
-            let document = release.to_document();
-            let metadata = release_metadata(release);
-            let unchanged = Condition::Unchanged(etag.clone());
-            let written = facts.put(&key, &document, &metadata, unchanged).await?;
-            if written.is_none() {
-                return Ok(Executed::WrittenByAnother);
-            }
+            commit(ctx, release, Condition::Unchanged(etag.clone()), fence).await
         }
-        PublishStep::MarkChanged(package) => {
-            index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?
+        PublishStep::RefreshIndices(release, scope) => {
+            let change = FactKey::Change(release.package());
+            let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
+            index_refresh::publish_release(ctx, release, *scope, marked).await?;
+            Ok(Executed::All)
         }
-        PublishStep::IndexVersion(release) => index_refresh::publish_version(ctx, release).await?,
-        PublishStep::IndexLists(package) => index_refresh::publish_lists(ctx, package).await?,
     }
-    Ok(Executed::All)
+}
+
+/// Writes the document of a release: the commit.
+async fn commit<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+    condition: Condition,
+    fence: &GcFence,
+) -> Result<Executed, Failure> {
+    garbage::ensure_fresh(ctx, fence)?;
+    let key = FactKey::Release(release.package(), release.version().clone());
+    let (document, metadata) = (release.to_document(), release_metadata(release));
+    let facts = ctx.host.facts();
+    let written = facts.put(&key, &document, &metadata, condition).await?;
+    Ok(match written {
+        Some(_) => Executed::All,
+        None => Executed::WrittenByAnother,
+    })
 }

@@ -185,11 +185,17 @@ async fn read_facts<P: Host>(
     origin: &str,
     miss: MissReason,
 ) -> Result<Reply<P::Stream>, Failure> {
+    let absences = ctx.host.cache().absences();
+    let list = lookup.package_list(&ctx.config.pull);
+    let search = list.map(|list| (list, absences.begin_search(ctx.host.clock().now())));
     let Some(found) = indices_of_facts(ctx, lookup, miss).await? else {
         if let Some(missed) = lookup.missed_content()
             && let Some(message) = pushed_contents::erasure(ctx, missed).await?
         {
             return Ok(lookup.erased(message));
+        }
+        if let Some((list, search)) = search {
+            absences.remember(list, search);
         }
         return Ok(lookup.not_found());
     };
@@ -300,7 +306,9 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to these indices.
-        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover => None,
+        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover | IndexKey::FailoverProbes => {
+            None
+        }
     };
     Ok(MadeIndex {
         document,

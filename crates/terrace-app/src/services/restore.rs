@@ -75,7 +75,12 @@ pub(crate) async fn document<P: Host>(
         change,
     } = restored;
     if let FactKey::Garbage(bytes) = key {
-        return tombstone(ctx, bytes, document, &mut import.manifests).await;
+        let outcome = tombstone(ctx, bytes, document, &mut import.manifests).await?;
+        if matches!(outcome, RestoreOutcome::Created | RestoreOutcome::Unchanged) {
+            let change = FactKey::RevocationChange;
+            import.changed.insert(change.to_string(), change);
+        }
+        return Ok(outcome);
     }
     let (fence, changed) = (&import.fence, &mut import.changed);
     let note_change = || {

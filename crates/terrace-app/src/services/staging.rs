@@ -5,6 +5,7 @@
 //! everything, it makes no difference which archives are stored already: only those uploaded for the same
 //! release count.
 
+use futures_util::future::{join_all, try_join_all};
 use terrace_core::auth::access::Caller;
 use terrace_core::publish::{ArchiveState, ExpectedArchive, Publication};
 use terrace_core::storage::key::StagedKey;
@@ -14,6 +15,10 @@ use crate::failure::Failure;
 use crate::host::{Archives as _, Host, Payload, Stored};
 use crate::services::garbage::GcFence;
 use crate::services::{garbage, stored_archives};
+
+/// How many archives are copied at once: each copy has two connections, and a Worker has six
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+const CONCURRENT_COPIES: usize = 3;
 
 /// Returns whether this caller must upload the archives that it publishes.
 pub(crate) fn requires_possession<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> bool {
@@ -26,32 +31,46 @@ pub(crate) async fn promote<P: Host>(
     publication: &Publication,
     fence: &GcFence,
 ) -> Result<Vec<ArchiveState>, Failure> {
-    let archives = ctx.host.archives();
     let expected = publication.archives();
-    let mut states = Vec::new();
-    for archive in &expected {
-        garbage::ensure_not_erased(ctx, archive.key.into(), fence).await?;
-        let head = archives
-            .head(staged_key(publication, archive).into())
-            .await?;
-        states.push(
-            head.map_or(ArchiveState::Missing, |head| ArchiveState::Stored {
-                size: head.size,
-                reasons: Vec::new(),
-                warnings: Vec::new(),
-            }),
-        );
-    }
+    let looked = expected
+        .iter()
+        .map(|it| staged_state(ctx, publication, it, fence));
+    let mut states = try_join_all(looked).await?;
     if states.contains(&ArchiveState::Missing) {
         return Ok(states);
     }
-    for (archive, state) in expected.iter().zip(&mut states) {
-        *state = match promote_archive(ctx, staged_key(publication, archive)).await? {
-            true => stored_archives::state(ctx, archive, fence).await?,
-            false => ArchiveState::Missing,
-        };
+    states.clear();
+    for some in expected.chunks(CONCURRENT_COPIES) {
+        let promoted = some.iter().map(async |archive| {
+            match promote_archive(ctx, staged_key(publication, archive)).await? {
+                true => stored_archives::state(ctx, archive, fence).await,
+                false => Ok(ArchiveState::Missing),
+            }
+        });
+        // No copy is left under way after a failure of another.
+        let promoted: Result<Vec<_>, _> = join_all(promoted).await.into_iter().collect();
+        states.extend(promoted?);
     }
     Ok(states)
+}
+
+/// Returns whether an archive is staged, and its size.
+async fn staged_state<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    archive: &ExpectedArchive,
+    fence: &GcFence,
+) -> Result<ArchiveState, Failure> {
+    garbage::ensure_not_erased(ctx, archive.key.into(), fence).await?;
+    let staged = staged_key(publication, archive);
+    let head = ctx.host.archives().head(staged.into()).await?;
+    Ok(
+        head.map_or(ArchiveState::Missing, |head| ArchiveState::Stored {
+            size: head.size,
+            reasons: Vec::new(),
+            warnings: Vec::new(),
+        }),
+    )
 }
 
 /// Copies a staged archive to the archives, even if it is stored there already, so that the duration reveals

@@ -155,17 +155,6 @@ pub(crate) async fn document<P: Host>(
     Ok(statuses.unwrap_or_default())
 }
 
-/// Adds the status of a hosted provider's versions that follows from the keys that signed them.
-pub(crate) async fn apply_key_revocations<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    releases: &[ListedRelease],
-    statuses: &mut StatusDocument,
-) -> Result<(), Failure> {
-    let key_statuses = key_statuses(ctx, package).await?;
-    apply_key_statuses(ctx, &key_statuses, package, releases, statuses).await
-}
-
 /// Adds the status of erased versions that the document lacks: they stay revoked, whatever happens to it.
 pub(crate) async fn apply_erasures<P: Host>(
     ctx: &Context<'_, P>,
@@ -189,7 +178,7 @@ pub(crate) fn apply_erasure(release: &Release, statuses: &mut StatusDocument) {
     }
 }
 
-/// Does the same as [`apply_key_revocations`], with key statuses that were read before.
+/// Adds the status of a hosted provider's versions that follows from the keys that signed them.
 pub(crate) async fn apply_key_statuses<P: Host>(
     ctx: &Context<'_, P>,
     key_statuses: &BTreeMap<KeyId, KeyStatus>,

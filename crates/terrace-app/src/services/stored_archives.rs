@@ -1,7 +1,7 @@
 //! Inspects, verifies and copies archives and blobs as they are stored: for publishes, pulls and restores.
 
 use futures_util::future::try_join_all;
-use terrace_archive::limits::READ_BYTES;
+use terrace_archive::limits::{READ_BYTES, ZIP_TAIL_BYTES};
 use terrace_archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
 use terrace_base::sort;
 use terrace_core::api::admin::{MissingArchive, UploadRequest};
@@ -12,26 +12,19 @@ use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Host, Payload, StoreError, Stored};
+use crate::host::{ArchiveHead, Archives as _, Clock as _, Host, Payload, StoreError, Stored};
 use crate::services::garbage;
 use crate::services::garbage::GcFence;
 
-/// How many archives are inspected at once: as many connections as the platform allows
+/// Returns the states of archives in storage, in the same order. All of them are looked up at once: a release has few, each
+/// takes the memory of a zip's tail, and the platform itself lets six operations wait for their results
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
-const CONCURRENT_ARCHIVES: usize = 6;
-
-/// Returns the states of archives in storage, in the same order.
 pub(crate) async fn states<P: Host>(
     ctx: &Context<'_, P>,
     expected: &[ExpectedArchive],
     fence: &GcFence,
 ) -> Result<Vec<ArchiveState>, Failure> {
-    let mut states = Vec::new();
-    for some in expected.chunks(CONCURRENT_ARCHIVES) {
-        let looked = some.iter().map(|it| state(ctx, it, fence));
-        states.extend(try_join_all(looked).await?);
-    }
-    Ok(states)
+    try_join_all(expected.iter().map(|it| state(ctx, it, fence))).await
 }
 
 /// Returns the stored state of an archive. One that is being removed counts as missing.
@@ -43,10 +36,21 @@ pub(crate) async fn state<P: Host>(
     if !garbage::claim(ctx, expected.key.into(), fence).await? {
         return Ok(ArchiveState::Missing);
     }
-    let Some(size) = stored_size(ctx, expected.key.into()).await? else {
+    let archives = ctx.host.archives();
+    let found = match expected.format() {
+        ArchiveFormat::Zip => archives.tail(expected.key, ZIP_TAIL_BYTES).await?,
+        ArchiveFormat::TarGz => {
+            let head = archives.head(expected.key.into()).await?;
+            head.map(|head| (head, Vec::new()))
+        }
+    };
+    let Some((head, tail)) = found else {
         return Ok(ArchiveState::Missing);
     };
-    let (reasons, warnings) = match entries(ctx, expected, size).await? {
+    let Some(size) = intact_size(ctx, expected.key.into(), &head).await? else {
+        return Ok(ArchiveState::Missing);
+    };
+    let (reasons, warnings) = match entries(ctx, expected, size, tail).await? {
         Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
         Err(reason) => (vec![format!("{}: {reason}", expected.filename)], Vec::new()),
     };
@@ -57,13 +61,22 @@ pub(crate) async fn state<P: Host>(
     })
 }
 
-/// Returns the number of bytes actually stored under a key; `None` if there are none. Bytes that do not match
-/// the digest in the key are removed, so that the right ones can take their place.
+/// Returns the number of bytes actually stored under a key; `None` if there are none, or not the right ones.
 async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Option<u64>, Failure> {
+    match ctx.host.archives().head(key).await? {
+        Some(head) => intact_size(ctx, key, &head).await,
+        None => Ok(None),
+    }
+}
+
+/// Returns the size of an object, unless its bytes do not match the digest in its key: those are removed, so that the right
+/// ones can take their place.
+async fn intact_size<P: Host>(
+    ctx: &Context<'_, P>,
+    key: BytesKey,
+    head: &ArchiveHead,
+) -> Result<Option<u64>, Failure> {
     let archives = ctx.host.archives();
-    let Some(head) = archives.head(key).await? else {
-        return Ok(None);
-    };
     let digest = match head.sha256 {
         Some(digest) if matches!(key.digest(), Digest::Sha256(_)) => Some(Digest::Sha256(digest)),
         _ => archives.digest(key).await?,
@@ -82,19 +95,25 @@ async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Opt
     Ok(None)
 }
 
-/// Reads the entries of an archive, in ranged reads. The inner error is a defect of the archive.
+/// Reads the entries of an archive, in ranged reads; the first one of a zip has already returned its `tail`. The inner error is
+/// a defect of the archive.
 async fn entries<P: Host>(
     ctx: &Context<'_, P>,
     expected: &ExpectedArchive,
     size: u64,
+    tail: Vec<u8>,
 ) -> Result<Result<Vec<Entry>, String>, StoreError> {
     let archives = ctx.host.archives();
     let key = expected.key;
     match expected.format() {
         ArchiveFormat::Zip => {
             let mut zip = expected.zip_inspector(size);
+            let mut tail = Some(tail);
             while let ZipStep::Read { offset, len } = zip.next() {
-                let bytes = archives.read(key, offset, len).await?;
+                let bytes = match tail.take() {
+                    Some(tail) => tail,
+                    None => archives.read(key, offset, len).await?,
+                };
                 if let Err(error) = zip.feed(&bytes) {
                     return Ok(Err(error.to_string()));
                 }

@@ -1,7 +1,9 @@
 //! Creates and revokes API tokens. The stored document of a token cannot be used as a token.
 
 use terrace_base::time::UnixTime;
-use terrace_core::auth::access::{RevocationDocument, SIGN_IN, Token, TokenDocument, TokenKeys};
+use terrace_core::auth::access::{
+    ClientToken, Resource, RevocationDocument, SIGN_IN, Token, TokenDocument, TokenKeys,
+};
 use terrace_core::auth::login::PendingToken;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::token_id::TokenId;
@@ -14,10 +16,11 @@ use crate::json;
 use crate::services::{documents, index_refresh};
 
 /// Creates the token that a person allowed. If that was done before, the code was used twice, and its bearer
-/// may not be the right one: the token is revoked, and none is returned (RFC 6749, section 4.1.2).
+/// may not be the right one: the token is revoked, and none is returned (RFC 6749, section 4.1.2). The token of an OAuth client
+/// is for `resource` only.
 pub(crate) async fn make_for_login<P: Host>(
     ctx: &Context<'_, P>,
-    token: PendingToken,
+    (token, resource): (PendingToken, Option<Resource>),
     lifetime: u64,
 ) -> Result<Option<String>, Failure> {
     let PendingToken { id, person, scopes } = token;
@@ -31,6 +34,7 @@ pub(crate) async fn make_for_login<P: Host>(
         revoked: None,
         successor: None,
         key: ctx.config.access.keys().map(TokenKeys::mark),
+        resource,
     };
     let made = make(ctx, id, &document).await?;
     if made.is_none() {
@@ -60,6 +64,14 @@ pub(crate) fn text_of<P: Host>(
     id: TokenId,
     document: &TokenDocument,
 ) -> Result<String, Failure> {
+    if let Some(resource) = &document.resource {
+        let name = document.name.clone();
+        let token = ClientToken::new(id, name, &document.scopes, resource.clone());
+        let expires = document.expires.unwrap_or(UnixTime(u64::MAX));
+        let keys = ctx.config.access.client_keys();
+        let keys = keys.ok_or_else(Problem::no_token)?;
+        return Ok(keys.write(&token, expires));
+    }
     let token = Token {
         id,
         name: document.name.clone(),

@@ -14,6 +14,20 @@ pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) account: AccountArguments,
 
+    /// Check the account and the configuration before the first deployment, through wrangler; no registry is needed. A URL names
+    /// the hostname that it is going to have
+    #[arg(long, conflicts_with_all = ["deep", "provider", "module"])]
+    pub(crate) pre: bool,
+
+    /// With --pre: the configuration file of wrangler. Without it, the first of wrangler.json, wrangler.jsonc and
+    /// wrangler.toml in the current directory
+    #[arg(long, value_name = "FILE", requires = "pre", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// With --pre: the environment in the file, as of "wrangler deploy --env"
+    #[arg(long, value_name = "NAME", requires = "pre")]
+    pub(crate) env: Option<String>,
+
     /// Make only these checks: IDs such as W1, or letters of groups such as W, separated by commas
     #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
     pub(crate) only: Vec<String>,

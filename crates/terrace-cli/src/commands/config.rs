@@ -1,6 +1,6 @@
 //! `terrace config`.
 
-mod check;
+pub(in crate::commands) mod check;
 
 use crate::args::ConfigCommand;
 use crate::error::Failure;

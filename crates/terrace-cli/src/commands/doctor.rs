@@ -5,6 +5,7 @@
 
 mod access;
 mod admin;
+mod before;
 mod check;
 mod clocks;
 mod discovery;
@@ -16,18 +17,22 @@ mod machine;
 mod modules;
 mod oci;
 mod outcome;
+mod plan;
 mod providers;
 mod report;
 mod selection;
 mod table;
 mod target;
 mod transport;
+mod wrangler;
 
 use std::fs;
 
 use check::Made;
+use engine::Subjects;
 use machine::Machine;
 use outcome::Status;
+use plan::Plan;
 use target::Target;
 
 use crate::args::{DoctorArguments, RegistryArguments};
@@ -45,20 +50,17 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let checks = selection::selected(arguments)?;
-    let has_token = registry.token.is_some();
-    let registry = named(&arguments.account, registry);
-    let is_of_other = has_token && registry.token.is_none();
-    let url = registry_url(&registry)?;
     let machine = Machine::find(output);
-    let target = url.map(|url| Target::new(url, arguments, &registry, output));
-    let mut target = target.transpose()?;
-    if let Some(target) = target
-        .as_mut()
-        .filter(|target| !target.has_token() && is_of_other)
-    {
-        target.tokenless = "TERRACE_TOKEN is sent to the registry in TERRACE_URL only".to_owned();
-    }
-    let made = engine::make(&checks, &machine, target.as_ref(), output);
+    let (target, plan) = match arguments.pre {
+        true => (None, Some(Plan::new(arguments, output))),
+        false => (find_target(arguments, registry, output)?, None),
+    };
+    let subjects = Subjects {
+        machine: &machine,
+        target: target.as_ref(),
+        plan: plan.as_ref(),
+    };
+    let made = engine::make(&checks, &subjects, output);
     if let Some(path) = &arguments.junit {
         let text = output.without_secrets(&report::junit(&made, arguments.strict));
         fs::write(path, text)
@@ -67,9 +69,10 @@ pub(crate) fn run(
     let is_unreachable = target.as_ref().is_some_and(|it| it.reached().is_err());
     let exit = exit(&made, is_unreachable, arguments.strict);
     let url = target.as_ref().map(Target::url);
-    let subject = match url {
-        Some(url) => format!("Checking {url}"),
-        None => "Checking this machine; for a registry, give its URL".to_owned(),
+    let subject = match (url, &plan) {
+        (Some(url), _) => format!("Checking {url}"),
+        (None, Some(plan)) => plan.subject(),
+        (None, None) => "Checking this machine; for a registry, give its URL".to_owned(),
     };
     let document = report::document(url, &made, exit);
     output.report(report::screen(&subject, &made, watch.elapsed()), &document);
@@ -77,6 +80,27 @@ pub(crate) fn run(
         Exit::Success => Ok(()),
         exit => Err(Failure::Reported(exit)),
     }
+}
+
+/// Returns the registry that the command line or the settings name.
+fn find_target(
+    arguments: &DoctorArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<Option<Target>, Failure> {
+    let has_token = registry.token.is_some();
+    let registry = named(&arguments.account, registry);
+    let is_of_other = has_token && registry.token.is_none();
+    let url = registry_url(&registry)?;
+    let target = url.map(|url| Target::new(url, arguments, &registry, output));
+    let mut target = target.transpose()?;
+    if let Some(target) = target
+        .as_mut()
+        .filter(|target| !target.has_token() && is_of_other)
+    {
+        target.tokenless = "TERRACE_TOKEN is sent to the registry in TERRACE_URL only".to_owned();
+    }
+    Ok(target)
 }
 
 fn exit(made: &[Made], is_unreachable: bool, is_strict: bool) -> Exit {

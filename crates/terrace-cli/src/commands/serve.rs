@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, json};
 use terrace_core::config::Config;
 use terrace_core::model::name::Hostname;
+use terrace_core::storage::archive_url::{ArchiveUrls, Downloads};
 use terrace_presign::Presigner;
 use terrace_server::disk::{Directory, OpenError};
 use terrace_server::memory::Memory;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let config = configuration(&settings, store.presigner())?;
     let tls = tls(arguments)?;
     let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
+    let is_cached = config.downloads == Some(Downloads::Edge);
     let listen = arguments.listen;
     let server = Server::bind(
         ServerSettings {
@@ -50,6 +52,11 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     token.keep()?;
     let place = Place::of(server.address(), is_encrypted, &hostnames);
     greet(&place, &token, output);
+    if is_cached {
+        output.warning(
+            "TERRACE_DOWNLOADS is edge: this server has no cache at the edge, and serves archives as with worker",
+        );
+    }
     store.storage.serve(server)
 }
 
@@ -156,9 +163,9 @@ fn configuration(
     let mut config =
         Config::from_vars(&settings).map_err(|error| Failure::Usage(error.to_string()))?;
     let urls = config.archive_urls.as_ref();
-    if urls.is_some_and(|urls| urls.path_signer().is_none()) {
+    if urls.is_some_and(ArchiveUrls::has_bucket) {
         return Err(Failure::Usage(
-            "TERRACE_S3_ENDPOINT is set: downloads would lead to that bucket and not to this server; unset the variables \
+            "TERRACE_S3_ENDPOINT is set: archives would go to that bucket and not to this server; unset the variables \
              TERRACE_S3_*"
                 .to_owned(),
         ));
@@ -170,7 +177,8 @@ fn configuration(
                 .to_owned(),
         ));
     }
-    if let Some(presigner) = presigner {
+    // Of a setting for a Worker, `worker` and `edge` mean the same here: this server has no cache in front of it.
+    if let (None, Some(presigner)) = (config.downloads, presigner) {
         let urls = config.archive_urls.take();
         config.archive_urls = urls.map(|urls| urls.served_by(presigner.clone()));
     }

@@ -53,16 +53,24 @@ pub(crate) enum Notation {
 /// A deployment that the file describes: that of the top level, or one of its environments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Deployment {
+    /// The name of the Worker; `None` if the file states none.
+    pub(crate) name: Option<String>,
+    /// The ID of the Cloudflare account, if the file states it.
+    pub(crate) account: Option<String>,
+    /// The compatibility date, `YYYY-MM-DD`.
+    pub(crate) compatibility_date: Option<String>,
+    /// The hostnames of the routes.
+    pub(crate) hostnames: Vec<String>,
     /// The variables with the text that the Worker receives: a value that is not a string becomes JSON.
     pub(crate) vars: BTreeMap<String, String>,
     /// The places of settings that wrangler does not pass to the Worker, because they are outside of `vars`.
     pub(crate) misplaced: Vec<String>,
     /// The settings of the top level that the environment does not inherit.
     pub(crate) not_inherited: Vec<String>,
-    /// The names of the bindings of R2 buckets.
-    pub(crate) buckets: Vec<String>,
-    /// The names of the bindings of KV namespaces.
-    pub(crate) namespaces: Vec<String>,
+    /// The R2 buckets.
+    pub(crate) buckets: Vec<Binding>,
+    /// The KV namespaces.
+    pub(crate) namespaces: Vec<Binding>,
     /// The names of the rate limiters.
     pub(crate) rate_limits: Vec<String>,
     /// Whether a cron trigger is set.
@@ -71,6 +79,23 @@ pub(crate) struct Deployment {
     pub(crate) has_route: bool,
     /// Whether the Worker has addresses at workers.dev beside it.
     pub(crate) has_workers_dev: bool,
+    /// Whether the platform may answer requests to the registry from its cache.
+    pub(crate) caches_default: bool,
+    /// Whether the platform may answer requests for archives from its cache.
+    pub(crate) caches_archives: bool,
+}
+
+/// A binding of an R2 bucket or of a KV namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Binding {
+    /// The name that the Worker knows it by.
+    pub(crate) binding: String,
+    /// The name of the bucket. Without it, wrangler creates one the first time.
+    pub(crate) bucket_name: Option<String>,
+    /// The jurisdiction of the bucket, such as `eu`.
+    pub(crate) jurisdiction: Option<String>,
+    /// The ID of the namespace. Without it, wrangler creates one the first time.
+    pub(crate) id: Option<String>,
 }
 
 /// The JSON that wrangler reads.
@@ -98,6 +123,9 @@ struct File {
 /// The keys of the top level and of an environment. Environments inherit all of them except variables and bindings.
 #[derive(Debug, Deserialize)]
 struct Section {
+    name: Option<String>,
+    account_id: Option<String>,
+    compatibility_date: Option<String>,
     #[serde(default)]
     vars: Map<String, Value>,
     #[serde(default)]
@@ -110,11 +138,20 @@ struct Section {
     route: Option<Value>,
     routes: Option<Vec<Value>>,
     workers_dev: Option<bool>,
+    cache: Option<Caching>,
+    exports: Option<BTreeMap<String, Entrypoint>>,
+}
+
+/// The cache of the Worker or of one entrypoint
+/// (<https://developers.cloudflare.com/workers/cache/configuration/#per-entrypoint-caching>).
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Caching {
+    enabled: bool,
 }
 
 #[derive(Debug, Deserialize)]
-struct Binding {
-    binding: String,
+struct Entrypoint {
+    cache: Option<Caching>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -210,7 +247,24 @@ impl Deployment {
         let has_route = |it: &Section| it.route.is_some() || it.routes.is_some();
         let workers_dev = section.workers_dev.or(top.workers_dev);
         let has_route = inherited(has_route(section), has_route(&top));
+        let routes = [section, &top].into_iter().map(Section::hostnames);
+        let hostnames = routes.into_iter().find(|found| !found.is_empty());
+        let own_name = || match env {
+            Some(env) => Some(format!("{}-{env}", top.name.as_ref()?)),
+            None => None,
+        };
+        let exports = section.exports.as_ref().or(top.exports.as_ref());
+        let cache = section.cache.or(top.cache);
+        let is_cached = |entrypoint: &str| {
+            let own = exports.and_then(|all| all.get(entrypoint)?.cache);
+            own.or(cache).is_some_and(|cache| cache.enabled)
+        };
         Ok(Self {
+            name: section.name.clone().or_else(own_name),
+            account: section.account_id.clone().or(top.account_id.clone()),
+            compatibility_date: (section.compatibility_date.clone())
+                .or(top.compatibility_date.clone()),
+            hostnames: hostnames.unwrap_or_default(),
             vars: section
                 .vars
                 .iter()
@@ -218,8 +272,8 @@ impl Deployment {
                 .collect(),
             misplaced,
             not_inherited: of_top.filter(is_missing).cloned().collect(),
-            buckets: names(&section.r2_buckets),
-            namespaces: names(&section.kv_namespaces),
+            buckets: section.r2_buckets.clone(),
+            namespaces: section.kv_namespaces.clone(),
             rate_limits: section
                 .ratelimits
                 .iter()
@@ -229,7 +283,24 @@ impl Deployment {
             has_route,
             // Without a route, wrangler enables them by default.
             has_workers_dev: workers_dev.unwrap_or(!has_route),
+            caches_default: is_cached("default"),
+            caches_archives: is_cached("Archives"),
         })
+    }
+}
+
+impl Section {
+    /// Returns the hostnames of the routes. A route is a pattern such as `registry.example.com/*`, or a table with one.
+    fn hostnames(&self) -> Vec<String> {
+        let routes = self.route.iter().chain(self.routes.iter().flatten());
+        let patterns =
+            routes.filter_map(|route| route.as_str().or_else(|| route.get("pattern")?.as_str()));
+        let hosts = patterns.filter_map(|pattern| {
+            let pattern = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
+            let host = pattern.split('/').next()?;
+            Some(host.trim_start_matches(['*', '.']).to_ascii_lowercase())
+        });
+        hosts.filter(|host| !host.is_empty()).collect()
     }
 }
 
@@ -262,10 +333,6 @@ fn find_misplaced(table: &Map<String, Value>, path: &str, found: &mut Vec<String
 fn is_root(path: &str) -> bool {
     let parts = path.split_terminator('.').collect::<Vec<_>>();
     matches!(parts.as_slice(), [] | ["env", _])
-}
-
-fn names(bindings: &[Binding]) -> Vec<String> {
-    bindings.iter().map(|it| it.binding.clone()).collect()
 }
 
 fn text_of(value: &Value) -> String {

@@ -96,6 +96,32 @@ fn json_with_an_error_of_syntax_is_rejected_with_its_place() {
 }
 
 #[test]
+fn a_cache_in_front_of_the_registry_is_an_error_and_none_in_front_of_archives_a_warning() {
+    let cached = "\n[cache]\nenabled = true\n";
+    let own = |default, archives| {
+        format!(
+            "\n[exports]\ndefault = {{ type = \"worker\", cache = {{ enabled = {default} }} }}\n\
+             Archives = {{ type = \"worker\", cache = {{ enabled = {archives} }} }}\n"
+        )
+    };
+    let edge = "TERRACE_DOWNLOADS = \"edge\"\n";
+    for vars in [cached.to_owned(), own(true, true)] {
+        let errors = check(&vars).expect(3).errors();
+        assert!(errors.contains("\"default\" is cached"), "{vars}: {errors}");
+    }
+    for (vars, warnings) in [
+        (format!("{edge}{}", own(false, true)), 0),
+        (format!("{edge}{}", own(false, false)), 1),
+        (edge.to_owned(), 1),
+        (format!("{cached}{}", own(false, false)), 0),
+    ] {
+        let ended = check(&vars).expect(0).json();
+        let found = ended["warnings"].as_array().unwrap();
+        assert_eq!(found.len(), warnings, "{vars}: {found:?}");
+    }
+}
+
+#[test]
 fn the_examples_of_settings_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/settings");
     let mut checked = 0;

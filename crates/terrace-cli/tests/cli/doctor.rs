@@ -1,9 +1,12 @@
 //! `terrace doctor` against a sound registry, and against registries with one fault each.
 
+#[cfg(unix)]
+mod before;
 mod certificate;
 mod faults;
 mod hostile;
 mod local;
+mod proxy;
 mod sound;
 
 use std::collections::BTreeMap;

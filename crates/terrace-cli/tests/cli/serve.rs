@@ -187,6 +187,20 @@ fn a_registry_whose_downloads_would_lead_elsewhere_is_not_served() {
     );
 }
 
+/// The configuration of a Worker can be served as it is.
+#[test]
+#[cfg(unix)]
+fn a_registry_that_would_serve_archives_from_the_edge_serves_them_itself_and_says_so() {
+    let served = Served::start(&mut terrace(&["serve", "--var", "TERRACE_DOWNLOADS=edge"]));
+    assert!(served.get("/healthz").starts_with("HTTP/1.1 200 "));
+    let (code, log) = served.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("no cache at the edge"), "{log}");
+    let mut command = terrace(&["serve", "--memory", "--var", "TERRACE_DOWNLOADS=presigned"]);
+    let refused = ended(&mut command).expect(2);
+    assert!(refused.stderr.contains("requires S3 keys"), "{refused:?}");
+}
+
 #[test]
 fn a_registry_with_a_second_bucket_is_not_served() {
     let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::access::{Caller, IssuedUnder, KeyMark, TokenDocument, TokenKeys};
+use crate::auth::access::{Caller, IssuedUnder, KeyMark, Resource, TokenDocument, TokenKeys};
 use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
@@ -268,6 +268,9 @@ pub struct TokenAnswer {
     /// The admin token that it was issued under; `None` if an earlier version issued it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issued_under: Option<IssuedUnder>,
+    /// The only resource that accepts it, if an MCP client got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Resource>,
     /// The text of the token, which only the response that creates it contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
@@ -292,6 +295,7 @@ impl TokenAnswer {
             issued_under: keys
                 .zip(document.key)
                 .map(|(keys, key)| keys.issued_under(key)),
+            resource: document.resource.clone(),
             token: None,
             replaced: None,
         }
@@ -354,7 +358,7 @@ impl PresentedToken {
         document: Option<&TokenDocument>,
     ) -> Option<Self> {
         match caller {
-            Caller::Anonymous | Caller::Browser(_) => None,
+            Caller::Anonymous | Caller::Browser(_) | Caller::Client(_) => None,
             Caller::Root(_) => Some(Self {
                 id: None,
                 name: caller.name(),

@@ -187,6 +187,7 @@ endpoints! {
     MCP                Mcp   "mcp"                ["/mcp"]                                                            [handled(Method::Post, Searchers)]
     MCP_PRIVATE        Mcp   "mcp_private"        ["/mcp/private"]                                                    [handled(Method::Post, Holders)]
     MCP_METADATA       Json  "mcp_metadata"       ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource/mcp/private"] [get(Anyone), head(Anyone)]
+    MCP_AUTHORIZATION  Json  "mcp_authorization"  ["/.well-known/oauth-authorization-server"]                         [get(Anyone), head(Anyone)]
 
     PAGE_HOME          Html  "page_home"          []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_BROWSE        Html  "page_browse"        []                                                                  [view(Method::Get), view(Method::Head)]
@@ -497,6 +498,7 @@ fn mcp(route: McpRoute) -> &'static Endpoint {
         McpRoute::Endpoint(McpScope::Visible) => &MCP,
         McpRoute::Endpoint(McpScope::Private) => &MCP_PRIVATE,
         McpRoute::Metadata(_) => &MCP_METADATA,
+        McpRoute::AuthorizationServer => &MCP_AUTHORIZATION,
     }
 }
 

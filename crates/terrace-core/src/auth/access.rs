@@ -4,6 +4,7 @@
 //! private package is visible to callers with a token that covers its [`Owner`]; for all others it appears
 //! not to exist.
 
+mod client_token;
 mod document;
 mod revocation;
 mod scope;
@@ -14,6 +15,7 @@ mod token;
 mod webhook;
 
 pub use crate::model::owner::{Owner, OwnerError, OwnerPattern};
+pub use client_token::{CLIENT_TOKEN_PREFIX, ClientToken, ClientTokenKeys, Resource};
 pub use document::{SIGN_IN, TokenDocument};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
@@ -49,6 +51,14 @@ struct Roots {
     keys: TokenKeys,
 }
 
+impl Roots {
+    /// Derives the keys of client tokens. Few requests have one, so that no other request pays for the derivation.
+    #[inline(never)]
+    fn client_keys(&self) -> ClientTokenKeys {
+        ClientTokenKeys::new(&self.newest, self.previous.as_ref())
+    }
+}
+
 /// The rules for reads without a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadPolicy {
@@ -69,6 +79,8 @@ pub enum Caller {
     Bearer(Box<Token>),
     /// A signed-in person's browser, which only reads.
     Browser(Box<Session>),
+    /// The OAuth client of a person, which only reads, at the resource of its token.
+    Client(Box<ClientToken>),
 }
 
 /// One of the admin tokens.
@@ -99,6 +111,16 @@ pub enum CredentialsError {
         "this is the session of a signed-in browser, which clients cannot use: create a token for them"
     )]
     Session,
+    /// The credentials are the token of an OAuth client, presented anywhere but at its kind of resource.
+    #[error(
+        "this is the token of an MCP client, which only an MCP endpoint accepts: create a token for other uses"
+    )]
+    Client,
+    /// The credentials are the token of an OAuth client for another resource.
+    #[error(
+        "this token was issued for another MCP endpoint: sign in again for this one, or use that endpoint"
+    )]
+    OtherResource,
     /// The token was valid and has been revoked.
     #[error("this token is revoked: use another one")]
     Revoked,
@@ -174,6 +196,11 @@ impl Access {
         Some(SessionKeys::new(&roots.newest, roots.previous.as_ref()))
     }
 
+    /// Returns the keys that issue the tokens of OAuth clients; `None` without an admin token.
+    pub fn client_keys(&self) -> Option<ClientTokenKeys> {
+        self.roots.as_ref().map(Roots::client_keys)
+    }
+
     /// Returns the keys that the secrets of webhooks are derived from; `None` without an admin token.
     pub fn webhook_keys(&self) -> Option<WebhookKeys> {
         let roots = self.roots.as_ref()?;
@@ -187,6 +214,19 @@ impl Access {
     pub fn caller(
         &self,
         authorization: Option<&str>,
+        now: impl FnOnce() -> UnixTime,
+    ) -> Result<Caller, CredentialsError> {
+        self.caller_at(authorization, None, now)
+    }
+
+    /// Identifies the caller as [`Access::caller`] does. At a resource, the token of an OAuth client for it counts as well.
+    ///
+    /// # Errors
+    /// The reason why the credentials are rejected. Revocation is checked elsewhere.
+    pub fn caller_at(
+        &self,
+        authorization: Option<&str>,
+        resource: Option<&Resource>,
         now: impl FnOnce() -> UnixTime,
     ) -> Result<Caller, CredentialsError> {
         let header = authorization.unwrap_or_default().trim();
@@ -204,6 +244,10 @@ impl Access {
         };
         if presented == ANONYMOUS {
             return Ok(Caller::Anonymous);
+        }
+        if let Some(resource) = resource.filter(|_| presented.starts_with(CLIENT_TOKEN_PREFIX)) {
+            let token = roots.client_keys().read(&presented, resource, now())?;
+            return Ok(Caller::Client(Box::new(token)));
         }
         if presented.starts_with(TOKEN_PREFIX) {
             let token = roots.keys.read(&presented, now);
@@ -235,6 +279,7 @@ impl Access {
             Caller::Root(_) => Some(self.audited_name(caller)),
             Caller::Bearer(token) => Some(token.name.to_string()),
             Caller::Browser(session) => Some(session.name().to_string()),
+            Caller::Client(token) => Some(token.name().to_string()),
         }
     }
 
@@ -242,7 +287,7 @@ impl Access {
     pub fn mark_of(&self, caller: &Caller) -> Option<KeyMark> {
         match caller {
             Caller::Root(token) => self.keys()?.mark_of(*token),
-            Caller::Anonymous | Caller::Bearer(_) | Caller::Browser(_) => None,
+            Caller::Anonymous | Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) => None,
         }
     }
 
@@ -252,7 +297,10 @@ impl Access {
             Caller::Root(_) => true,
             Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
             Caller::Browser(session) if session.scopes().allow_reading_all() => true,
-            Caller::Bearer(_) | Caller::Browser(_) | Caller::Anonymous => !self.guards_reads(),
+            Caller::Client(token) if token.scopes().allow_reading_all() => true,
+            Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) | Caller::Anonymous => {
+                !self.guards_reads()
+            }
         }
     }
 
@@ -272,8 +320,11 @@ impl Access {
             Caller::Browser(session) if session.scopes().allow_reading(owner) => {
                 Visibility::Private
             }
+            Caller::Client(token) if token.scopes().allow_reading(owner) => Visibility::Private,
             Caller::Anonymous if *is_private => Visibility::Unauthenticated,
-            Caller::Bearer(_) | Caller::Browser(_) | Caller::Anonymous => Visibility::Hidden,
+            Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) | Caller::Anonymous => {
+                Visibility::Hidden
+            }
         }
     }
 }
@@ -282,7 +333,7 @@ impl Caller {
     /// Returns whether the caller may do everything.
     pub fn is_admin(&self) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) => false,
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
             Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_all(),
         }
@@ -291,7 +342,7 @@ impl Caller {
     /// Returns whether the caller may copy everything that is stored.
     pub fn may_back_up(&self) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) => false,
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
             Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_backups(),
         }
@@ -300,7 +351,7 @@ impl Caller {
     /// Returns whether the caller may publish for an owner.
     pub fn may_publish(&self, owner: &Owner) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) => false,
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
             Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_publishing(owner),
         }
@@ -309,7 +360,7 @@ impl Caller {
     /// Returns whether the caller may administer an owner.
     pub fn may_administer(&self, owner: &Owner) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) => false,
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
             Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_administering(owner),
         }
@@ -318,7 +369,7 @@ impl Caller {
     /// Returns whether the caller may administer anything.
     pub fn may_administer_any(&self) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) => false,
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
             Self::Root(_) => true,
             Self::Bearer(token) => token.scopes.allow_administering_any(),
         }
@@ -327,7 +378,7 @@ impl Caller {
     /// Returns the first scope that the caller does not have itself, and so may not grant.
     pub fn lacks<'s>(&self, mut scopes: impl Iterator<Item = &'s Scope>) -> Option<&'s Scope> {
         match self {
-            Self::Anonymous | Self::Browser(_) => scopes.next(),
+            Self::Anonymous | Self::Browser(_) | Self::Client(_) => scopes.next(),
             Self::Root(_) => None,
             Self::Bearer(token) => scopes.find(|scope| !token.scopes.cover(scope)),
         }
@@ -337,6 +388,7 @@ impl Caller {
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
+            Self::Client(token) => Some(token.id()),
             Self::Anonymous | Self::Root(_) | Self::Browser(_) => None,
         }
     }
@@ -345,7 +397,15 @@ impl Caller {
     pub fn signed_in(&self) -> Option<&TokenName> {
         match self {
             Self::Browser(session) => Some(session.name()),
-            Self::Anonymous | Self::Root(_) | Self::Bearer(_) => None,
+            Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => None,
+        }
+    }
+
+    /// Returns whether the caller is the browser of an administrator, which may do no more than other browsers.
+    pub fn is_admin_in_browser(&self) -> bool {
+        match self {
+            Self::Browser(session) => session.is_of_admin(),
+            Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => false,
         }
     }
 
@@ -353,7 +413,7 @@ impl Caller {
     pub fn provenance(&self) -> Option<Provenance> {
         match self {
             Self::Bearer(token) => token.provenance.as_ref()?.parse(),
-            Self::Anonymous | Self::Root(_) | Self::Browser(_) => None,
+            Self::Anonymous | Self::Root(_) | Self::Browser(_) | Self::Client(_) => None,
         }
     }
 
@@ -366,16 +426,20 @@ impl Caller {
             Self::Browser(session) => {
                 format!("browser of {} ({})", session.name(), session.account())
             }
+            Self::Client(token) => format!("MCP token {} ({})", token.id(), token.name()),
         }
     }
 }
 
 /// Returns the reason why a text with the prefix of a token is rejected.
 fn rejected(presented: &str, error: AccessTokenError) -> CredentialsError {
-    match presented.starts_with(SESSION_PREFIX) {
-        true => CredentialsError::Session,
-        false => CredentialsError::Token(error),
+    if presented.starts_with(SESSION_PREFIX) {
+        return CredentialsError::Session;
     }
+    if presented.starts_with(CLIENT_TOKEN_PREFIX) {
+        return CredentialsError::Client;
+    }
+    CredentialsError::Token(error)
 }
 
 /// Returns the password of Basic credentials with any user name that is not empty.
@@ -525,7 +589,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_random_header_never_authenticates(header in "((Bearer|Basic) )?\\PC{0,80}") {
-            prop_assert!(!matches!(caller(&header), Ok(Caller::Root(_) | Caller::Bearer(_) | Caller::Browser(_))));
+            prop_assert!(!matches!(caller(&header), Ok(Caller::Root(_) | Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_))));
         }
     }
 }

@@ -21,6 +21,9 @@
 //!    ├──────────────────────────────────────────────────►│ the token                   │
 //! ```
 //!
+//! An assistant or editor gets a token in the same way, if the operator has named the host of the document that describes it
+//! ([`ClientRequest`]). The document is fetched before the page asks for consent.
+//!
 //! A sign-in that begins at `/sign-in` is for the browser itself, and ends after the callback with a
 //! [`Session`](crate::auth::access::Session) in a cookie, and a redirect to the page asked for. It needs no consent:
 //! nothing leaves the browser, and the session allows only what its person may read anyway.
@@ -30,31 +33,39 @@
 //! once, so that the code can be redeemed only once.
 //!
 //! # In scope
-//! The requests of clients ([`Terminal`], [`TokenRequest`]), the sealed state, the identity that a provider
+//! The requests of clients ([`Terminal`], [`ClientRequest`], [`TokenRequest`]), the sealed state, the identity that a provider
 //! reports ([`Person`]), the requests to providers, the sessions of browsers, and the pages that people see.
 //!
 //! # Out of scope
 //! Sending requests to providers, and storing tokens.
 
+mod client;
 mod error;
 mod exchange;
 mod github;
 mod page;
 mod person;
 mod provider;
+mod recipient;
 mod return_path;
 mod sealed;
 mod terminal;
 
+pub use client::{
+    ClientDocument, ClientDocumentError, ClientHost, ClientHostError, ClientId, ClientName,
+    ClientRequest, LoopbackRedirect,
+};
 pub use error::SignInError;
-pub use exchange::{LoginToken, RedemptionError, TokenRequest};
+pub use exchange::{LoginToken, RedemptionError, TokenClient, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::{consent_page, sign_in_url, signed_out_page};
 pub use person::Person;
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
+pub use recipient::Recipient;
 pub use return_path::{ReturnPath, ReturnPathError};
 pub use sealed::{
-    BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInPurpose, SignInState,
+    BrowserSession, Code, CodeHolder, Consent, PendingToken, SessionBinding, SignInPurpose,
+    SignInState,
 };
 pub use terminal::{
     CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,
@@ -69,6 +80,9 @@ pub const SIGN_IN_PATH: &str = "/sign-in";
 /// The path to which a provider redirects the browser.
 pub const CALLBACK_PATH: &str = "/oauth/callback";
 
+/// The name of the setting with the hosts of clients' documents.
+pub const CLIENT_HOSTS: &str = "TERRACE_MCP_CLIENT_HOSTS";
+
 /// The sign-in configuration of a deployment.
 #[derive(Debug, Clone)]
 pub struct Login {
@@ -82,4 +96,18 @@ pub struct Login {
     pub seal_keys: SealKeys,
     /// The keys for the sessions of browsers.
     pub session_keys: SessionKeys,
+    /// The hosts of the documents of OAuth clients that may sign people in; none by default.
+    pub client_hosts: Vec<ClientHost>,
+}
+
+impl Login {
+    /// Returns whether OAuth clients may sign people in.
+    pub fn accepts_clients(&self) -> bool {
+        !self.client_hosts.is_empty()
+    }
+
+    /// Returns the host that the operator has named for the document of a client.
+    pub fn host_of(&self, id: &ClientId) -> Option<&ClientHost> {
+        self.client_hosts.iter().find(|host| host.is_of(id))
+    }
 }

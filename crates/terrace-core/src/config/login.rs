@@ -5,10 +5,10 @@ use std::str::FromStr;
 use super::{
     ADMIN_TOKEN, ConfigError, LOGIN_ACCESS_AUDIENCE, LOGIN_ACCESS_TEAM, LOGIN_CLIENT_ID,
     LOGIN_CLIENT_SECRET, LOGIN_ISSUER, LOGIN_LIFETIME, LOGIN_RULES, LOGIN_SCOPES,
-    MAX_TOKEN_LIFETIME, Variables, error,
+    MAX_TOKEN_LIFETIME, MCP_CLIENT_HOSTS, Variables, error, words,
 };
 use crate::auth::access::Access;
-use crate::auth::login::{GitHub, Login, OAuthClient, Provider};
+use crate::auth::login::{ClientHost, GitHub, Login, OAuthClient, Provider};
 use crate::auth::oidc::LoginRules;
 use crate::limits;
 use terrace_base::secret::Secret;
@@ -30,6 +30,13 @@ const SCOPES: &str = "openid email profile";
 
 pub(super) fn login(var: Variables<'_>, access: &Access) -> Result<Option<Login>, ConfigError> {
     match ALL.into_iter().find(|name| var(name).is_some()) {
+        None if var(MCP_CLIENT_HOSTS).is_some() => {
+            let rule = format!(
+                "requires a sign-in of people: set {LOGIN_ISSUER} and {LOGIN_CLIENT_ID}, or {LOGIN_ACCESS_TEAM} and \
+                 {LOGIN_ACCESS_AUDIENCE}"
+            );
+            Err(error(MCP_CLIENT_HOSTS, rule))
+        }
         None => Ok(None),
         Some(set) => configured(set, var, access).map(Some),
     }
@@ -58,6 +65,7 @@ fn configured(
             None => LoginRules::default(),
         },
         lifetime: lifetime(var)?,
+        client_hosts: words(var, MCP_CLIENT_HOSTS, str::parse::<ClientHost>)?,
     })
 }
 
@@ -229,6 +237,21 @@ mod tests {
     #[test]
     fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
         for (vars, name, rule) in [
+            (
+                vec![TOKEN, (MCP_CLIENT_HOSTS, "app.example.com")],
+                MCP_CLIENT_HOSTS,
+                "requires a sign-in",
+            ),
+            (
+                vec![
+                    TOKEN,
+                    ISSUER,
+                    CLIENT,
+                    (MCP_CLIENT_HOSTS, "app.example.com https://b.example"),
+                ],
+                MCP_CLIENT_HOSTS,
+                "\"https://b.example\" is not the hostname",
+            ),
             (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
             (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),
             (vec![TOKEN, RULES, CLIENT], LOGIN_ISSUER, "is not set"),
@@ -301,6 +324,21 @@ mod tests {
     fn rules_for_sign_in_may_all_be_in_the_registry() {
         let login = read(&[TOKEN, ISSUER, CLIENT]).unwrap().login.unwrap();
         assert_eq!(login.rules, LoginRules::default());
+    }
+
+    #[test]
+    fn hosts_of_clients_are_separated_by_commas_or_spaces() {
+        let hosts = |value| {
+            let config = read(&[TOKEN, ISSUER, CLIENT, (MCP_CLIENT_HOSTS, value)]);
+            let login = config.unwrap().login.unwrap();
+            let hosts: Vec<String> = login.client_hosts.iter().map(ToString::to_string).collect();
+            hosts
+        };
+        assert_eq!(hosts(""), [""; 0]);
+        assert_eq!(
+            hosts("claude.ai, vscode.dev localhost:8443"),
+            ["claude.ai", "vscode.dev", "localhost:8443"]
+        );
     }
 
     #[test]

@@ -84,6 +84,9 @@ settings! {
     secret S3_FALLBACK_ACCESS_KEY_ID = "TERRACE_S3_FALLBACK_ACCESS_KEY_ID";
     /// The S3 secret of the second bucket.
     secret S3_FALLBACK_SECRET_ACCESS_KEY = "TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY";
+    /// The way in which archives reach clients: `presigned`, `worker` or `edge`. The default is `presigned` with the S3
+    /// variables, and `worker` without.
+    variable DOWNLOADS = "TERRACE_DOWNLOADS";
     /// The lifetime of a download URL in seconds: 1 to 604800; the default is 900.
     variable URL_LIFETIME = "TERRACE_URL_LIFETIME";
     /// The secret that keys the URLs signed by the Worker; the default is the admin secret.
@@ -125,6 +128,9 @@ settings! {
     variable LOGIN_RULES = "TERRACE_LOGIN_RULES";
     /// The lifetime of a person's token in seconds: 60 to 315360000; the default is 7776000.
     variable LOGIN_LIFETIME = "TERRACE_LOGIN_LIFETIME";
+    /// The hosts of the documents of OAuth clients that may sign people in to the MCP endpoints: hostnames, with a port if
+    /// that is not 443, separated by commas or spaces; none by default. These hosts may be private.
+    variable MCP_CLIENT_HOSTS = "TERRACE_MCP_CLIENT_HOSTS";
     /// The maximum lifetime of new tokens in seconds: 60 to 315360000; by default, a token may also never expire.
     variable MAX_TOKEN_LIFETIME = "TERRACE_MAX_TOKEN_LIFETIME";
     /// The name of the registry on its web pages; the default is its hostname.
@@ -270,6 +276,7 @@ mod tests {
             TRUSTED_PUBLISHERS,
             crate::auth::exchange::TRUSTED_PUBLISHERS
         );
+        assert_eq!(MCP_CLIENT_HOSTS, crate::auth::login::CLIENT_HOSTS);
         assert!(!is_variable_for_terrace("INDICES", false));
     }
 

@@ -172,6 +172,34 @@ fn urls_are_presigned_with_s3_keys_and_signed_by_the_worker_without() {
 }
 
 #[test]
+fn the_setting_of_downloads_decides_who_serves_archives_and_s3_keys_who_receives_them() {
+    let downloads = |value, vars: &[(&str, &str)]| {
+        let vars = [vars, &[(DOWNLOADS, value), TOKEN]].concat();
+        let urls = read(&vars).unwrap().archive_urls.unwrap();
+        (urls.is_of_bucket(), urls.is_cached(), urls.has_bucket())
+    };
+    assert_eq!(downloads("presigned", &S3), (true, false, true));
+    assert_eq!(downloads("worker", &S3), (false, false, true));
+    assert_eq!(downloads("edge", &S3), (false, true, true));
+    assert_eq!(downloads("worker", &[]), (false, false, false));
+    assert_eq!(downloads("edge", &[]), (false, true, false));
+}
+
+#[test]
+fn downloads_that_nothing_could_sign_are_rejected() {
+    let rejected = |vars: &[(&str, &str)]| read(vars).unwrap_err().to_string();
+    let presigned = rejected(&[(DOWNLOADS, "presigned"), TOKEN]);
+    assert!(presigned.contains("requires S3 keys"), "{presigned}");
+    let edge = rejected(&[&S3[..], &[(DOWNLOADS, "edge")]].concat());
+    assert!(edge.contains(URL_SECRET), "{edge}");
+    let other = rejected(&[(DOWNLOADS, "Edge"), TOKEN]);
+    assert!(
+        other.contains("must be presigned, worker or edge"),
+        "{other}"
+    );
+}
+
+#[test]
 fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
     for (vars, name, rule) in [
         (vec![(ADMIN_TOKEN, "short")], ADMIN_TOKEN, "at least 16"),

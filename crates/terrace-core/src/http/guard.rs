@@ -9,7 +9,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
-use terrace_base::url::{Scheme, Url, is_number};
+use terrace_base::url::{Url, authority, is_number, split_port};
 use terrace_presign::Endpoint;
 
 /// The parts of an absolute URL that a guard checks, as parsed by its driver.
@@ -43,8 +43,8 @@ impl<'u> From<&'u Url> for UrlParts<'u> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     named: Vec<(String, u16)>,
-    /// The host of an S3 endpoint that a setting names with `http://`.
-    plain: Option<(String, u16)>,
+    /// Whether the named hosts may be contacted without TLS.
+    may_be_plain: bool,
 }
 
 /// The reason why a URL must not be contacted.
@@ -66,8 +66,6 @@ impl GuardError {
 
 const HTTPS_PORT: u16 = 443;
 
-const HTTP_PORT: u16 = 80;
-
 impl Guard {
     /// Allows the public internet only.
     pub fn public() -> Self {
@@ -82,19 +80,26 @@ impl Guard {
         self
     }
 
-    /// Allows the public internet, and the S3 endpoint that a setting of the deployment names, which may be private and may
-    /// be reached without TLS. No client chooses the URLs for it.
+    /// Returns the guard of requests that the registry at `origin` sends to its own storage, whose endpoint the operator has
+    /// named. If both are on this machine, as simulators are, TLS is not required.
+    pub fn of_storage(origin: &str, url: &str) -> Self {
+        let (own, _) = split_port(authority(origin));
+        let (host, port) = split_port(authority(url).split('/').next().unwrap_or_default());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            may_be_plain: is_loopback(own) && is_loopback(host),
+            ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
+        }
+    }
+
+    /// Returns the guard of requests to an S3 endpoint that a setting names, which may be private, and is contacted without TLS
+    /// if the setting says so. No client chooses the URLs for it.
     pub fn of_endpoint(endpoint: &Endpoint) -> Self {
-        let Ok(origin) = endpoint.origin().parse::<Url>() else {
-            return Self::public();
-        };
-        let host = (folded(origin.host()), origin.port_or_default());
-        match origin.scheme() {
-            Scheme::Https => Self::public().naming(&host.0, host.1),
-            Scheme::Http => Self {
-                plain: Some(host),
-                ..Self::default()
-            },
+        let (host, port) = split_port(endpoint.authority());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            may_be_plain: endpoint.is_plain(),
+            ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
         }
     }
 
@@ -109,11 +114,9 @@ impl Guard {
             is_private,
         };
         let refused = |rule| Err(error(rule, false));
-        let is_plain = url.scheme.eq_ignore_ascii_case("http") && !url.has_userinfo;
-        if is_plain && self.names_plain(url.host, url.port) {
-            return Ok(());
-        }
-        if !url.scheme.eq_ignore_ascii_case("https") {
+        let is_plain = url.scheme.eq_ignore_ascii_case("http");
+        let is_https = url.scheme.eq_ignore_ascii_case("https");
+        if !(is_https || is_plain && self.may_be_plain && self.names(url.host, url.port)) {
             return refused("only https is allowed");
         }
         if url.has_userinfo {
@@ -149,12 +152,6 @@ impl Guard {
             }),
             _ => Ok(()),
         }
-    }
-
-    fn names_plain(&self, host: &str, port: Option<u16>) -> bool {
-        let (host, port) = (folded(host), port.unwrap_or(HTTP_PORT));
-        let plain = self.plain.as_ref();
-        plain.is_some_and(|(named, at)| *named == host && *at == port)
     }
 
     fn names(&self, host: &str, port: Option<u16>) -> bool {
@@ -310,6 +307,34 @@ mod tests {
     }
 
     #[test]
+    fn an_s3_endpoint_of_a_setting_may_be_private_and_without_tls_if_the_setting_says_so() {
+        let plain = |host| UrlParts {
+            scheme: "http",
+            port: Some(9000),
+            ..https(host)
+        };
+        let guard = |text: &str| Guard::of_endpoint(&Endpoint::parse(text).unwrap());
+        assert_eq!(guard("https://10.0.0.1").check(https("10.0.0.1")), Ok(()));
+        assert_eq!(
+            guard("http://10.0.0.1:9000").check(plain("10.0.0.1")),
+            Ok(())
+        );
+        assert_eq!(guard("http://[::1]:9000/s3").check(plain("[::1]")), Ok(()));
+        for (endpoint, other) in [
+            ("https://10.0.0.1", https("10.0.0.2")),
+            ("https://10.0.0.1:9000", plain("10.0.0.1")),
+            ("http://10.0.0.1:9000", plain("10.0.0.2")),
+            ("http://10.0.0.1:9000", https("10.0.0.1")),
+            ("http://10.0.0.1:9000", plain("example.com")),
+        ] {
+            assert!(
+                guard(endpoint).check(other).is_err(),
+                "{endpoint} {other:?}"
+            );
+        }
+    }
+
+    #[test]
     fn public_hosts_are_allowed_on_any_port() {
         for host in [
             "registry.opentofu.org",
@@ -332,6 +357,90 @@ mod tests {
                 };
                 assert_eq!(Guard::public().check(parts), Ok(()), "{host}");
             }
+        }
+    }
+
+    #[test]
+    fn only_a_registry_on_this_machine_reaches_its_storage_there_without_tls() {
+        let (here, away) = ("http://127.0.0.1:8787", "https://registry.example.com");
+        for (origin, storage, scheme, host, port, is_allowed) in [
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "http",
+                "localhost",
+                9000,
+                true,
+            ),
+            (here, "http://[::1]:9000/b/k?x", "http", "[::1]", 9000, true),
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "http",
+                "localhost",
+                9001,
+                false,
+            ),
+            (
+                here,
+                "http://localhost:9000/b/k?x",
+                "ftp",
+                "localhost",
+                9000,
+                false,
+            ),
+            (
+                here,
+                "http://10.0.0.1:9000/b/k",
+                "http",
+                "10.0.0.1",
+                9000,
+                false,
+            ),
+            (
+                here,
+                "https://10.0.0.1:9000/b/k",
+                "https",
+                "10.0.0.1",
+                9000,
+                true,
+            ),
+            (
+                away,
+                "http://localhost:9000/b/k",
+                "http",
+                "localhost",
+                9000,
+                false,
+            ),
+            (
+                away,
+                "https://minio.internal:9000/b/k",
+                "https",
+                "minio.internal",
+                9000,
+                true,
+            ),
+            (
+                away,
+                "https://minio.internal/b/k",
+                "https",
+                "10.0.0.1",
+                443,
+                false,
+            ),
+        ] {
+            let parts = UrlParts {
+                scheme,
+                port: Some(port),
+                ..https(host)
+            };
+            let found = Guard::of_storage(origin, storage).check(parts);
+            assert_eq!(
+                found.is_ok(),
+                is_allowed,
+                "{origin} {storage} {scheme}://{host}:{port}"
+            );
         }
     }
 

@@ -30,6 +30,21 @@ pub struct OperationStats {
     pub millis: u64,
 }
 
+/// The origin of an answer from the platform's cache of archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    /// The cache had the bytes.
+    Hit,
+    /// The bucket was read, and the cache keeps the bytes.
+    Miss,
+    /// The cache had the bytes, and the bucket could not be read to renew them.
+    Stale,
+    /// The bucket was read, and the cache keeps nothing.
+    Bypass,
+    /// There is no cache in front of the archives.
+    Absent,
+}
+
 /// The platform resources that a request used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -39,6 +54,8 @@ pub struct Usage {
     pub r2: OperationStats,
     /// Requests to other registries and identity providers.
     pub origin: OperationStats,
+    /// The origin of an archive that was requested from the platform's cache.
+    pub cache: Option<CacheState>,
 }
 
 /// The outcome of the one index lookup of a read.
@@ -93,6 +110,18 @@ impl IndexState {
     }
 }
 
+impl CacheState {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::Stale => "stale",
+            Self::Bypass => "bypass",
+            Self::Absent => "none",
+        }
+    }
+}
+
 impl LoggedRequests {
     /// Parses the setting; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
@@ -126,6 +155,7 @@ impl Usage {
             kv: since(self.kv, before.kv),
             r2: since(self.r2, before.r2),
             origin: since(self.origin, before.origin),
+            cache: self.cache,
         }
     }
 }
@@ -172,7 +202,12 @@ impl RequestLine<'_> {
     /// byte, which takes a third of the wasm time of a read decision. No value needs escaping, except in the optional
     /// members, which are escaped already.
     pub fn to_json(&self) -> String {
-        let Usage { kv, r2, origin } = self.usage;
+        let Usage {
+            kv,
+            r2,
+            origin,
+            cache,
+        } = self.usage;
         let mut line = String::with_capacity(256);
         let mut text = |name: &str, value: &str| {
             line.push_str(name);
@@ -186,6 +221,10 @@ impl RequestLine<'_> {
         text(",\"ms\":", digits.format(self.millis));
         if let Some(index) = self.index {
             text(",\"index\":\"", index.as_str());
+            text("\"", "");
+        }
+        if let Some(cache) = cache {
+            text(",\"cache\":\"", cache.as_str());
             text("\"", "");
         }
         text(",\"kv\":", digits.format(kv.operations));
@@ -204,7 +243,7 @@ impl RequestLine<'_> {
     /// Returns the usage in the format of the `Server-Timing` header
     /// (<https://www.w3.org/TR/server-timing/>).
     pub fn server_timing(&self) -> String {
-        let Usage { kv, r2, origin } = self.usage;
+        let Usage { kv, r2, origin, .. } = self.usage;
         let parts = [("kv", kv), ("r2", r2), ("origin", origin)];
         let mut header = format!("total;dur={}", self.millis);
         for (name, OperationStats { operations, millis }) in parts {
@@ -253,6 +292,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_contains_the_origin_of_a_cached_archive() {
+        let client = ClientProduct::default();
+        let mut line = line(&client);
+        line.usage.cache = Some(CacheState::Hit);
+        assert!(line.to_json().contains(r#","cache":"hit","kv":1"#));
+    }
+
+    #[test]
     fn a_client_is_the_first_product_of_its_user_agent() {
         let named = |header| {
             let client = ClientProduct::of_user_agent(header);
@@ -279,7 +326,12 @@ mod tests {
     #[test]
     fn usage_since_a_point_excludes_earlier_usage() {
         let stats = |operations, millis| OperationStats { operations, millis };
-        let usage = |kv, r2, origin| Usage { kv, r2, origin };
+        let usage = |kv, r2, origin| Usage {
+            kv,
+            r2,
+            origin,
+            cache: None,
+        };
         let before = usage(stats(1, 2), stats(3, 4), stats(5, 6));
         let now = usage(stats(2, 4), stats(6, 8), stats(10, 12));
         assert_eq!(now.since(before), before);

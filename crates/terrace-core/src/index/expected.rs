@@ -54,6 +54,7 @@ impl ExpectedIndices {
             | IndexKey::Revocations
             | IndexKey::Rules
             | IndexKey::Failover
+            | IndexKey::FailoverProbes
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
             | IndexKey::MergedCatalog(_) => true,

@@ -61,6 +61,9 @@ pub struct GarbageDocument {
     pub reason: Option<Reason>,
 }
 
+/// The metadata name of `GarbageDocument::state`.
+const STATE: &str = "state";
+
 /// The state of an archive that nothing referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GarbageState {
@@ -128,6 +131,17 @@ impl GarbageDocument {
         }
     }
 
+    /// Returns the state as the metadata of the object, so that a listing contains it.
+    pub fn to_metadata(&self) -> [(&'static str, String); 1] {
+        [(STATE, self.state.to_string())]
+    }
+
+    /// Returns the state in metadata; `None` if an earlier version wrote the mark, or a copy of the bucket has lost it.
+    pub fn state_in(metadata: &[(String, String)]) -> Option<GarbageState> {
+        let (_, state) = metadata.iter().find(|(name, _)| name == STATE)?;
+        state.parse().ok()
+    }
+
     /// Returns whether another request may remove the mark at any moment.
     pub fn is_being_removed(&self, now: UnixTime) -> bool {
         match self.state {
@@ -174,6 +188,13 @@ mod tests {
                 document
             );
         }
+        let [(name, state)] = marked.to_metadata();
+        let metadata = [(name.to_owned(), state)];
+        assert_eq!(
+            GarbageDocument::state_in(&metadata),
+            Some(GarbageState::Marked)
+        );
+        assert_eq!(GarbageDocument::state_in(&[]), None);
         let erased = GarbageDocument::erased("a leaked key".parse().unwrap(), UnixTime(3));
         let text = r#"{"state":"erased","since":3,"reason":"a leaked key"}"#;
         assert_eq!(serde_json::to_string(&erased).unwrap(), text);

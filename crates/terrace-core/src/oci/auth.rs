@@ -35,8 +35,10 @@ impl OciTokenAnswer {
     ) -> Option<Self> {
         let longest = now.plus(limits::OCI_TOKEN_SECONDS);
         let (token, expires) = match caller {
-            // No OCI client is a browser.
-            Caller::Anonymous | Caller::Browser(_) => (ANONYMOUS.to_owned(), longest),
+            // No OCI client is a browser, or has the token of an MCP client.
+            Caller::Anonymous | Caller::Browser(_) | Caller::Client(_) => {
+                (ANONYMOUS.to_owned(), longest)
+            }
             Caller::Root(_) => {
                 let token = Token {
                     id: TokenId::new(random),

@@ -132,6 +132,7 @@ fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
         IndexKey::Revocations
         | IndexKey::Rules
         | IndexKey::Failover
+        | IndexKey::FailoverProbes
         | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)

@@ -167,6 +167,23 @@ impl Lookup {
         matches!(found.0, Package::Mirrored(_)).then_some(found)
     }
 
+    /// Returns the key of the requested list of a package, and whether it is hidden from the caller. `None` for all other
+    /// reads, and for a provider that may be fetched from its origin.
+    pub fn package_list(&self, policy: &PullPolicy) -> Option<(&IndexKey, bool)> {
+        let requested = self.requested_key.as_ref().unwrap_or(&self.key);
+        let package = match requested {
+            IndexKey::Versions(package)
+            | IndexKey::MirrorVersions(package)
+            | IndexKey::Overview(package)
+            | IndexKey::Tags(package) => package,
+            _ => return None,
+        };
+        match package {
+            Package::Mirrored(address) if policy.pulls(address) => None,
+            _ => Some((requested, self.requested_key.is_some())),
+        }
+    }
+
     /// Sets the header `Range` of the request.
     pub fn set_range(&mut self, range: Option<String>) {
         self.range = range;

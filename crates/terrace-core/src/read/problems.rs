@@ -83,6 +83,7 @@ impl Lookup {
             IndexKey::Revocations
             | IndexKey::Rules
             | IndexKey::Failover
+            | IndexKey::FailoverProbes
             | IndexKey::MergedCatalog(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }

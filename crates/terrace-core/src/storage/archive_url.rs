@@ -9,10 +9,15 @@ use crate::storage::signed_path::PathSigner;
 use terrace_base::time::UnixTime;
 use terrace_presign::{Presigner, SignedMethod};
 
-/// Makes the URLs of archives. The mode depends on the keys of the deployment.
+/// Makes the URLs of archives. The mode depends on the keys and the setting of the deployment.
 #[derive(Debug, Clone)]
 pub struct ArchiveUrls {
+    /// Signs downloads, and uploads unless there is a bucket for them.
     signer: ArchiveSigner,
+    /// Signs uploads, and downloads that the Worker does not serve well, while `signer` is the Worker.
+    bucket: Option<Presigner>,
+    /// Whether downloads go through the platform's cache of archives.
+    is_cached: bool,
     /// Signs the pull-through URLs of packages that are not stored yet; the Worker serves them in both modes.
     paths: Option<PathSigner>,
     lifetime: u32,
@@ -25,6 +30,29 @@ pub enum ArchiveSigner {
     Bucket(Presigner),
     /// The Worker, which streams from its bucket binding.
     Worker(PathSigner),
+}
+
+/// The way in which archives reach clients, as a deployment sets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Downloads {
+    /// From the bucket, by presigned URLs of its S3 API.
+    Presigned,
+    /// From the Worker, which reads the bucket for each download.
+    Worker,
+    /// From the Worker, through the platform's cache of archives.
+    Edge,
+}
+
+impl Downloads {
+    /// Parses the setting; `None` if it is invalid.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "presigned" => Some(Self::Presigned),
+            "worker" => Some(Self::Worker),
+            "edge" => Some(Self::Edge),
+            _ => None,
+        }
+    }
 }
 
 /// The upload of one archive: a PUT of its bytes to `url` with exactly these headers.
@@ -48,8 +76,25 @@ impl ArchiveUrls {
     pub fn new(signer: ArchiveSigner, paths: Option<PathSigner>, lifetime: u32) -> Self {
         Self {
             signer,
+            bucket: None,
+            is_cached: false,
             paths,
             lifetime,
+        }
+    }
+
+    /// Returns the same URLs, but with uploads, and downloads that the Worker does not serve well, at a bucket.
+    #[must_use]
+    pub fn with_bucket(self, bucket: Option<Presigner>) -> Self {
+        Self { bucket, ..self }
+    }
+
+    /// Returns the same URLs, for downloads that go through the platform's cache of archives.
+    #[must_use]
+    pub fn cached(self) -> Self {
+        Self {
+            is_cached: true,
+            ..self
         }
     }
 
@@ -80,17 +125,30 @@ impl ArchiveUrls {
     pub fn download(&self, origin: &str, object: impl Into<BytesKey>, now: UnixTime) -> String {
         let object = object.into();
         match &self.signer {
-            ArchiveSigner::Bucket(presigner) => presigner.presign(
-                SignedMethod::Get,
-                &object.to_string(),
-                &[],
-                now,
-                self.lifetime,
-            ),
+            ArchiveSigner::Bucket(presigner) => self.presign(presigner, object, now),
             ArchiveSigner::Worker(signer) => {
                 let path = signer.download(object, now.plus(self.lifetime));
                 format!("{origin}{path}")
             }
+        }
+    }
+
+    /// Returns the URL of an object for a download from the bucket itself; `None` without S3 keys.
+    pub fn presigned(&self, object: impl Into<BytesKey>, now: UnixTime) -> Option<String> {
+        let presigner = self.bucket()?;
+        Some(self.presign(presigner, object.into(), now))
+    }
+
+    fn presign(&self, presigner: &Presigner, object: BytesKey, now: UnixTime) -> String {
+        let (method, key) = (SignedMethod::Get, object.to_string());
+        presigner.presign(method, &key, &[], now, self.lifetime)
+    }
+
+    /// Returns the signer of uploads to the bucket, if there is one.
+    fn bucket(&self) -> Option<&Presigner> {
+        match &self.signer {
+            ArchiveSigner::Bucket(presigner) => Some(presigner),
+            ArchiveSigner::Worker(_) => self.bucket.as_ref(),
         }
     }
 
@@ -101,8 +159,8 @@ impl ArchiveUrls {
     /// object has to compare it.
     pub fn upload(&self, origin: &str, object: BytesKey, size: u64, now: UnixTime) -> Upload {
         let content_type = object.content_type().to_owned();
-        match &self.signer {
-            ArchiveSigner::Bucket(presigner) => {
+        match (&self.signer, &self.bucket) {
+            (ArchiveSigner::Bucket(presigner), _) | (ArchiveSigner::Worker(_), Some(presigner)) => {
                 let mut headers = vec![
                     ("content-type", content_type),
                     ("if-none-match", "*".to_owned()),
@@ -120,7 +178,7 @@ impl ArchiveUrls {
                 let url = presigner.presign(SignedMethod::Put, &key, &signed, now, lifetime);
                 Upload { url, headers }
             }
-            ArchiveSigner::Worker(signer) => {
+            (ArchiveSigner::Worker(signer), None) => {
                 let expires = now.plus(limits::UPLOAD_LIFETIME_SECONDS);
                 let path = signer.upload(object, size, expires);
                 Upload {
@@ -133,12 +191,12 @@ impl ArchiveUrls {
 
     /// Returns the largest archive that can be uploaded, in bytes, and the reason for this limit.
     pub fn upload_limit(&self) -> (u64, &'static str) {
-        match &self.signer {
-            ArchiveSigner::Bucket(_) => (
+        match self.bucket() {
+            Some(_) => (
                 limits::ARCHIVE_BYTES,
                 "this is the limit of a single PUT to R2",
             ),
-            ArchiveSigner::Worker(_) => (
+            None => (
                 limits::WORKER_BODY_BYTES,
                 "without S3 keys uploads pass through the Worker, and Cloudflare accepts no larger \
                  request body; set the TERRACE_S3_… variables to upload archives directly to R2",
@@ -159,7 +217,17 @@ impl ArchiveUrls {
         matches!(self.signer, ArchiveSigner::Bucket(_))
     }
 
-    /// Returns the signer of Worker-signed paths; `None` in the other mode.
+    /// Returns whether a bucket receives the archives, by presigned URLs.
+    pub fn has_bucket(&self) -> bool {
+        self.bucket().is_some()
+    }
+
+    /// Returns whether downloads go through the platform's cache of archives.
+    pub fn is_cached(&self) -> bool {
+        self.is_cached
+    }
+
+    /// Returns the signer of Worker-signed paths; `None` if a bucket serves the archives.
     pub fn path_signer(&self) -> Option<&PathSigner> {
         match &self.signer {
             ArchiveSigner::Worker(signer) => Some(signer),

@@ -28,6 +28,15 @@ pub enum ServingBucket {
 }
 
 impl ServingBucket {
+    /// Returns the other bucket.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Main => Self::Fallback,
+            Self::Fallback => Self::Main,
+        }
+    }
+
     /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,26 +67,9 @@ pub struct FailoverDocument {
     /// The reason, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The number of consecutive probes whose result speaks for the other bucket; only in the index.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub contrary: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl FailoverDocument {
-    /// Returns the state as the fact stores it: without the count of probes.
-    #[must_use]
-    pub fn settled(&self) -> Self {
-        Self {
-            contrary: 0,
-            ..self.clone()
-        }
-    }
-
     /// Returns whether this state was set after another one. Without one, the main bucket has served since 1970.
     pub fn is_newer_than(&self, other: Option<&Self>) -> bool {
         self.since > other.map_or_else(UnixTime::default, |other| other.since)
@@ -94,6 +86,36 @@ impl FailoverDocument {
     }
 
     /// Returns the index of the state.
+    pub fn index(&self) -> IndexDocument {
+        IndexDocument::new(json::to_string(self))
+    }
+}
+
+/// The number of consecutive probes whose result speaks against the bucket that serves downloads. It has an index of its own,
+/// without a fact: a probe that counts must not bring back a state that an administrator has just changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeCount {
+    /// The bucket that served downloads when they were counted.
+    pub serving: ServingBucket,
+    /// Their number.
+    pub contrary: u32,
+}
+
+impl ProbeCount {
+    /// Returns the count after another such probe, while this bucket serves downloads.
+    #[must_use]
+    pub fn after_one_more(self, serving: ServingBucket) -> Self {
+        let counted = match self.serving == serving {
+            true => self.contrary,
+            false => 0,
+        };
+        Self {
+            serving,
+            contrary: counted.saturating_add(1),
+        }
+    }
+
+    /// Returns the index of the count.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
     }
@@ -151,16 +173,46 @@ mod tests {
             since: UnixTime(1_800_000_000),
             by: PROBE.to_owned(),
             reason: "R2 does not answer".to_owned(),
-            contrary: 0,
         }
     }
 
     #[test]
-    fn the_document_is_pinned() {
+    fn the_documents_are_pinned() {
         assert_pinned(
             &json::to_string(&failed_over()),
             r#"{"serving":"fallback","since":1800000000,"by":"probe","reason":"R2 does not answer"}"#,
         );
+        let counted = ProbeCount::default().after_one_more(ServingBucket::Main);
+        assert_pinned(
+            &json::to_string(&counted),
+            r#"{"serving":"main","contrary":1}"#,
+        );
+        let copy = FallbackCopyDocument {
+            next: Some("archives/a.zip".to_owned()),
+            current: CopyCounts {
+                at: UnixTime(1_800_000_000),
+                stored: 5,
+                missing: 4,
+                missing_bytes: 3,
+                copied: 2,
+                removed: 1,
+            },
+            last: None,
+            error: Some("the second bucket cannot list: it answers with status 403".to_owned()),
+        };
+        assert_pinned(
+            &json::to_string(&copy),
+            r#"{"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1},"error":"the second bucket cannot list: it answers with status 403"}"#,
+        );
+    }
+
+    #[test]
+    fn probes_of_another_state_are_not_counted() {
+        let twice = ProbeCount::default()
+            .after_one_more(ServingBucket::Main)
+            .after_one_more(ServingBucket::Main);
+        assert_eq!(twice.contrary, 2);
+        assert_eq!(twice.after_one_more(ServingBucket::Fallback).contrary, 1);
     }
 
     #[test]

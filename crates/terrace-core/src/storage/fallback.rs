@@ -40,12 +40,11 @@ impl FallbackBucket {
         Guard::of_endpoint(self.presigner.endpoint())
     }
 
-    /// Returns the URL for removing an object.
-    pub fn removal(&self, object: BytesKey, now: UnixTime) -> String {
+    /// Returns the URL of an object for one request that follows at once.
+    pub fn request(&self, method: SignedMethod, object: BytesKey, now: UnixTime) -> String {
         let lifetime = limits::BUCKET_REQUEST_SECONDS;
         let key = object.to_string();
-        self.presigner
-            .presign(SignedMethod::Delete, &key, &[], now, lifetime)
+        self.presigner.presign(method, &key, &[], now, lifetime)
     }
 
     /// Returns the request that stores an object. Unlike an upload by a publisher it may replace one, because the copy may be

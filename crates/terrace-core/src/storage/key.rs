@@ -27,7 +27,7 @@
 //! ├── audit-head                                                approximately the newest entry
 //! ├── tokens/{id}                                               the description of an API token, never the token
 //! ├── revocations/{id}                                          a revoked token; metadata: the time from which it is revoked
-//! ├── changes/revocations
+//! ├── changes/revocations                                     rewritten after each revocation and each erasure
 //! ├── rules/{id}                                               a rule for CI jobs or for sign-in, or its tombstone, by compare-and-swap; metadata: the rule
 //! ├── changes/rules
 //! ├── keys/{namespace}                                          signing keys, by compare-and-swap
@@ -40,7 +40,7 @@
 //! ├── changes/merged-catalog                                    rewritten after each change to any card
 //! ├── webhooks/list                                            all webhooks, by compare-and-swap; their URLs may be secrets
 //! ├── webhooks/{id}                                             the progress of a webhook's deliveries, by compare-and-swap
-//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, or says that it was erased, by compare-and-swap
+//! ├── garbage/{sha256}.{extension}                              marks an archive for removal, or says that it was erased, by compare-and-swap; metadata: the state
 //! ├── garbage/{digits}.blob                                     the same for a blob; erased for every digest that was, whatever had it
 //! └── oci/                                                      pushed content; a repository's name cannot contain `:`
 //!     ├── blobs/{algorithm}/{digits}                            immutable bytes, shared by all repositories
@@ -74,9 +74,10 @@
 //! ├── catalog/{owner}                                           the packages of an owner
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
-//! ├── failover                                                  the bucket that serves downloads; newer than its fact while R2 takes no writes
+//! ├── failover/serving                                          the bucket that serves downloads; newer than its fact while R2 takes no writes
+//! ├── failover/probes                                           the number of consecutive probes that speak against it
 //! ├── rules                                                     the active rules of rules/
-//! └── revocations                                               all revoked tokens
+//! └── revocations                                               all revoked tokens, and the erased digests
 //! ```
 //!
 //! `hosted` takes the place of a mirrored provider's hostname; a hostname contains a dot.
@@ -128,7 +129,7 @@ pub enum FactKey {
     Token(TokenId),
     /// The revocation of a token.
     Revocation(TokenId),
-    /// The change marker of revocations.
+    /// The change marker of revocations and erasures.
     RevocationChange,
     /// A rule for CI jobs or for sign-in.
     Rule(RuleId),
@@ -208,12 +209,14 @@ pub enum IndexKey {
     Content(Package, Sha256),
     /// An index of a repository that clients push to.
     Pushed(PushedIndex),
-    /// The list of all revoked tokens.
+    /// The list of all revoked tokens and erased digests.
     Revocations,
     /// The list of all active rules.
     Rules,
     /// The bucket that serves downloads.
     Failover,
+    /// The number of consecutive probes that speak against this bucket.
+    FailoverProbes,
     /// The versions of a package, with their dates and statuses.
     Overview(Package),
     /// Everything about one version, with its documentation.
@@ -254,6 +257,7 @@ impl IndexKey {
             Self::Revocations => Self::Revocations,
             Self::Rules => Self::Rules,
             Self::Failover => Self::Failover,
+            Self::FailoverProbes => Self::FailoverProbes,
             Self::Overview(package) => Self::Overview(package.hidden()),
             Self::About(package, version) => Self::About(package.hidden(), version),
             Self::Catalog(_) => Self::Catalog(Owner::hidden()),
@@ -489,7 +493,8 @@ impl fmt::Display for IndexKey {
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
             Self::Revocations => f.write_str("revocations"),
             Self::Rules => f.write_str("rules"),
-            Self::Failover => f.write_str("failover"),
+            Self::Failover => f.write_str("failover/serving"),
+            Self::FailoverProbes => f.write_str("failover/probes"),
             Self::Pushed(index) => index.fmt(f),
             Self::Overview(package) => write!(f, "{package}/overview"),
             Self::About(package, version) => write!(f, "{package}/about/{version}"),

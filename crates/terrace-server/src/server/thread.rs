@@ -64,7 +64,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             entrance,
             bucket,
             indices,
-            cache: Rc::default(),
+            cache: Rc::new(Cache::without_absences()),
             work: Rc::default(),
         })
     }

@@ -72,6 +72,10 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
                 &Start::default(),
             ),
         ),
+        (
+            "start-problems",
+            pages::start(&fixtures::site_with_problems(), &start),
+        ),
         ("browse", pages::browse(site, &browse)),
         (
             "browse-empty",

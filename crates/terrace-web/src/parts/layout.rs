@@ -8,7 +8,10 @@ use super::icons;
 use crate::assets::path_of;
 use crate::escape::with_visible_controls;
 use crate::links::sign_in_link;
-use crate::site::{SignIn, Site};
+use crate::site::{ConfigProblem, SignIn, Site};
+
+/// The page about the checks of a deployment, with a section for each.
+const DOCTOR: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/doctor.md");
 
 /// A page inside the frame.
 pub(crate) struct Page<'a> {
@@ -49,6 +52,7 @@ impl Page<'_> {
                 body.(self.class) {
                     a.skip href="#page-content" { "Skip to content" }
                     (header(site, self.query))
+                    (problems(site))
                     (body)
                     (footer(site))
                 }
@@ -146,6 +150,32 @@ fn sign_in(site: &Site) -> Markup {
     }
 }
 
+/// Returns the notice about the configuration, which only administrators get.
+fn problems(site: &Site) -> Markup {
+    let count = site.problems.len();
+    let item = |problem: &ConfigProblem| {
+        let (id, anchor, text) = match problem {
+            ConfigProblem::Fault(text) => ("R2", "r2", text),
+            ConfigProblem::Warning(text) => ("R3", "r3", text),
+        };
+        html! { li { (text) " (" a href={ (DOCTOR) "#" (anchor) } rel="nofollow noopener" { (id) } ")" } }
+    };
+    html! {
+        @if count > 0 {
+            aside.problems.inner aria-label="Configuration" {
+                details.notice.warn {
+                    summary {
+                        strong { @if count == 1 { "A setting" } @else { (count) " settings" } " of this registry should be corrected." }
+                        " Only administrators see this."
+                    }
+                    ul { @for problem in &site.problems { (item(problem)) } }
+                    p { code { "terrace doctor " (site.origin) } " checks the rest of the deployment." }
+                }
+            }
+        }
+    }
+}
+
 fn footer(site: &Site) -> Markup {
     html! {
         footer.bottom {
@@ -156,5 +186,40 @@ fn footer(site: &Site) -> Markup {
             }
         }
         div #page-live.hidden role="status" {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(problems: Vec<ConfigProblem>) -> String {
+        let site = Site {
+            problems,
+            ..Site::at("registry.example.com")
+        };
+        Page::default().render(&site, &html! { main {} })
+    }
+
+    #[test]
+    fn problems_of_the_configuration_are_listed_with_their_checks_and_escaped() {
+        let fault = ConfigProblem::Fault("rule <1> grants nothing".to_owned());
+        let warning = ConfigProblem::Warning("rule 2 trusts forks".to_owned());
+        let html = page(vec![fault.clone(), warning]);
+        for part in [
+            "2 settings of this registry should be corrected.",
+            "rule &lt;1&gt; grants nothing",
+            "docs/doctor.md#r2",
+            "docs/doctor.md#r3",
+            "terrace doctor https://registry.example.com",
+        ] {
+            assert!(html.contains(part), "{part}\n{html}");
+        }
+        assert!(page(vec![fault]).contains("A setting of this registry"));
+    }
+
+    #[test]
+    fn a_page_without_problems_has_no_notice_about_them() {
+        assert!(!page(Vec::new()).contains("<aside"));
     }
 }

@@ -1,10 +1,13 @@
 // The Worker with instrumented bindings: counts its requests, its operations of KV and R2, and the size of
 // its wasm memory. Runs in workerd together with the built index.js; `support/watched.mjs` combines them.
 import "./memory.mjs";
-import terrace from "./index.js";
+import terrace, { Archives as CachedArchives } from "./index.js";
 
 const nothing = () => ({ requests: [], operations: [], downloads: [] });
 const watched = nothing();
+
+/** Whether each operation of R2 fails, as in an outage. */
+let isR2Down = false;
 
 /** Returns a binding that records each call: its name, its key, and for reads from R2 the number of bytes requested. */
 const watch = (name, binding, amend = (result) => result) =>
@@ -16,8 +19,9 @@ const watch = (name, binding, amend = (result) => result) =>
         const [key] = args;
         const operation = { name: `${name} ${property}`, key: typeof key === "string" ? key : key.prefix };
         watched.operations.push(operation);
+        if (isR2Down && name === "R2") throw new Error("R2 is down in this test");
         const result = await value.apply(target, args);
-        if (property === "get" && result?.body) operation.bytes = result.range?.length ?? result.size;
+        if (property === "get" && result?.body) operation.bytes = result.range?.length ?? result.range?.suffix ?? result.size;
         return amend(result, property, key);
       };
     },
@@ -29,7 +33,7 @@ const watch = (name, binding, amend = (result) => result) =>
  */
 function withChecksum(object, property, key) {
   const digest = /^archives\/([0-9a-f]{64})\./.exec(key)?.[1];
-  if (!object || property !== "head" || !digest) return object;
+  if (!object || !["get", "head"].includes(property) || !digest) return object;
   const sha256 = Uint8Array.from(digest.match(/../g), (byte) => Number.parseInt(byte, 16)).buffer;
   return new Proxy(object, {
     get(target, name) {
@@ -40,7 +44,10 @@ function withChecksum(object, property, key) {
   });
 }
 
-async function control(request, env) {
+async function control(request, env, context) {
+  const { searchParams: asked } = new URL(request.url);
+  if (asked.has("r2")) isR2Down = asked.get("r2") === "down";
+  if (asked.has("scheduled")) await terrace.scheduled({ cron: "* * * * *", scheduledTime: Date.now() }, instrumented(env), context);
   if (request.method === "PUT") {
     for (const objects of inBatches(await request.json())) {
       await Promise.all(objects.map(({ key, text, metadata }) => env.FACTS.put(key, text, { customMetadata: metadata })));
@@ -55,17 +62,45 @@ function* inBatches(items) {
   for (let at = 0; at < items.length; at += 100) yield items.slice(at, at + 100);
 }
 
+const instrumented = (env) => ({
+  ...env,
+  INDICES: watch("KV", env.INDICES),
+  FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
+  DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
+});
+
+/** The answers of the platform's cache of archives, which workerd does not have, by their paths: `{ headers, bytes }`. */
+const kept = new Map();
+
+/** The archives behind that cache. The platform charges for each request, whether or not the cache answers it. */
+export class Archives extends CachedArchives {
+  constructor(context, env) {
+    super(context, instrumented(env));
+  }
+
+  async fetch(request) {
+    const { method, url } = request;
+    const { pathname: path } = new URL(url);
+    watched.requests.push({ method, path, bytes: 0 });
+    if (!this.env.KEEPS_ARCHIVES) return super.fetch(request);
+    const isHit = kept.has(path);
+    if (!isHit) {
+      const response = await super.fetch({ method: "GET", url });
+      if (response.status !== 200) return response;
+      kept.set(path, { headers: [...response.headers], bytes: await response.arrayBuffer() });
+    }
+    const { headers, bytes } = kept.get(path);
+    const answer = new Response(method === "HEAD" ? null : bytes, { headers });
+    answer.headers.set("cf-cache-status", isHit ? "HIT" : "MISS");
+    return answer;
+  }
+}
+
 export default {
   fetch(request, env, context) {
     const { pathname } = new URL(request.url);
-    if (pathname === "/.watched") return control(request, env);
+    if (pathname === "/.watched") return control(request, env, context);
     watched.requests.push({ method: request.method, path: pathname, bytes: Number(request.headers.get("content-length") ?? 0) });
-    const bindings = {
-      ...env,
-      INDICES: watch("KV", env.INDICES),
-      FACTS: watch("R2", env.FACTS, env.KEEPS_CHECKSUMS ? withChecksum : undefined),
-      DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
-    };
-    return terrace.fetch(request, bindings, context);
+    return terrace.fetch(request, instrumented(env), context);
   },
 };

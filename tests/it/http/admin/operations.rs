@@ -60,6 +60,42 @@ fn operator_routes_require_the_admin_scope() {
 }
 
 #[test]
+fn a_registry_without_a_second_bucket_states_that() {
+    let registry = Registry::start();
+    let path = "/admin/v1/failover";
+    let state = registry.admin("GET", path, None).expect(200).json();
+    assert_eq!(
+        state,
+        json!({ "configured": false, "serving": "main", "recorded": true })
+    );
+    for (body, status, told) in [
+        (
+            json!({ "serving": "fallback", "reason": "a test" }),
+            409,
+            "TERRACE_S3_FALLBACK_",
+        ),
+        (
+            json!({ "serving": "third", "reason": "a test" }),
+            400,
+            "third",
+        ),
+        (json!({ "serving": "fallback" }), 400, "reason"),
+        (
+            json!({ "serving": "fallback", "reason": "two\nlines" }),
+            422,
+            "one line",
+        ),
+    ] {
+        let body = body.to_string();
+        let refused = registry.admin("PUT", path, Some(body.as_bytes()));
+        let errors = refused.expect(status).errors();
+        assert!(errors.contains(told), "{errors}");
+    }
+    let compared = post(&registry, "/admin/v1/replication", &json!({})).expect(409);
+    assert!(compared.errors().contains("TERRACE_S3_FALLBACK_"));
+}
+
+#[test]
 fn an_invalid_request_is_rejected_with_the_value_and_the_rule() {
     let registry = Registry::start();
     let many = vec!["archives/x.zip"; 41];

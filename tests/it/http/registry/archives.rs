@@ -96,7 +96,7 @@ fn an_upload_url_does_not_download() {
 #[test]
 fn an_upload_of_another_length_is_refused() {
     let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
-    if registry.is_presigned() {
+    if registry.has_bucket() {
         return; // The bucket checks the digest, which binds the length.
     }
     fixture.add_key(&registry);

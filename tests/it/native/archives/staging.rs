@@ -102,6 +102,9 @@ fn no_response_and_no_operation_reveals_whether_an_archive_is_stored() {
         tenants.put(&tenants.globex, module).expect(201);
         let operations = tenants.memory.operations().join("\n");
         let operations = operations.replace(&sha256(&module.archive), "DIGEST");
+        // The list of revoked tokens and erased digests is read at most once for many requests.
+        let of_list = "R2 list revocations/\nR2 list garbage/";
+        let operations = operations.replace(of_list, "R2 list revocations/");
         // The key of the staged upload differs from release to release.
         let parts: Vec<&str> = operations.split("incoming/").collect();
         let places = parts

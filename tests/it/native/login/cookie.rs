@@ -293,3 +293,54 @@ fn no_website_may_read_an_answer_to_a_session_and_caches_distinguish_it() {
         assert_eq!(response.header("vary"), None, "{path}");
     }
 }
+
+#[test]
+fn only_an_administrator_in_a_browser_sees_the_problems_of_the_configuration() {
+    let (memory, _) = filled();
+    let rule = r#"[{"scopes": ["publish:acme"], "issuer": "https://token.actions.githubusercontent.com",
+                    "claims": {"repository": "acme/widget"}}]"#;
+    let vars = [
+        ("TERRACE_ACCESS", "private"),
+        ("TERRACE_TRUSTED_PUBLISHERS", rule),
+    ];
+    let registry = Registry::in_memory(&memory, &[&vars, &LOGIN[..]].concat());
+    let ask = |scopes: &str, path: &str| {
+        let sent = Sent::new("GET", path).header("cookie", &session(scopes, NOW));
+        registry.send(&sent)
+    };
+    for path in ["/", "/modules/acme/vpc/aws/1.0.0", "/browse/modules"] {
+        // The first reader rebuilds indices that are missing.
+        ask("read", path);
+        memory.forget_operations();
+        let [others, to_others] = [ask("read", path), ask("read", path)];
+        let of_reader = memory.operations().len();
+        memory.forget_operations();
+        let [admins, again] = [ask("admin", path), ask("admin", path)];
+        assert_eq!(memory.operations().len(), of_reader, "{path}");
+        assert_eq!(others.body, to_others.body, "{path}");
+        let [html, of_others] = [admins.text(), others.text()];
+        assert!(html.contains("TERRACE_TRUSTED_PUBLISHERS"), "{html}");
+        assert!(html.contains("terrace doctor "), "{html}");
+        assert!(!of_others.contains("TERRACE_"), "{of_others}");
+        // Each reader has an answer of their own, which no shared cache stores.
+        assert_eq!(again.header("etag"), admins.header("etag"), "{path}");
+        if let Some(etag) = admins.header("etag") {
+            assert_ne!(Some(etag), others.header("etag"), "{path}");
+            let sent = Sent::new("GET", path).header("cookie", &session("read", NOW));
+            registry
+                .send(&sent.header("if-none-match", etag))
+                .expect(200);
+        }
+        let control = admins.header("cache-control").unwrap();
+        assert!(
+            control.contains("private") || control.contains("no-store"),
+            "{path}: {control}"
+        );
+    }
+    // A token is no browser.
+    let by_token = registry.get_as(TOKEN, "/").text();
+    assert!(!by_token.contains("TERRACE_"), "{by_token}");
+    let sound = private(&memory);
+    let sent = Sent::new("GET", "/").header("cookie", &session("admin", NOW));
+    assert!(!sound.send(&sent).text().contains("<aside"));
+}

@@ -8,6 +8,8 @@ use terrace_app::host::Clock as _;
 use crate::support::faults::{Failure, Fault, Operations, When};
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
+use crate::support::released::Released;
+use crate::support::schedule::Schedule;
 use crate::support::statuses::{set_status, status_of};
 use crate::support::versions::TwoVersions;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
@@ -148,11 +150,16 @@ fn a_reader_that_cannot_compare_the_indices_of_a_version_leaves_none() {
 fn a_list_that_can_never_be_written_is_503_within_45_seconds() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
-    let fixture = ModuleFixture::of("acme", "1.0.0");
-    fixture.upload(&registry);
+    let module = Released::module("1.0.0");
+    module.prepare(&registry);
+    module.store_archives(&memory);
     memory.fail("KV put", 0.., When::Before, Failure::Busy);
     let before = memory.now().0;
-    fixture.put(&registry).expect(503);
+    // The indices of the version and the lists wait at the same time.
+    let mut schedule = Schedule::new(0);
+    schedule.stalls = (0, 0);
+    let statuses = schedule.run(&memory, vec![Box::pin(module.publish(&registry))]);
+    assert_eq!(statuses, [503]);
     assert!(memory.now().0 - before <= 45, "{}", memory.now().0 - before);
 }
 

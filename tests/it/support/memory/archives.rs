@@ -11,6 +11,7 @@ use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
 use super::Memory;
+use super::objects::Object;
 use crate::support::faults::Operation;
 
 impl Archives for Memory {
@@ -19,11 +20,7 @@ impl Archives for Memory {
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
         let key = key.to_string();
         self.operation(Operation::new("R2 head", &key), || {
-            Ok(self.world.bucket.get(&key).map(|object| ArchiveHead {
-                revision: Revision(object.revision.to_string()),
-                size: object.bytes.len() as u64,
-                sha256: object.checksum,
-            }))
+            Ok(self.world.bucket.get(&key).as_ref().map(head_of))
         })
         .await
     }
@@ -35,6 +32,24 @@ impl Archives for Memory {
             let bytes = bytes.unwrap_or_default().into_iter();
             let bytes = bytes.skip(usize::try_from(offset).unwrap());
             Ok(bytes.take(usize::try_from(length).unwrap()).collect())
+        })
+        .await
+    }
+
+    async fn tail(
+        &self,
+        key: ArchiveKey,
+        length: u64,
+    ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
+        let key = key.to_string();
+        self.operation(Operation::new("R2 read", &key), || {
+            Ok(self.world.bucket.get(&key).map(|object| {
+                let start = object
+                    .bytes
+                    .len()
+                    .saturating_sub(usize::try_from(length).unwrap());
+                (head_of(&object), object.bytes[start..].to_vec())
+            }))
         })
         .await
     }
@@ -143,6 +158,14 @@ impl Archives for Memory {
             Ok(())
         })
         .await
+    }
+}
+
+fn head_of(object: &Object) -> ArchiveHead {
+    ArchiveHead {
+        revision: Revision(object.revision.to_string()),
+        size: object.bytes.len() as u64,
+        sha256: object.checksum,
     }
 }
 

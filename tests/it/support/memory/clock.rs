@@ -28,6 +28,8 @@ enum Turns {
     /// All waiting requests proceed, and time passes according to a
     /// [`Schedule`](crate::support::schedule::Schedule).
     Scheduled,
+    /// Nothing until the next [round](super::rounds).
+    InRounds,
 }
 
 impl Time {
@@ -64,6 +66,11 @@ impl Memory {
         self.world.time.turns.set(Turns::Scheduled);
     }
 
+    /// Lets each operation wait for its round.
+    pub(super) fn wait_for_rounds(&self) {
+        self.world.time.turns.set(Turns::InRounds);
+    }
+
     /// Runs requests one after the other again.
     pub fn stop_interleaving(&self) {
         self.world.time.turns.set(Turns::Alone);
@@ -76,6 +83,7 @@ impl Memory {
             Turns::Alternating => 1,
             // Concurrent operations may complete in any order.
             Turns::Scheduled => self.world.kv.with_edge(Edge::turns).unwrap_or(1),
+            Turns::InRounds => return self.world.rounds.turn().await,
         };
         poll_fn(|context| {
             if pauses == 0 {
@@ -100,7 +108,7 @@ impl Clock for Memory {
 
     async fn sleep(&self, seconds: u32) {
         match self.world.time.turns.get() {
-            Turns::Alone => self.advance(seconds.into()),
+            Turns::Alone | Turns::InRounds => self.advance(seconds.into()),
             Turns::Alternating => {
                 // A second is long enough for all other requests to proceed.
                 for _ in 0..100 * seconds {

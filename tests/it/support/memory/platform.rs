@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use terrace_app::cache::Cache;
-use terrace_app::host::{DownloadEvent, Host, LogLevel};
+use terrace_app::host::{CacheRequest, CachedArchive, DownloadEvent, Host, LogLevel, StoreError};
 use terrace_app::usage::{PlatformPart, UsageMeter};
+use terrace_core::model::oci::Digest;
 
 use super::Memory;
 use crate::support::faults::Operation;
@@ -82,6 +83,17 @@ impl Host for Memory {
 
     fn meter(&self) -> &UsageMeter {
         &self.world.journal.meter
+    }
+
+    async fn cached_archive(
+        &self,
+        request: CacheRequest<'_>,
+    ) -> Result<Option<CachedArchive<Vec<u8>>>, StoreError> {
+        self.ask_archive_cache(request).await
+    }
+
+    async fn purge(&self, digests: &[Digest]) -> Result<(), StoreError> {
+        self.purge_archives(digests)
     }
 
     fn log_at(&self, level: LogLevel, line: &str) {

@@ -26,13 +26,24 @@ pub const COPIES: &str = "https://copies.test/copies/";
 /// The beginning of the URLs of the main bucket.
 const MAIN: &str = "https://bucket.test/terrace/";
 
-/// The second bucket, with the content types of its objects.
+/// The way in which an S3 endpoint fails.
+#[derive(Debug, Clone, Copy)]
+pub enum EndpointFault {
+    /// It does not answer.
+    NoAnswer,
+    /// It answers with this status.
+    Status(u16),
+}
+
+/// The second bucket.
 #[derive(Default)]
 pub struct SecondBucket {
     objects: RefCell<BTreeMap<String, Vec<u8>>>,
     is_down: Cell<bool>,
-    /// Whether the S3 endpoint of the main bucket does not answer, although the binding may.
-    is_main_down: Cell<bool>,
+    /// The key that it refuses to store, as if the bytes were damaged.
+    refused: RefCell<Option<String>>,
+    /// The fault of the S3 endpoint of the main bucket, although the binding may answer.
+    main: Cell<Option<EndpointFault>>,
 }
 
 impl Memory {
@@ -47,14 +58,19 @@ impl Memory {
         objects.insert(key.to_owned(), bytes.to_vec());
     }
 
+    /// Makes the second bucket refuse an object, as it does if the bytes have another digest.
+    pub fn refuse_copy(&self, key: &str) {
+        self.world.second.refused.replace(Some(key.to_owned()));
+    }
+
     /// Makes the second bucket unreachable, or reachable again.
     pub fn set_second_down(&self, is_down: bool) {
         self.world.second.is_down.set(is_down);
     }
 
-    /// Makes the S3 endpoint of the main bucket unreachable, or reachable again.
-    pub fn set_endpoint_down(&self, is_down: bool) {
-        self.world.second.is_main_down.set(is_down);
+    /// Makes the S3 endpoint of the main bucket fail, or answer again.
+    pub fn set_endpoint_fault(&self, fault: Option<EndpointFault>) {
+        self.world.second.main.set(fault);
     }
 
     pub(super) async fn answer_of_bucket(
@@ -76,9 +92,9 @@ impl Memory {
         let key = request.url.split('?').next().unwrap().to_owned();
         let operation = Operation::new(&format!("bucket {}", request.method.as_str()), &key);
         let second = &self.world.second;
-        let is_down = match key.starts_with(COPIES) {
-            true => second.is_down.get(),
-            false => second.is_main_down.get(),
+        let fault = match key.starts_with(COPIES) {
+            true => second.is_down.get().then_some(EndpointFault::NoAnswer),
+            false => second.main.get(),
         };
         let done = self.operation(operation, || {
             Ok(match key.strip_prefix(COPIES) {
@@ -92,10 +108,11 @@ impl Memory {
             })
         });
         let done = done.await.map_err(|error| UpstreamError(error.to_string()));
-        if is_down {
-            return Err(UpstreamError("no answer".to_owned()));
-        }
-        let (status, body) = done?;
+        let (status, body) = match fault {
+            None => done?,
+            Some(EndpointFault::NoAnswer) => return Err(UpstreamError("no answer".to_owned())),
+            Some(EndpointFault::Status(status)) => (status, Vec::new()),
+        };
         Ok(Fetched {
             status,
             final_url: request.url,
@@ -112,6 +129,7 @@ impl SecondBucket {
         }
         let mut objects = self.objects.borrow_mut();
         match (request.method.as_str(), &request.body) {
+            ("PUT", _) if self.refused.borrow().as_deref() == Some(key) => (400, Vec::new()),
             ("PUT", Some((length, bytes))) => {
                 assert_eq!(bytes.len() as u64, *length, "the stated length is right");
                 objects.insert(key.to_owned(), bytes.clone());

@@ -8,9 +8,7 @@ use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{
-    callback_of, check_browser, conclude, configured, host_of, or_page,
-};
+use crate::handlers::login::shared::{callback_of, check_browser, conclude, configured, or_page};
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log::printable;
@@ -24,7 +22,7 @@ pub(crate) async fn callback<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let answered = end_sign_in(ctx, login, &request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
     Ok(reply.into())
 }
 
@@ -45,7 +43,7 @@ async fn end_sign_in<P: Host, R: Request>(
         Err(stop) if matches!(purpose, SignInPurpose::Page(_)) => {
             return Ok(or_page(Err(stop), request, &purpose));
         }
-        // Nothing is said about a terminal to a browser that did not begin the sign-in for it.
+        // Nothing is said about a terminal or client to a browser that did not begin the sign-in for it.
         Err(stop) => return Err(stop),
     };
     let derived = (sender.nonce(key), sender.verifier(key));

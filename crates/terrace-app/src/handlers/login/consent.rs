@@ -1,12 +1,14 @@
 //! `/oauth/consent`: the answer of a person who was asked for consent.
 
-use terrace_core::auth::login::{Consent, Login, ParameterError, SignInError, SignInPurpose};
+use terrace_core::auth::login::{
+    Consent, Login, ParameterError, Recipient, SignInError, SignInPurpose,
+};
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{check_browser, configured, form_body, host_of, or_page};
+use crate::handlers::login::shared::{check_browser, configured, form_body, or_page};
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
@@ -18,11 +20,11 @@ pub(crate) async fn consent<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let answered = take_consent(ctx, login, &mut request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
     Ok(reply.into())
 }
 
-/// Redirects the browser to the person's terminal with the result, or shows an error page.
+/// Redirects the browser to the person's program with the result, or shows an error page.
 async fn take_consent<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -45,20 +47,44 @@ async fn take_consent<P: Host, R: Request>(
     let opened = login.seal_keys.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;
+    check_recipient(ctx, login, &consent.recipient)?;
+    let origin = request.origin().to_owned();
     let allow = |consent: Consent| {
-        let (terminal, code) = consent.into_code();
+        let (recipient, code) = consent.into_code();
         let expires = now.plus(limits::LOGIN_CODE_SECONDS);
         let code = login.seal_keys.seal(&code, expires);
-        Ok(Reply::redirect(terminal.redirect_to(&code)))
+        Ok(Reply::redirect(recipient.redirect_to(&code, &origin)))
     };
     match form.value("answer").ok().flatten().as_deref() {
         Some("allow") => allow(consent),
         Some("read") => allow(consent.to_read()),
-        Some("refuse") => {
-            let refused = Err(SignInError::RefusedHere);
-            let purpose = SignInPurpose::Terminal(consent.terminal);
-            Ok(or_page(refused, request, &purpose))
-        }
+        Some("refuse") => Ok(match consent.recipient {
+            // Terminals do not read an error that they are redirected to.
+            recipient @ Recipient::Terminal(_) => {
+                let refused = Err(SignInError::RefusedHere);
+                or_page(refused, request, &SignInPurpose::Token(recipient))
+            }
+            client @ Recipient::Client(_) => Reply::redirect(client.refusal(&origin)),
+        }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
+    }
+}
+
+/// Checks that the operator still names the host of an OAuth client: the setting may have changed since the sign-in began.
+fn check_recipient<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    recipient: &Recipient,
+) -> Result<(), SignInError> {
+    match recipient {
+        Recipient::Client(client) if login.host_of(&client.id).is_none() => {
+            let id = &client.id;
+            log::write(
+                ctx,
+                &format!("the client {id}: its host is no longer named"),
+            );
+            Err(SignInError::NoDocument)
+        }
+        Recipient::Client(_) | Recipient::Terminal(_) => Ok(()),
     }
 }

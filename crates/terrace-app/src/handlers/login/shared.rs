@@ -2,8 +2,9 @@
 
 use terrace_core::auth::access::{Scopes, Session};
 use terrace_core::auth::login::{
-    BrowserSession, CALLBACK_PATH, Consent, Login, PendingToken, Person, RedemptionError,
-    ReturnPath, SessionBinding, SignInError, SignInPurpose, SignInState, consent_page,
+    BrowserSession, CALLBACK_PATH, ClientName, Consent, Login, PendingToken, Person, Recipient,
+    RedemptionError, ReturnPath, SessionBinding, SignInError, SignInPurpose, SignInState,
+    consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -14,8 +15,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::rules;
-use crate::services::sign_in::log;
 use crate::services::sign_in::person::People;
+use crate::services::sign_in::{clients, log};
 
 /// Returns the sign-in configuration of this registry.
 pub(crate) fn configured<'a, P: Host>(ctx: &Context<'a, P>) -> Result<&'a Login, Problem> {
@@ -46,12 +47,11 @@ pub(crate) fn or_page<S, R: Request>(
     request: &R,
     purpose: &SignInPurpose,
 ) -> Reply<S> {
-    let host = host_of(request.origin());
-    answered.unwrap_or_else(|stop| stop.page(host, Some(purpose)))
+    answered.unwrap_or_else(|stop| stop.page(request.origin(), Some(purpose)))
 }
 
-/// Continues the sign-in of a person whom the provider has identified: asks for consent to give their terminal a token,
-/// or begins a session of their browser.
+/// Continues the sign-in of a person whom the provider has identified: asks for consent to give their terminal or client a
+/// token, or begins a session of their browser.
 pub(crate) async fn conclude<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
@@ -83,15 +83,22 @@ pub(crate) async fn conclude<P: Host, R: Request>(
     let scopes = granted.scopes;
     let SignInState { purpose, browser } = state;
     match purpose {
-        SignInPurpose::Terminal(terminal) => {
+        SignInPurpose::Token(recipient) => {
+            let (name, scopes) = match &recipient {
+                Recipient::Terminal(_) => (None, scopes),
+                Recipient::Client(client) => {
+                    let name = clients::name(ctx, login, client).await?;
+                    (Some(name), scopes.to_read())
+                }
+            };
             let id = TokenId::new(ctx.host.random());
             let token = PendingToken { id, person, scopes };
             let consent = Consent {
-                terminal,
+                recipient,
                 browser,
                 token,
             };
-            Ok(ask_consent(ctx, login, request, &consent))
+            Ok(ask_consent(ctx, login, request, &consent, name.as_ref()))
         }
         SignInPurpose::Page(to) => begin_session(ctx, login, person, &scopes, &to),
     }
@@ -102,6 +109,7 @@ fn ask_consent<P: Host, R: Request>(
     login: &Login,
     request: &R,
     consent: &Consent,
+    name: Option<&ClientName>,
 ) -> Reply<P::Stream> {
     let now = ctx.host.clock().now();
     let sealed = login
@@ -109,7 +117,7 @@ fn ask_consent<P: Host, R: Request>(
         .seal(consent, now.plus(limits::SIGN_IN_SECONDS));
     let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
     let host = host_of(request.origin());
-    consent_page(consent, &sealed, host, expires)
+    consent_page(consent, name, &sealed, host, expires)
 }
 
 /// Lets the browser read what its person may read, and shows the page asked for. Nobody is asked for consent, because

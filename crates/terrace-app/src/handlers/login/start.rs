@@ -1,36 +1,38 @@
-//! `/oauth/authorize`: the URL that a terminal opens in a browser to sign in.
+//! `/oauth/authorize`: the URL that a terminal or an OAuth client opens in a browser to sign in.
 
+use terrace_core::api::route::McpScope;
 use terrace_core::auth::login::{
-    BrowserSession, Login, Provider, SignInError, SignInPurpose, SignInState, Terminal,
+    BrowserSession, Login, Provider, Recipient, SignInError, SignInPurpose, SignInState,
 };
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
 
 use crate::context::Context;
-use crate::handlers::login::shared::{callback_of, conclude, configured, host_of, or_page};
+use crate::handlers::login::shared::{callback_of, conclude, configured, or_page};
 use crate::handlers::outcome::Handled;
 use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::{cloudflare, github, openid};
 
-/// Answers a browser that a terminal opened.
+/// Answers a browser that a terminal or an OAuth client opened.
 pub(crate) async fn start<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: R,
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let answered = begin_sign_in(ctx, login, &request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(host_of(request.origin()), None));
+    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
     Ok(reply.into())
 }
 
-/// Begins the sign-in for the terminal that the query describes.
+/// Begins the sign-in for the terminal or client that the query describes.
 async fn begin_sign_in<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     login: &Login,
     request: &R,
 ) -> Result<Reply<P::Stream>, SignInError> {
-    let terminal = Terminal::parse(request.query()).map_err(SignInError::Parameter)?;
-    let purpose = SignInPurpose::Terminal(terminal);
+    let resources = McpScope::ALL.map(|scope| scope.resource(request.origin()));
+    let recipient = Recipient::parse(request.query(), login, &resources);
+    let purpose = SignInPurpose::Token(recipient.map_err(SignInError::Parameter)?);
     let begun = send_to_provider(ctx, login, request, purpose.clone());
     Ok(or_page(begun.await, request, &purpose))
 }

@@ -1,6 +1,6 @@
-//! `/oauth/token`: redeems the authorization code of a terminal.
+//! `/oauth/token`: redeems the authorization code of a terminal or an OAuth client.
 
-use terrace_core::auth::access::SIGN_IN;
+use terrace_core::auth::access::{Resource, SIGN_IN};
 use terrace_core::auth::login::{
     Code, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
 };
@@ -15,7 +15,7 @@ use crate::host::{Clock as _, Host, Request};
 use crate::services::sign_in::log;
 use crate::services::{auth, tokens};
 
-/// Exchanges a terminal's code for a token.
+/// Exchanges a code for a token.
 pub(crate) async fn token<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     mut request: R,
@@ -48,21 +48,26 @@ impl From<RedemptionError> for Redeemed {
 }
 
 async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Redeemed {
-    let token = match allowed(ctx, login, body) {
-        Ok(token) => token,
+    let (token, resource) = match allowed(ctx, login, body) {
+        Ok(allowed) => allowed,
         Err(fault) => return fault.into(),
     };
-    let id = token.id;
+    let (id, scopes) = (token.id, token.scopes.clone());
     // The body contains a code that grants access, so the entry does not even contain its hash.
     let entry = AuditDetails::SignIn {
         by: format!("{SIGN_IN}{}", token.person.account),
         makes: tokens::path(id),
     };
+    let at = match &resource {
+        Some(resource) => format!(" at {resource} only"),
+        None => String::new(),
+    };
     let made = format!(
-        "token {id} for {} (account {}): {}",
+        "token {id} for {} (account {}): {}{at}",
         token.person.name, token.person.account, token.scopes
     );
-    let text = match tokens::make_for_login(ctx, token, login.lifetime).await {
+    let is_of_client = resource.is_some();
+    let text = match tokens::make_for_login(ctx, (token, resource), login.lifetime).await {
         Ok(text) => text,
         Err(failure) => {
             let may_be_made = failure.may_have_changed_state();
@@ -82,16 +87,21 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
     };
     log::write(ctx, &made);
     let token = LoginToken::new(text, login.lifetime);
+    let token = match is_of_client {
+        true => token.with_scope(&scopes),
+        false => token,
+    };
     Redeemed::Token(token, entry)
 }
 
-/// Returns the token that a person allowed for the bearer of a code.
+/// Returns the token that a person allowed for the bearer of a code, and the only resource that it is for, if it is that of
+/// an OAuth client.
 fn allowed<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
     body: &[u8],
-) -> Result<PendingToken, RedemptionError> {
-    let token_request = TokenRequest::parse(body)?;
+) -> Result<(PendingToken, Option<Resource>), RedemptionError> {
+    let token_request = TokenRequest::parse(body, login.accepts_clients())?;
     let now = ctx.host.clock().now();
     let (code, _) = login.seal_keys.open::<Code>(&token_request.code, now)?;
     code.redeem(&token_request)

@@ -1,13 +1,14 @@
 //! Parts of all pages: the registry that they describe, their headers, and the page of an error.
 
 use terrace_core::auth::access::Caller;
+use terrace_core::config::Config;
 use terrace_core::http::accept::Accept;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::model::package::Package;
 use terrace_core::storage::index_document::short_etag;
 use terrace_web::pages::Failure as ShownFailure;
-use terrace_web::{SignIn, Site};
+use terrace_web::{ConfigProblem, SignIn, Site};
 
 use crate::context::Context;
 use crate::handlers::listing::unchanged;
@@ -52,7 +53,18 @@ pub(crate) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
         here: String::new(),
         is_private: config.access.is_private(),
         has_login: config.login.is_some(),
+        problems: match caller.is_admin_in_browser() {
+            true => problems(config),
+            false => Vec::new(),
+        },
     }
+}
+
+/// Returns the problems of the configuration. Nothing is read for them.
+fn problems(config: &Config) -> Vec<ConfigProblem> {
+    let faults = config.faults().into_iter().map(ConfigProblem::Fault);
+    let warnings = config.warnings().into_iter().map(ConfigProblem::Warning);
+    faults.chain(warnings).collect()
 }
 
 /// Returns the registry as a page about a package, or about those of an owner, shows it: their visibility may not be that of

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use futures_util::future::join;
 use terrace_base::sort::sort_by;
 use terrace_core::index::card::{Card, CardChange, ListedCard, described_version};
 use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
@@ -50,6 +51,30 @@ pub(crate) async fn is_current<P: Host>(
     Ok(stored.map(|fact| fact.bytes) == expected)
 }
 
+/// The card of a package as it is stored, and as it should be.
+#[derive(Debug)]
+pub(crate) struct PreparedCard {
+    key: FactKey,
+    stored: Option<Vec<u8>>,
+    expected: Option<Card>,
+}
+
+/// Reads the card of a package, and the documentation from which it follows.
+pub(crate) async fn prepare<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    overview: &Overview,
+) -> Result<PreparedCard, Failure> {
+    let key = FactKey::Card(package.clone());
+    let read = ctx.host.facts().get(&key);
+    let (stored, expected) = join(read, expected(ctx, package, overview)).await;
+    Ok(PreparedCard {
+        stored: stored?.map(|fact| fact.bytes),
+        expected: expected?,
+        key,
+    })
+}
+
 /// Writes the card of a package, unless it is stored already. It must be called within a loop that ends when the package
 /// does not change any more: until then, a card may be overwritten by an older one. It does not wait while the key is
 /// rate limited, because a publish may call it.
@@ -58,10 +83,22 @@ pub(crate) async fn write<P: Host>(
     package: &Package,
     overview: &Overview,
 ) -> Result<CardChange, Failure> {
-    let key = FactKey::Card(package.clone());
+    let prepared = prepare(ctx, package, overview).await?;
+    write_prepared(ctx, prepared).await
+}
+
+/// Does the same as [`write`], with a card that was read before.
+pub(crate) async fn write_prepared<P: Host>(
+    ctx: &Context<'_, P>,
+    prepared: PreparedCard,
+) -> Result<CardChange, Failure> {
+    let PreparedCard {
+        key,
+        stored,
+        expected,
+    } = prepared;
     let facts = ctx.host.facts();
-    let stored = facts.get(&key).await?.map(|fact| fact.bytes);
-    let Some(card) = expected(ctx, package, overview).await? else {
+    let Some(card) = expected else {
         if stored.is_none() {
             return Ok(CardChange::Unchanged);
         }

@@ -93,7 +93,7 @@ pub(crate) async fn after_change<P: Host>(ctx: &Context<'_, P>) -> Result<(), Fa
         record_due(ctx).await?;
     }
     rebuild_in_turn(ctx).await?;
-    Ok(marked?)
+    Ok(marked.map(drop)?)
 }
 
 /// Rebuilds the merged catalogue if a card has changed since the last rebuild.

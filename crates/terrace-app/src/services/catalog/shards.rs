@@ -3,7 +3,7 @@
 //! A publish writes the packages before it responds. The symbols need the documents of many cards, so they are written
 //! after the response, and only if a provider has changed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use terrace_core::index::card::CardChange;
 use terrace_core::index::catalog;
@@ -16,7 +16,7 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 use crate::concurrent::Boxed;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Host, Indices as _, StoreError};
+use crate::host::{Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::services::catalog::cards;
 use crate::services::catalog::cards::Cards;
 use crate::services::expected_indices::Indexed;
@@ -66,6 +66,8 @@ struct Listing {
     is_over: Cell<bool>,
     /// Whether any card has symbols, once they are listed.
     has_symbols: Cell<Option<bool>>,
+    /// The revision of the owner's marker, if this request has just written it.
+    since: RefCell<Option<Revision>>,
 }
 
 impl Listing {
@@ -127,8 +129,12 @@ pub(crate) async fn publish<P: Host>(ctx: &Context<'_, P>, package: &Package, ch
     listing.limit.set(Some(limits::CATALOG_CARDS_AT_ONCE));
     let rounds = limits::CATALOG_ROUNDS;
     let written = match mark_at_once(ctx, &owner).await {
-        Ok(true) => write(ctx, &owner, Shard::Packages, change, rounds, &listing).await,
-        unmarked => unmarked,
+        Ok(Some(marked)) => {
+            listing.since.replace(Some(marked));
+            write(ctx, &owner, Shard::Packages, change, rounds, &listing).await
+        }
+        Ok(None) => Ok(false),
+        Err(failure) => Err(failure),
     };
     match written {
         Ok(true) if listing.needs_symbols(package, change) => {
@@ -159,8 +165,9 @@ pub(crate) async fn publish_later<P: Host>(
 ) -> Result<(), Failure> {
     let owner = Owner::of(package);
     let marker = FactKey::OwnerChange(owner.clone());
-    index_writer::rewrite_change_marker(ctx, &marker).await?;
+    let marked = index_writer::rewrite_change_marker(ctx, &marker).await?;
     let (rounds, listing) = (limits::REFRESH_ROUNDS, Listing::default());
+    listing.since.replace(marked);
     let written = write(ctx, &owner, Shard::Packages, change, rounds, &listing).await;
     if listing.needs_symbols(package, change) {
         ctx.defer(Task::RefreshSymbols(owner.clone(), change));
@@ -193,15 +200,18 @@ pub(crate) async fn publish_symbols<P: Host>(
     Ok(())
 }
 
-/// Changes the marker of an owner's cards. Returns `false` if another request has just done so: then this one would have
-/// to wait.
-async fn mark_at_once<P: Host>(ctx: &Context<'_, P>, owner: &Owner) -> Result<bool, Failure> {
+/// Changes the marker of an owner's cards, and returns its revision; `None` if another request has just done so: then this one
+/// would have to wait.
+async fn mark_at_once<P: Host>(
+    ctx: &Context<'_, P>,
+    owner: &Owner,
+) -> Result<Option<Revision>, Failure> {
     let key = FactKey::OwnerChange(owner.clone());
     let marker = ctx.change_marker();
     let written = ctx.host.facts().put(&key, &marker, &[], Condition::Any);
     match written.await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Busy(_)) => Ok(false),
+        Ok(revision) => Ok(revision),
+        Err(StoreError::Busy(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -236,6 +246,7 @@ async fn write<P: Host>(
         true => Writing::alone(),
         false => Writing::coalesced(key.clone()),
     };
+    let writing = writing.since(listing.since.take());
     let write = || -> Boxed<'_> {
         Box::pin(async {
             let Some(cards) = listing.list(ctx, owner).await? else {

@@ -7,7 +7,9 @@ use terrace_archive::ArchiveFormat;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PulledPackage;
-use terrace_core::publish::{ArchiveState, ExpectedArchive, ExpectedContents, PublishStep};
+use terrace_core::publish::{
+    ArchiveState, ExpectedArchive, ExpectedContents, IndexScope, PublishStep,
+};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
 
@@ -95,15 +97,15 @@ pub(crate) async fn commit_stored<P: Host>(
         };
         let is_first = release.packages.is_empty();
         let grown = Box::new(Release::Mirrored(grown));
-        let mut steps = vec![
+        // A version without packages has no tag.
+        let scope = match is_first {
+            true => IndexScope::VersionAndLists,
+            false => IndexScope::Version,
+        };
+        let steps = vec![
             PublishStep::GrowRelease(grown.clone(), etag),
-            PublishStep::MarkChanged(grown.package()),
-            PublishStep::IndexVersion(grown.clone()),
+            PublishStep::RefreshIndices(grown, scope),
         ];
-        if is_first {
-            // A version without packages has no tag.
-            steps.push(PublishStep::IndexLists(grown.package()));
-        }
         // Each iteration means that the release has grown. It never loses anything, so this ends.
         if publisher::execute(ctx, steps, &fence).await?.is_all() {
             return Ok(Committed::Yes);

@@ -17,7 +17,7 @@ use crate::services::fallback_copy::Occasion;
 use crate::services::repair::step::{RepairStep, Scope};
 use crate::services::repair::{index_walk, package_walk, walk};
 use crate::services::webhooks::{self, Deliveries};
-use crate::services::{documents, failover, failover_changes, fallback_copy, format};
+use crate::services::{documents, failover_changes, fallback_copy, format};
 
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
@@ -38,14 +38,13 @@ enum Turn {
 /// platform limits the CPU time and the operations of both together. In most minutes deliveries come first. In every fifth one
 /// the repair does, so that a receiver that fails, or more changes than can be delivered, do not stop it.
 ///
-/// With a second bucket, both are probed first, and in every fifth minute a page of the two is compared; also in minutes that
+/// With a second bucket, the main one is probed first, and in every fifth minute a page of the two is compared; also in minutes that
 /// nothing else needs, while something is left to copy.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     let minute = ctx.host.clock().now().0 / 60;
-    if ctx.config.fallback.is_some() {
-        failover_changes::probe_and_report(ctx).await;
+    if let Some(fallback) = &ctx.config.fallback {
         // Nothing is changed meanwhile, and R2 may not answer.
-        if failover::read(ctx).await == ServingBucket::Fallback {
+        if failover_changes::probe(ctx, fallback).await == ServingBucket::Fallback {
             return;
         }
         if minute % limits::COPY_TURN_MINUTES == COPY_TURN {

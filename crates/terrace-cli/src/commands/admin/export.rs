@@ -402,7 +402,13 @@ fn fetch_all(
 }
 
 fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
-    let StoredArchive { key, size, url, .. } = archive;
+    let StoredArchive {
+        key,
+        size,
+        url,
+        copy_url,
+        ..
+    } = archive;
     let (Some(bytes_key), Some(url)) = (BytesKey::parse_key(key), url) else {
         return Fetched::Refused(Failure::Unexpected(format!(
             "the registry sent no download URL for {key}"
@@ -413,9 +419,19 @@ fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output)
     {
         return Fetched::There(sha256, false);
     }
-    match download(agent, copy, archive, bytes_key.digest(), url, output) {
-        Ok(sha256) => Fetched::There(sha256, true),
-        Err(fetched) => fetched,
+    let from = |url: &str| download(agent, copy, archive, bytes_key.digest(), url, output);
+    let failed = match from(url) {
+        Ok(sha256) => return Fetched::There(sha256, true),
+        Err(failed) => failed,
+    };
+    match copy_url.as_deref().map(from) {
+        Some(Ok(sha256)) => {
+            output.warning(&format!(
+                "{key} comes from the second bucket, because the main one did not return it: run `terrace admin verify`"
+            ));
+            Fetched::There(sha256, true)
+        }
+        Some(Err(_)) | None => failed,
     }
 }
 

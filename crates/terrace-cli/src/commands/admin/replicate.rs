@@ -34,10 +34,10 @@ pub(super) struct Difference {
     pub(super) missing: u64,
     /// Their bytes.
     pub(super) missing_bytes: u64,
-    /// The number of erased ones that were removed from the second bucket.
-    removed: u64,
-    /// Those that only the second bucket has.
-    surplus: Vec<String>,
+    /// Erased ones that the second bucket still had. They are removed from it, unless nothing may be removed.
+    pub(super) erased: Vec<String>,
+    /// Others that only the second bucket has.
+    pub(super) surplus: Vec<String>,
 }
 
 /// Copies the archives and blobs that the second bucket does not have, or only counts them.
@@ -48,37 +48,41 @@ pub(super) fn replicate(
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let agent = http::download_agent()?;
-    let found = each_page(&client, |page| match dry_run {
+    let mut copied = Copied::default();
+    let found = each_page(&client, dry_run, |page| match dry_run {
         true => Ok(()),
-        false => copy_page(&client, &agent, page, output),
+        false => copy_page(&client, &agent, page, &mut copied, output),
     })?;
+    let Copied { count, refused } = copied;
+    if !refused.is_empty() {
+        return Err(Failure::Refused(refused));
+    }
     let Difference {
         stored,
         missing,
         missing_bytes,
-        removed,
+        erased,
         surplus,
     } = &found;
+    let of_all = plural(*stored, "archive");
     let mut lines = vec![match (dry_run, missing) {
-        (_, 0) => format!(
-            "the second bucket has all of {}",
-            plural(*stored, "archive")
-        ),
+        (_, 0) => format!("the second bucket has all of {of_all}"),
         (true, _) => format!(
-            "the second bucket lacks {missing} of {} ({})",
-            plural(*stored, "archive"),
+            "the second bucket lacks {missing} of {of_all} ({})",
             bytes(*missing_bytes)
         ),
+        // The others were removed in the meantime.
         (false, _) => format!(
-            "copied {} ({}); the second bucket has all of {}",
-            plural(*missing, "archive"),
-            bytes(*missing_bytes),
-            plural(*stored, "archive")
+            "copied {count} of {missing} missing archives ({}); the second bucket has all of {of_all}",
+            bytes(*missing_bytes)
         ),
     }];
-    if *removed > 0 {
-        let erased = plural(*removed, "erased archive");
-        lines.push(format!("removed {erased} from the second bucket"));
+    if !erased.is_empty() {
+        let count = plural(erased.len(), "erased archive");
+        lines.push(match dry_run {
+            true => format!("the second bucket still has {count}"),
+            false => format!("removed {count} from the second bucket"),
+        });
     }
     if let Some(first) = surplus.first() {
         lines.push(format!(
@@ -92,7 +96,8 @@ pub(super) fn replicate(
         "stored": stored,
         "missing": missing,
         "missing_bytes": missing_bytes,
-        "removed": removed,
+        "copied": count,
+        "erased": erased,
         "surplus": surplus,
     });
     output.result(&lines, &report);
@@ -102,17 +107,21 @@ pub(super) fn replicate(
 /// Compares the two buckets page by page, and passes each page to `take`.
 pub(super) fn each_page(
     client: &Client<'_>,
+    dry_run: bool,
     mut take: impl FnMut(&ReplicationAnswer) -> Result<(), Failure>,
 ) -> Result<Difference, Failure> {
     let mut found = Difference::default();
-    let mut body = ReplicationBody::default();
+    let mut body = ReplicationBody {
+        dry_run,
+        ..ReplicationBody::default()
+    };
     loop {
         let page = client.replication(&body)?;
         take(&page)?;
         found.stored += page.stored;
         found.missing += page.missing.len() as u64;
         found.missing_bytes += page.missing.iter().map(|it| it.size).sum::<u64>();
-        found.removed += page.removed.len() as u64;
+        found.erased.extend(page.erased);
         found.surplus.extend(page.surplus);
         match page.next {
             Some(next) if body.after.as_ref() != Some(&next) => body.after = Some(next),
@@ -121,12 +130,22 @@ pub(super) fn each_page(
     }
 }
 
-/// Copies the missing archives of a page. After a failure that may pass, the registry is asked for the same page again: its
-/// URLs are fresh, and archives that have arrived are no longer missing.
+/// The archives that were copied.
+#[derive(Debug, Default)]
+struct Copied {
+    /// Their number.
+    count: u64,
+    /// The reasons why others cannot be copied.
+    refused: Vec<String>,
+}
+
+/// Copies the missing archives of a page. One that is damaged does not stop the others. After a failure that may pass, the
+/// registry is asked for the same page again: its URLs are fresh, and archives that have arrived are no longer missing.
 fn copy_page(
     client: &Client<'_>,
     agent: &Agent,
     page: &ReplicationAnswer,
+    found: &mut Copied,
     output: &Output,
 ) -> Result<(), Failure> {
     let mut retries = Retries::new(client.http().retries());
@@ -138,7 +157,9 @@ fn copy_page(
         let mut passing = None;
         for outcome in copied {
             match outcome {
-                Upload::Sent | Upload::AlreadyThere | Upload::NotTried => {}
+                Upload::Sent | Upload::AlreadyThere => found.count += 1,
+                Upload::NotTried => {}
+                Upload::Refused(Failure::Refused(reasons)) => found.refuse(reasons),
                 Upload::Refused(failure) => return Err(failure),
                 Upload::Failed(failure, asked) => passing = Some((failure, asked)),
             }
@@ -155,6 +176,17 @@ fn copy_page(
     Ok(())
 }
 
+impl Copied {
+    /// Adds reasons, each of them once.
+    fn refuse(&mut self, reasons: Vec<String>) {
+        for reason in reasons {
+            if !self.refused.contains(&reason) {
+                self.refused.push(reason);
+            }
+        }
+    }
+}
+
 /// Returns those archives that are still missing, with fresh URLs.
 fn still_missing(
     client: &Client<'_>,
@@ -166,6 +198,7 @@ fn still_missing(
     before.pop();
     let body = ReplicationBody {
         after: Some(before),
+        dry_run: true,
     };
     let mut page = client.replication(&body)?.missing;
     page.retain(|it| left.iter().any(|known| known.key == it.key));

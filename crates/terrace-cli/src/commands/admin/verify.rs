@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::registry::client::Client;
 
-/// Checks that everything stored is intact. Changes nothing.
+/// Checks that everything stored is intact, also in the second bucket. Changes nothing.
 pub(crate) fn verify(
     quick: bool,
     copy: Option<&Path>,
@@ -87,10 +87,13 @@ pub(crate) fn verify(
             orphan_bytes += archive.size;
         }
     }
+    let copy = match quick {
+        true => None,
+        false => compare_buckets(&client, &references, output, &mut wrong)?,
+    };
     if !wrong.is_empty() {
         return Err(Failure::Refused(wrong));
     }
-    let copy = compare_buckets(&client, quick, output)?;
     let total: u64 = stored.values().map(|archive| archive.size).sum();
     let mut text = format!(
         "{} and {} ({}) are intact",
@@ -140,15 +143,14 @@ pub(crate) fn verify(
     Ok(())
 }
 
-/// Compares the two buckets, if the registry has two. This needs the scope admin, like hashing.
+/// Compares the two buckets, if the registry has two, and adds faults of the second one to `wrong`. This needs the scope admin,
+/// like hashing.
 fn compare_buckets(
     client: &Client<'_>,
-    quick: bool,
+    references: &References,
     output: &Output,
+    wrong: &mut Vec<String>,
 ) -> Result<Option<Difference>, Failure> {
-    if quick {
-        return Ok(None);
-    }
     let is_configured = match client.failover() {
         Ok(state) => state.configured,
         // The registry is older than this command.
@@ -159,7 +161,29 @@ fn compare_buckets(
         return Ok(None);
     }
     output.progress("comparing the two buckets");
-    each_page(client, |_| Ok(())).map(Some)
+    let found = match each_page(client, true, |_| Ok(())) {
+        Ok(found) => found,
+        Err(failure) => {
+            wrong.push(format!("the buckets cannot be compared: {failure}"));
+            return Ok(None);
+        }
+    };
+    for key in &found.erased {
+        wrong.push(format!(
+            "{key} was erased, and the second bucket still has it; the scheduled copy removes it, as `terrace admin replicate` does"
+        ));
+    }
+    // Those that the main bucket has lost, and those that were collected as garbage while the second one did not answer.
+    let lost = found
+        .surplus
+        .iter()
+        .filter(|key| references.bytes.contains_key(*key));
+    for key in lost {
+        wrong.push(format!(
+            "{key} is missing only in the main bucket: publish or push the same contents again, or take it from the second bucket"
+        ));
+    }
+    Ok(Some(found))
 }
 
 /// Checks that the token suffices to have the stored bytes hashed, before everything is read.

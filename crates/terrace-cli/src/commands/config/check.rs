@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use terrace_core::config::{
-    ADMIN_TOKEN, Config, ConfigError, LOGIN_CLIENT_SECRET, LOGIN_ISSUER, S3_ACCESS_KEY_ID,
-    S3_BUCKET, S3_ENDPOINT, S3_FALLBACK_ACCESS_KEY_ID, S3_FALLBACK_BUCKET, S3_FALLBACK_ENDPOINT,
-    S3_FALLBACK_SECRET_ACCESS_KEY, S3_SECRET_ACCESS_KEY, SETTINGS,
+    ADMIN_TOKEN, Config, ConfigError, DOWNLOADS, LOGIN_CLIENT_SECRET, LOGIN_ISSUER,
+    S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_FALLBACK_ACCESS_KEY_ID, S3_FALLBACK_BUCKET,
+    S3_FALLBACK_ENDPOINT, S3_FALLBACK_SECRET_ACCESS_KEY, S3_SECRET_ACCESS_KEY, SETTINGS,
 };
 use terrace_core::limits;
 
@@ -17,8 +17,8 @@ use crate::output::{Output, plural};
 use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
-const FACTS: &str = "FACTS";
-const INDICES: &str = "INDICES";
+pub(in crate::commands) const FACTS: &str = "FACTS";
+pub(in crate::commands) const INDICES: &str = "INDICES";
 /// The rate limiters, and what a registry without them counts in each isolate only.
 const RATE_LIMITS: [(&str, &str); 2] = [
     ("FAILURES", "wrong credentials"),
@@ -30,9 +30,9 @@ const ASSUMED: &str = "a secret that is assumed to be set";
 
 /// The findings about a deployment.
 #[derive(Debug, Default)]
-struct Findings {
-    errors: Vec<String>,
-    warnings: Vec<String>,
+pub(in crate::commands) struct Findings {
+    pub(in crate::commands) errors: Vec<String>,
+    pub(in crate::commands) warnings: Vec<String>,
     /// The secrets that the registry needs with these variables.
     secrets: Vec<&'static str>,
 }
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
 }
 
 /// Returns the file in the current directory that wrangler reads.
-fn found() -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn found() -> Result<PathBuf, Failure> {
     let mut files = NAMES.iter().map(PathBuf::from);
     files.find(|file| file.is_file()).ok_or_else(|| {
         Failure::Usage(format!(
@@ -87,9 +87,15 @@ fn found() -> Result<PathBuf, Failure> {
     })
 }
 
-fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> Findings {
+/// Checks a deployment by the rules of the registry itself.
+pub(in crate::commands) fn findings(
+    deployment: &Deployment,
+    notation: Notation,
+    env: Option<&str>,
+) -> Findings {
     let mut found = Findings::default();
     check_bindings(deployment, notation, env, &mut found);
+    check_caches(deployment, notation, &mut found);
     check_places(deployment, notation, env, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
@@ -142,7 +148,7 @@ fn check_bindings(
         (FACTS, &deployment.buckets, "r2_buckets"),
         (INDICES, &deployment.namespaces, "kv_namespaces"),
     ] {
-        if !bindings.iter().any(|it| it == binding) {
+        if !bindings.iter().any(|it| it.binding == binding) {
             // An environment does not inherit bindings.
             let table = match env {
                 Some(env) => format!("env.{env}.{table}"),
@@ -179,6 +185,24 @@ fn check_bindings(
                 notation.member("workers_dev", "false")
             ),
         );
+    }
+}
+
+/// Reports a cache in front of the entrypoint that decides who may read, and a missing one in front of the archives.
+fn check_caches(deployment: &Deployment, notation: Notation, found: &mut Findings) {
+    let table = notation.table("exports");
+    if deployment.caches_default {
+        found.errors.push(format!(
+            "the entrypoint \"default\" is cached: without asking the registry, the platform would answer requests that it must \
+             decide; switch its cache off below {table}"
+        ));
+    }
+    let downloads = deployment.vars.get(DOWNLOADS);
+    if downloads.is_some_and(|it| it == "edge") && !deployment.caches_archives {
+        found.warnings.push(format!(
+            "{DOWNLOADS} is edge, and the entrypoint \"Archives\" is not cached: archives come from the bucket; switch its \
+             cache on below {table}"
+        ));
     }
 }
 

@@ -55,6 +55,9 @@ pub(super) fn signs_urls(target: &Target) -> Outcome {
     of(target, "R4", |facts| match facts.archives {
         ArchiveSource::Bucket => Outcome::pass("by the bucket"),
         ArchiveSource::Registry => Outcome::pass("by the registry itself"),
+        ArchiveSource::Edge => {
+            Outcome::pass("by the registry itself, through the cache of the edge")
+        }
         ArchiveSource::Unsigned => Outcome::fail(
             "no secret is set that could sign the URLs of archives",
             "lists are served, and downloads are not",
@@ -67,7 +70,7 @@ pub(super) fn signs_urls(target: &Target) -> Outcome {
 pub(super) fn stores_in_one_bucket(target: &Target) -> Outcome {
     of(target, "R5", |facts| match &facts.object {
         _ if !target.is_deep => Outcome::skip("only with --deep: it writes an object"),
-        None => Outcome::skip("the registry serves archives itself"),
+        None => Outcome::skip("the registry has no S3 keys, and one bucket only"),
         Some(object) => match &object.error {
             None => Outcome::pass(format!("wrote, read and removed {}", object.key)),
             Some(error) => Outcome::fail(
@@ -210,7 +213,7 @@ pub(super) fn has_copy(target: &Target) -> Outcome {
             (None, None, _) => Outcome::warn(
                 "the copy was never compared completely",
                 "the second bucket is new, or the cron trigger does not run",
-                "run `terrace admin replicate`",
+                "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
             ),
             (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
             (None, Some(time), missing) => Outcome::warn(

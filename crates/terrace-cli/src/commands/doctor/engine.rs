@@ -3,6 +3,7 @@
 use super::check::{Check, Made, Run};
 use super::machine::Machine;
 use super::outcome::{Group, Outcome, Status};
+use super::plan::Plan;
 use super::target::Target;
 use crate::http::timed;
 use crate::output::Output;
@@ -11,18 +12,27 @@ use crate::parallel;
 /// The number of checks at the same time: most of them wait for the network, and more would look like an attack.
 const CHECKS_AT_ONCE: usize = 6;
 
+/// The subjects of the checks.
+pub(super) struct Subjects<'a> {
+    pub(super) machine: &'a Machine,
+    /// The registry, if one is named.
+    pub(super) target: Option<&'a Target>,
+    /// The planned registry, before the first deployment.
+    pub(super) plan: Option<&'a Plan>,
+}
+
 /// Makes the checks. Returns them in their order.
 pub(super) fn make(
     checks: &[&'static Check],
-    machine: &Machine,
-    target: Option<&Target>,
+    subjects: &Subjects<'_>,
     output: &Output,
 ) -> Vec<Made> {
     let progress = output.counter(checks.len());
+    let target = subjects.target;
     let is_unreachable = target.is_some_and(|target| target.reached().is_err());
     let make_one = |check: &&'static Check| {
         progress.begin(check.title);
-        let (outcome, took) = timed(|| make_check(check, machine, target, is_unreachable));
+        let (outcome, took) = timed(|| make_check(check, subjects, is_unreachable));
         progress.advance();
         Made {
             check,
@@ -39,14 +49,13 @@ pub(super) fn make(
     made
 }
 
-fn make_check(
-    check: &Check,
-    machine: &Machine,
-    target: Option<&Target>,
-    is_unreachable: bool,
-) -> Outcome {
-    match (check.run, target) {
-        (Run::Local(run), target) => run(machine, target),
+fn make_check(check: &Check, subjects: &Subjects<'_>, is_unreachable: bool) -> Outcome {
+    match (check.run, subjects.target) {
+        (Run::Before(run), _) => match subjects.plan {
+            Some(plan) => run(plan),
+            None => Outcome::skip("only with --pre"),
+        },
+        (Run::Local(run), target) => run(subjects.machine, target),
         (Run::Remote(_) | Run::Last(_), None) => Outcome::skip("no registry is named"),
         (Run::Remote(_) | Run::Last(_), Some(_)) if is_unreachable && !explains(check) => {
             Outcome::skip("the registry cannot be reached")

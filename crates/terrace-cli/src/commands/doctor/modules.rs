@@ -30,6 +30,13 @@ pub(super) fn locates(target: &Target) -> Outcome {
     let in_body = body
         .as_ref()
         .and_then(|body| body.get("location")?.as_str());
+    if header.is_none() && !target.is_terrace() {
+        return Outcome::warn(
+            "the location is in the body only",
+            "OpenTofu reads it there, as its protocol allows; Terraform reads only the header X-Terraform-Get",
+            "send the header as well, if the registry is used with Terraform",
+        );
+    }
     if header.is_none() {
         return Outcome::fail(
             "the location is in the body only",
@@ -65,12 +72,7 @@ pub(super) fn misses(target: &Target) -> Outcome {
     let path = format!("{ABSENT}/{ABSENT}/aws/versions");
     let fetch = service.fetch(&path, 64 * 1024, "version list");
     match target.fetch(&fetch) {
-        Ok((fetched, seen)) => absent(
-            "module",
-            fetched.status,
-            &seen.media_type(),
-            target.has_token(),
-        ),
+        Ok((fetched, seen)) => absent(target, "module", fetched.status, &seen.media_type()),
         Err(error) => Outcome::fail(
             error,
             "no answer about a module that does not exist",
@@ -86,12 +88,7 @@ pub(super) fn mirror_misses(target: &Target) -> Outcome {
     }
     let path = format!("/mirror/registry.invalid/{ABSENT}/{ABSENT}/index.json");
     match target.probe.send(&target.get_as_caller(&path)) {
-        Ok(seen) => absent(
-            "provider",
-            seen.status,
-            &seen.media_type(),
-            target.has_token(),
-        ),
+        Ok(seen) => absent(target, "provider", seen.status, &seen.media_type()),
         Err(error) => unanswered(&error),
     }
 }

@@ -11,6 +11,7 @@ const TEXT_CHARS: usize = 400;
 /// A group of checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
+    Before,
     Local,
     Transport,
     Discovery,
@@ -29,7 +30,8 @@ pub(super) enum Group {
 
 impl Group {
     /// All groups, in the order of the output.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
+        Self::Before,
         Self::Local,
         Self::Transport,
         Self::Discovery,
@@ -49,6 +51,7 @@ impl Group {
     /// Returns the letter that the IDs of its checks begin with.
     pub(super) fn letter(self) -> &'static str {
         match self {
+            Self::Before => "B",
             Self::Local => "L",
             Self::Transport => "T",
             Self::Discovery => "S",
@@ -69,6 +72,7 @@ impl Group {
     /// Returns the heading of its checks.
     pub(super) fn title(self) -> &'static str {
         match self {
+            Self::Before => "Before the first deployment",
             Self::Local => "This machine",
             Self::Transport => "Connection",
             Self::Discovery => "Discovery",

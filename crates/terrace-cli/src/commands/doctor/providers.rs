@@ -78,12 +78,7 @@ pub(super) fn misses(target: &Target) -> Outcome {
         "version list",
     );
     match target.fetch(&fetch) {
-        Ok((fetched, seen)) => absent(
-            "provider",
-            fetched.status,
-            &seen.media_type(),
-            target.has_token(),
-        ),
+        Ok((fetched, seen)) => absent(target, "provider", fetched.status, &seen.media_type()),
         Err(error) => Outcome::fail(
             error,
             "no answer about a provider that does not exist",
@@ -94,10 +89,12 @@ pub(super) fn misses(target: &Target) -> Outcome {
 
 const NOT_FOUND: &str = "answer 404 for packages that do not exist";
 
-/// Judges the response about a package that does not exist.
-pub(super) fn absent(kind: &str, status: u16, media_type: &str, has_token: bool) -> Outcome {
+/// Judges the response about a package that does not exist. Clients read only its status, so a registry of files may answer
+/// with the page of its web server; before Terrace, such a page is another program's.
+pub(super) fn absent(target: &Target, kind: &str, status: u16, media_type: &str) -> Outcome {
+    let has_token = target.has_token();
     match status {
-        404 if media_type.contains("html") => Outcome::warn(
+        404 if media_type.contains("html") && target.is_terrace() => Outcome::warn(
             "404 with a web page",
             "a proxy or another program answers in place of the registry",
             "let the registry answer below its services",

@@ -1,10 +1,11 @@
 //! Every check, in the order of the output. docs/doctor.md has a section for each.
 
-use super::check::Run::{Last, Local, Remote};
+use super::check::Run::{Before, Last, Local, Remote};
 use super::check::{Check, Run};
 use super::outcome::Group;
 use super::{
-    access, admin, clocks, discovery, downloads, edge, local, modules, oci, providers, transport,
+    access, admin, before, clocks, discovery, downloads, edge, local, modules, oci, providers,
+    transport,
 };
 
 const fn check(id: &'static str, group: Group, title: &'static str, run: Run) -> Check {
@@ -19,6 +20,16 @@ const fn check(id: &'static str, group: Group, title: &'static str, run: Run) ->
 /// The checks. A title is at most 50 characters long, so that it fits a narrow terminal.
 #[rustfmt::skip]
 pub(super) const CHECKS: &[Check] = &[
+    check("B1", Group::Before, "the configuration is valid", Before(before::has_valid_configuration)),
+    check("B2", Group::Before, "wrangler can be run", Before(before::runs)),
+    check("B3", Group::Before, "wrangler is signed in", Before(before::is_signed_in)),
+    check("B4", Group::Before, "the account is known", Before(before::names_account)),
+    check("B5", Group::Before, "R2 is enabled", Before(before::has_buckets)),
+    check("B6", Group::Before, "the name of the Worker is free", Before(before::has_free_name)),
+    check("B7", Group::Before, "the bucket is the registry's own", Before(before::has_own_bucket)),
+    check("B8", Group::Before, "the namespace is the registry's own", Before(before::has_own_namespace)),
+    check("B9", Group::Before, "the account has the zone of the hostname", Before(before::has_zone)),
+
     check("L1", Group::Local, "client configuration is valid", Local(local::files)),
     check("L2", Group::Local, "TF_TOKEN_ variables name their hosts", Local(local::variables)),
     check("L3", Group::Local, "stored tokens are read", Local(local::stored_tokens)),

@@ -112,7 +112,7 @@ fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
             State::of(token, now).as_str().to_owned(),
             end(token).unwrap_or("never").to_owned(),
             token.name.clone(),
-            token.scopes.join(" "),
+            rights(token),
             token.created.clone(),
             token.created_by.clone(),
             successor.unwrap_or_default(),
@@ -120,6 +120,15 @@ fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
         ]);
     }
     table
+}
+
+/// Returns the scopes of a token, and the only URL that accepts it, if an MCP client got it.
+fn rights(token: &TokenAnswer) -> String {
+    let scopes = token.scopes.join(" ");
+    match &token.resource {
+        Some(resource) => format!("{scopes} at {resource} only"),
+        None => scopes,
+    }
 }
 
 /// Returns the note that valid tokens end with the previous admin token, if there are any. Those that another token already

@@ -112,6 +112,7 @@ mod tests {
             revoked: time(revoked),
             successor: None,
             issued_under: None,
+            resource: None,
             token: None,
             replaced: None,
         }

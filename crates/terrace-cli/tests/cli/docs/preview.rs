@@ -263,6 +263,7 @@ fn site() -> Site {
         here: String::new(),
         is_private: false,
         has_login: false,
+        problems: Vec::new(),
     }
 }
 

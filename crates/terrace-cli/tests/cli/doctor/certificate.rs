@@ -29,6 +29,8 @@ pub(crate) struct Template {
     pub(crate) issuer: &'static str,
     /// The address of the server; none for an authority.
     pub(crate) address: Option<[u8; 4]>,
+    /// The name of the server, in place of an address.
+    pub(crate) name: Option<&'static str>,
     /// The days until its end, which may be past.
     pub(crate) days: i64,
 }
@@ -39,6 +41,7 @@ impl Template {
         subject: "server",
         issuer: "server",
         address: Some([127, 0, 0, 1]),
+        name: None,
         days: 365,
     };
 }
@@ -81,9 +84,11 @@ pub(crate) fn certificate(template: Template) -> CertificateDer<'static> {
     let end = i64::try_from(now().0).unwrap() + template.days * 86_400;
     let end = UnixTime(u64::try_from(end).unwrap());
     let start = UnixTime(end.0 - 400 * 86_400);
-    let extension = match template.address {
-        Some(address) => {
-            let names = der(SEQUENCE, &[&der(0x87, &[&address])]);
+    let named = template.name.map(|name| der(0x82, &[name.as_bytes()]));
+    let addressed = template.address.map(|address| der(0x87, &[&address]));
+    let extension = match named.or(addressed) {
+        Some(subject) => {
+            let names = der(SEQUENCE, &[&subject]);
             der(SEQUENCE, &[&ALTERNATIVE_NAMES, &der(0x04, &[&names])])
         }
         None => {

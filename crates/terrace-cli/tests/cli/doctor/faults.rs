@@ -215,6 +215,99 @@ fn s4_services_without_tls_are_found() {
 }
 
 #[test]
+fn s5_services_at_other_paths_are_found() {
+    let build = Build {
+        prefix: "/registry",
+        ..Build::default()
+    };
+    let registry = Sound::build(build, |_, response| response);
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
+    assert_found("S5", "warn", &ended);
+}
+
+/// Runs the checks against a registry at a name and port 443.
+fn at_a_name(
+    fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
+    code: i32,
+) -> Ended {
+    let certificate = Template {
+        name: Some("registry.example.com"),
+        ..Template::SERVER
+    };
+    let build = Build {
+        config: Some(serving(&[certificate])),
+        host: "registry.example.com",
+        is_proxied: true,
+        ..Build::default()
+    };
+    let registry = Sound::build(build, fault);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trusted.pem");
+    fs::write(&file, pem(certificate)).unwrap();
+    let mut command = doctor(&registry.url, &["--deep"]);
+    for name in ["NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(name);
+    }
+    command.env("HTTPS_PROXY", registry.proxy.as_ref().unwrap());
+    ended(command.env("SSL_CERT_FILE", file)).expect(code)
+}
+
+#[test]
+fn a_sound_registry_at_a_name_passes_the_checks_that_a_port_excludes() {
+    let ended = at_a_name(|_, response| response, 0);
+    let problems = (with_status(&ended, "fail"), with_status(&ended, "warn"));
+    assert_eq!(problems, (vec![], vec![]), "{ended:#?}");
+    // The tried provider is public, and a proxy is between this machine and the certificate.
+    assert_eq!(with_status(&ended, "skip"), ["A2", "T3"], "{ended:#?}");
+    assert_eq!(checks(&ended)["T5"]["observed"], "port 80 redirects");
+}
+
+#[test]
+fn t5_plain_http_without_a_redirect_is_found() {
+    let is_plain = |head: &Head| head.target == "/" || head.target.starts_with("http://");
+    let ended = at_a_name(
+        move |head, response| match is_plain(head) {
+            true => Response::new(200, "a page"),
+            false => response,
+        },
+        0,
+    );
+    assert_found("T5", "warn", &ended);
+}
+
+#[test]
+fn m5_a_mirror_that_lacks_what_the_registry_has_is_found() {
+    type Change = fn(Response) -> Response;
+    let faults: [(&str, Change); 4] = [
+        ("/index.json", |it| {
+            edited(it, |all| all["versions"] = json!({}))
+        }),
+        ("/1.2.3.json", |it| {
+            edited(it, |all| {
+                all["archives"]["linux_amd64"]["hashes"] = json!(["zh:00"])
+            })
+        }),
+        ("/index.json", |it| set(it, "content-type", "text/plain")),
+        ("/1.2.3.json", |_| Response::new(404, "{}")),
+    ];
+    for (name, change) in faults {
+        let ended = at_a_name(
+            move |head, response| {
+                let is_own = head
+                    .target
+                    .starts_with("/mirror/registry.example.com/acme/");
+                match is_own && head.target.ends_with(name) {
+                    true => change(response),
+                    false => response,
+                }
+            },
+            3,
+        );
+        assert_found("M5", "fail", &ended);
+    }
+}
+
+#[test]
 fn s6_a_discovery_that_rejects_tokens_is_found() {
     found("S6", Build::default(), |head, response| {
         match head.target == DISCOVERY && head.headers.contains_key("authorization") {

@@ -92,6 +92,63 @@ fn a_huge_archive_is_not_downloaded_without_deep() {
 }
 
 #[test]
+fn an_archive_without_an_end_is_cut_by_its_size_and_with_deep_by_the_time() {
+    let registry = Sound::start(|head, response| {
+        match head.target.ends_with(".zip") && head.method == "GET" && response.status == 200 {
+            true => Response {
+                body: vec![0; 256 * 1024],
+                ..response
+            }
+            .endless(),
+            false => response,
+        }
+    });
+    let start = Instant::now();
+    let result = ended(&mut doctor(
+        &registry.url,
+        &["--only", "D3", "--timeout", "20s"],
+    ))
+    .expect(0);
+    let observed = checks(&result)["D3"]["observed"].to_string();
+    assert!(observed.contains("--deep only"), "{observed}");
+    let deep = ["--only", "D3,D4", "--deep", "--timeout", "1s"];
+    let result = ended(&mut doctor(&registry.url, &deep)).expect(3);
+    assert!(result.stdout.contains("took more than 6 s"), "{result:#?}");
+    assert!(start.elapsed() < 3 * MOST, "{:?}", start.elapsed());
+}
+
+#[test]
+fn redirects_in_a_circle_end_wherever_they_are() {
+    for part in ["/v1/", "/archives/", "/healthz", "/admin/", "/api/", "/v2/"] {
+        let registry = Sound::start(move |head, response| match head.target.contains(part) {
+            true => set(Response::new(302, ""), "location", &head.target),
+            false => response,
+        });
+        let start = Instant::now();
+        let result = ended(&mut doctor(&registry.url, &SHORT));
+        assert!(matches!(result.code, 0 | 3), "{part}: {result:#?}");
+        assert!(start.elapsed() < MOST, "{part}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_deeply_nested_document_ends_no_check_early() {
+    let registry = Sound::start(|head, response| {
+        let is_of_catalog = head.target.starts_with("/api/") || head.target == "/healthz";
+        match is_of_catalog || head.target.ends_with("/versions") {
+            true => Response {
+                body: b"[".repeat(500_000),
+                ..response
+            },
+            false => response,
+        }
+    });
+    let named = ["--provider", "acme/hello", "--module", "acme/vpc/aws"];
+    let result = ended(&mut doctor(&registry.url, &named)).expect(3);
+    assert_eq!(with_status(&result, "fail"), ["M1", "P1"], "{result:#?}");
+}
+
+#[test]
 fn no_text_of_a_server_controls_the_terminal_or_fills_it() {
     let registry = Sound::build(Build::default(), |head, response| {
         let escape = "\x1b[2J\x1b]0;owned\x07\u{202e}".repeat(10_000);

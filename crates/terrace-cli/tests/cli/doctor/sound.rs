@@ -14,6 +14,7 @@ use terrace_core::api::admin::{
     ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
 };
 
+use super::proxy;
 use crate::support::http::{Head, Response, Then, serve};
 use crate::support::{NAME, TOKEN, fixture, tls};
 
@@ -23,6 +24,8 @@ pub(crate) type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
 /// A registry, and the storage that its archives come from.
 pub(crate) struct Sound {
     pub(crate) url: String,
+    /// The proxy that leads to the registry, if it is needed.
+    pub(crate) proxy: Option<String>,
     state: Arc<State>,
 }
 
@@ -63,6 +66,8 @@ pub(crate) struct Build {
     pub(crate) is_private: bool,
     pub(crate) signer: (&'static str, &'static str),
     pub(crate) host: &'static str,
+    /// Whether the registry is reached at port 443 of `host`, through a proxy.
+    pub(crate) is_proxied: bool,
 }
 
 impl Default for Build {
@@ -76,6 +81,7 @@ impl Default for Build {
                 "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
             ),
             host: "127.0.0.1",
+            is_proxied: false,
         }
     }
 }
@@ -99,10 +105,14 @@ impl Sound {
         };
         let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
         let url = |listener| format!("{scheme}://{}:{}", build.host, port(listener));
+        let own_url = match build.is_proxied {
+            true => format!("{scheme}://{}", build.host),
+            false => url(&registry),
+        };
         let platform = "linux_amd64";
         let zip = fs::read(fixture(&format!("release/{NAME}_{platform}.zip"))).unwrap();
         let state = Arc::new(State {
-            url: url(&registry),
+            url: own_url,
             storage: url(&storage),
             prefix: build.prefix,
             is_private: build.is_private,
@@ -112,6 +122,9 @@ impl Sound {
             signer: build.signer,
             facts: Mutex::new(sound_facts()),
         });
+        let proxy = build
+            .is_proxied
+            .then(|| proxy::start(port(&registry), Arc::clone(&state.fault)));
         for listener in [registry, storage] {
             let (state, config) = (Arc::clone(&state), build.config.clone());
             thread::spawn(move || {
@@ -131,6 +144,7 @@ impl Sound {
         }
         Self {
             url: state.url.clone(),
+            proxy,
             state,
         }
     }
@@ -170,6 +184,7 @@ fn sound_facts() -> DoctorAnswer {
                 error: None,
             })
             .to_vec(),
+        failover: None,
         object: Some(ObjectFacts {
             key: "archives/0.SHA256SUMS".to_owned(),
             error: None,
@@ -271,10 +286,25 @@ impl State {
                 json(200, &json!({ "location": location })).with("x-terraform-get", location)
             }
             "/v2/" => json(200, &json!({})),
+            _ if services.starts_with("/mirror/") => self.mirror(services),
             _ => match services.strip_prefix("/v2/providers/acme/hello/") {
                 Some(rest) => self.oci(rest),
                 None => missing(),
             },
+        }
+    }
+
+    /// Answers from the mirror of the registry's own provider.
+    fn mirror(&self, path: &str) -> Response {
+        let (_, host) = self.url.split_once("://").unwrap();
+        match path.strip_prefix(&format!("/mirror/{host}/acme/hello/")) {
+            Some("index.json") => json(200, &json!({ "versions": { "1.2.3": {} } })),
+            Some("1.2.3.json") => {
+                let hash = format!("zh:{}", Sha256::of(&self.zip));
+                let archive = json!({ "url": self.stored("package.zip"), "hashes": [hash] });
+                json(200, &json!({ "archives": { "linux_amd64": archive } }))
+            }
+            _ => missing(),
         }
     }
 

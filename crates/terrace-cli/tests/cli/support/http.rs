@@ -29,6 +29,8 @@ pub(crate) struct Response {
     pub(crate) body: Vec<u8>,
     /// The announced length, if it is not that of the body.
     pub(crate) announced: Option<u64>,
+    /// Whether the body is repeated until the client closes the connection, with no announced length.
+    pub(crate) is_endless: bool,
 }
 
 impl Response {
@@ -38,7 +40,14 @@ impl Response {
             headers: Vec::new(),
             body: body.into(),
             announced: None,
+            is_endless: false,
         }
+    }
+
+    /// Repeats the body without an end.
+    pub(crate) fn endless(mut self) -> Self {
+        self.is_endless = true;
+        self
     }
 
     /// Announces another length. The connection is closed long before that.
@@ -108,10 +117,19 @@ fn write(stream: &mut impl Write, response: &Response) {
         headers,
         body,
         announced,
+        is_endless,
     } = response;
     let mut head = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if *is_endless {
+        head.push_str("\r\n");
+        let mut written = stream.write_all(head.as_bytes());
+        while written.is_ok() {
+            written = stream.write_all(body);
+        }
+        return;
     }
     let length = announced.unwrap_or(body.len() as u64);
     head.push_str(&format!("content-length: {length}\r\n\r\n"));

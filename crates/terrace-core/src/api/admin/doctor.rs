@@ -12,6 +12,8 @@ pub enum ArchiveSource {
     Bucket,
     /// The registry, by URLs that it signs itself.
     Registry,
+    /// The registry, by URLs that it signs itself, through the platform's cache of archives.
+    Edge,
     /// None, because no secret is set that could sign them.
     Unsigned,
 }

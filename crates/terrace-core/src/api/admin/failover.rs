@@ -82,6 +82,9 @@ pub struct ReplicationBody {
     /// The key returned by the previous step; none for the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// Whether nothing is removed from the second bucket.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
 }
 
 /// The response of a step of the replication: a comparison of a page of the two buckets.
@@ -92,9 +95,9 @@ pub struct ReplicationAnswer {
     /// The ones that the second bucket does not have.
     #[serde(default)]
     pub missing: Vec<MissingCopy>,
-    /// Erased archives and blobs that were removed from the second bucket.
+    /// Erased archives and blobs that the second bucket still had. They are removed from it now, unless nothing may be removed.
     #[serde(default)]
-    pub removed: Vec<String>,
+    pub erased: Vec<String>,
     /// Other archives and blobs that only the second bucket has. They stay: the main bucket may have lost them.
     #[serde(default)]
     pub surplus: Vec<String>,

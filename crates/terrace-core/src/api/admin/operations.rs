@@ -170,6 +170,9 @@ pub struct StoredArchive {
     /// The download URL, if requested. It is a secret while it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The download URL of the copy in the second bucket, if the registry has one. It is a secret as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_url: Option<String>,
 }
 
 /// The body of `POST /admin/v1/archives`: objects of a backup, some of which may be missing.

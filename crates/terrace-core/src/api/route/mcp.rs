@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::auth::access::Resource;
+
 /// The path of the metadata of a protected resource, before the path of the resource (RFC 9728, section 3.1).
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
@@ -12,6 +14,8 @@ pub enum McpRoute {
     Endpoint(McpScope),
     /// `/.well-known/oauth-protected-resource/mcp`: where clients of an endpoint get tokens.
     Metadata(McpScope),
+    /// `/.well-known/oauth-authorization-server`: how OAuth clients of the endpoints sign people in.
+    AuthorizationServer,
 }
 
 /// The packages that an endpoint shows.
@@ -44,12 +48,26 @@ impl McpRoute {
                 Some(Self::Metadata(McpScope::Visible))
             }
             "oauth-protected-resource/mcp/private" => Some(Self::Metadata(McpScope::Private)),
+            "oauth-authorization-server" => Some(Self::AuthorizationServer),
             _ => None,
         }
     }
 }
 
 impl McpScope {
+    /// All endpoints.
+    pub const ALL: [Self; 2] = [Self::Visible, Self::Private];
+
+    /// Returns the endpoint at a path.
+    pub fn at(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.path() == path)
+    }
+
+    /// Returns the URL of the endpoint, which tokens may be bound to.
+    pub fn resource(self, origin: &str) -> Resource {
+        Resource::new(origin, self.path())
+    }
+
     /// Returns the path of the endpoint.
     pub fn path(self) -> &'static str {
         match self {
@@ -65,6 +83,7 @@ impl fmt::Display for McpRoute {
         match self {
             Self::Endpoint(scope) => f.write_str(scope.path()),
             Self::Metadata(scope) => write!(f, "{METADATA}{}", scope.path()),
+            Self::AuthorizationServer => f.write_str("/.well-known/oauth-authorization-server"),
         }
     }
 }
@@ -80,6 +99,7 @@ mod tests {
             "/mcp/private",
             "/.well-known/oauth-protected-resource/mcp",
             "/.well-known/oauth-protected-resource/mcp/private",
+            "/.well-known/oauth-authorization-server",
         ] {
             match Route::parse(path) {
                 Ok(Route::Mcp(route)) => assert_eq!(route.to_string(), path),
@@ -90,6 +110,7 @@ mod tests {
             "/mcp/",
             "/mcp/public",
             "/MCP",
+            "/.well-known/oauth-authorization-server/mcp",
             "/.well-known/oauth-protected-resource/",
         ] {
             assert!(!matches!(Route::parse(path), Ok(Route::Mcp(_))), "{path}");

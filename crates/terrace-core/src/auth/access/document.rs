@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::client_token::Resource;
 use super::scope::Scopes;
 use super::token::{KeyMark, TokenName};
 use crate::model::token_id::TokenId;
@@ -30,6 +31,9 @@ pub struct TokenDocument {
     /// The mark of the key that issued it; `None` for a token of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyMark>,
+    /// The only resource that accepts it, if it is the token of an OAuth client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Resource>,
 }
 
 /// Begins the creator of a token that a person got by signing in; the account follows.
@@ -58,11 +62,13 @@ mod tests {
             revoked: Some(UnixTime(3)),
             successor: Some("0123456789abcdef".parse().unwrap()),
             key: Some(KeyMark(4)),
+            resource: Some(Resource::new("https://a.example", "/mcp")),
         };
-        let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3,"successor":"0123456789abcdef","key":4}"#;
+        let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root","expires":2,"revoked":3,"successor":"0123456789abcdef","key":4,"resource":"https://a.example/mcp"}"#;
         assert_pinned(&serde_json::to_string(&document).unwrap(), text);
         (document.expires, document.revoked) = (None, None);
         (document.successor, document.key) = (None, None);
+        document.resource = None;
         let text = r#"{"name":"ci","scopes":"read publish:acme","created":1,"by":"root"}"#;
         assert_eq!(
             serde_json::from_str::<TokenDocument>(text).unwrap(),

@@ -1,13 +1,14 @@
-//! Tokens that are revoked before they expire.
+//! Tokens that are revoked before they expire, and digests that were erased.
 //!
-//! One index lists all of them, and each isolate caches it for a while, so that a request with a token costs
-//! no read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are the maximum time
+//! One index lists all of them, and each isolate caches it for a while, so that neither a request with a token nor a
+//! download through the platform's cache of archives costs a read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are the maximum time
 //! for which a revoked token may still be accepted somewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::oci::Digest;
 use crate::model::token_id::TokenId;
 use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
@@ -52,10 +53,18 @@ impl RevocationDocument {
     }
 }
 
-/// All revoked tokens with the times from which they are revoked, as stored in the index.
+/// The number of digits by which the index names an erased digest. They identify it well enough: an archive whose digest
+/// begins with the same ones is only read from the bucket instead of the platform's cache.
+const PREFIX_DIGITS: usize = 16;
+
+/// All revoked tokens with the times from which they are revoked, and all erased digests, as stored in the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revocations {
     revoked: BTreeMap<String, UnixTime>,
+    /// The first digits of the erased digests, ascending and without separators, so that parsing them costs nothing
+    /// however many there are.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    erased: String,
 }
 
 impl Revocations {
@@ -65,7 +74,27 @@ impl Revocations {
         let all = all.into_iter().filter(|(_, document)| matters(document));
         Self {
             revoked: sort::map(all.map(|(id, document)| (id.to_string(), document.from))),
+            erased: String::new(),
         }
+    }
+
+    /// Adds erased digests, in any order.
+    #[must_use]
+    pub fn with_erased(mut self, digests: impl IntoIterator<Item = Digest>) -> Self {
+        let prefixes: BTreeSet<String> = digests
+            .into_iter()
+            .map(|digest| digest.hex().chars().take(PREFIX_DIGITS).collect())
+            .collect();
+        self.erased = prefixes.into_iter().collect();
+        self
+    }
+
+    /// Returns whether a digest was erased. A digest that begins like an erased one counts as well.
+    pub fn may_have_erased(&self, digest: Digest) -> bool {
+        let (prefixes, _) = self.erased.as_bytes().as_chunks::<PREFIX_DIGITS>();
+        let hex = digest.hex();
+        let prefix = hex.as_bytes().first_chunk::<PREFIX_DIGITS>();
+        prefix.is_some_and(|prefix| prefixes.binary_search(prefix).is_ok())
     }
 
     /// Returns whether a token is revoked at this time.
@@ -76,7 +105,7 @@ impl Revocations {
 }
 
 impl Revocations {
-    /// Returns the index of all revoked tokens.
+    /// Returns the index of all revoked tokens and erased digests.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
     }
@@ -86,6 +115,7 @@ impl Revocations {
 mod tests {
     use super::*;
     use crate::pinned::assert_pinned;
+    use terrace_base::digest::Sha256;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
@@ -132,11 +162,28 @@ mod tests {
     }
 
     #[test]
+    fn an_erased_digest_is_found_by_its_first_digits() {
+        let digest = |text: &str| Digest::Sha256(Sha256::of(text.as_bytes()));
+        let erased: Vec<Digest> = ["c", "a", "b", "a"].map(digest).to_vec();
+        let list = Revocations::default().with_erased(erased.iter().copied());
+        let read: Revocations = serde_json::from_str(&list.index().text).unwrap();
+        assert_eq!(read, list);
+        assert_eq!(list.erased.len(), 3 * PREFIX_DIGITS);
+        assert!(erased.iter().all(|digest| list.may_have_erased(*digest)));
+        assert!(!list.may_have_erased(digest("d")));
+        assert!(!Revocations::default().may_have_erased(digest("a")));
+    }
+
+    #[test]
     fn the_documents_are_pinned() {
         let text = serde_json::to_string(&document(1, Some(2))).unwrap();
         assert_pinned(&text, r#"{"from":1,"expires":2}"#);
         let all = [(id("0000000000000001"), document(1, None))];
         let text = serde_json::to_string(&Revocations::of(all, NOW)).unwrap();
         assert_pinned(&text, r#"{"revoked":{"0000000000000001":1}}"#);
+        let erased = [Digest::Sha256(Sha256::of(b""))];
+        let list = Revocations::default().with_erased(erased);
+        let text = r#"{"revoked":{},"erased":"e3b0c44298fc1c14"}"#;
+        assert_pinned(&serde_json::to_string(&list).unwrap(), text);
     }
 }

@@ -4,7 +4,7 @@
 //! __Host-terrace=terrace_browser_{fields}.{mac}
 //!
 //! fields   base64url of lines: the expiry, as seconds since 1970; the scopes, only for reading; the display name
-//!          and the account of the person
+//!          and the account of the person; `admin` if the person is an administrator
 //! mac      as in a sealed text, with a key of its own that is derived from the admin token
 //! ```
 //!
@@ -38,7 +38,12 @@ pub struct Session {
     name: TokenName,
     account: TokenName,
     scopes: Scopes,
+    /// Allows nothing: pages show such a person what is wrong with the configuration.
+    is_of_admin: bool,
 }
+
+/// The last line of the fields of an administrator's session. Versions that do not know it ignore it.
+const OF_ADMIN: &str = "admin";
 
 /// The keys that issue sessions and verify them.
 #[derive(Clone)]
@@ -59,6 +64,7 @@ impl Session {
             name,
             account,
             scopes: scopes.to_read(),
+            is_of_admin: scopes.allow_all(),
         }
     }
 
@@ -75,6 +81,11 @@ impl Session {
     /// The scopes, all of them for reading.
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
+    }
+
+    /// Returns whether the person may do everything with a token. The session itself only reads.
+    pub fn is_of_admin(&self) -> bool {
+        self.is_of_admin
     }
 
     /// Returns whether these cookies include a session, valid or not.
@@ -135,15 +146,23 @@ impl Sealable for Session {
             name,
             account,
             scopes,
+            is_of_admin,
         } = self;
-        vec![scopes.to_string(), name.to_string(), account.to_string()]
+        let mut lines = vec![scopes.to_string(), name.to_string(), account.to_string()];
+        if *is_of_admin {
+            lines.push(OF_ADMIN.to_owned());
+        }
+        lines
     }
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         let scopes: Scopes = lines.next()?.parse().ok()?;
         let name = lines.next()?.parse().ok()?;
         let account = lines.next()?.parse().ok()?;
-        Some(Self::new(name, account, &scopes))
+        Some(Self {
+            is_of_admin: lines.next() == Some(OF_ADMIN),
+            ..Self::new(name, account, &scopes)
+        })
     }
 }
 
@@ -234,6 +253,18 @@ mod tests {
             assert!(!caller.may_administer_any());
             assert!(!caller.may_administer(&Owner::of_namespace("acme")));
             assert_eq!(caller.token(), None);
+        }
+    }
+
+    #[test]
+    fn a_session_knows_whether_its_person_is_an_administrator_and_allows_no_more_then() {
+        for (scopes, is_of_admin) in [("admin", true), ("read", false), ("admin:acme", false)] {
+            let found = keys().of_cookies(&sent(scopes), NOW).unwrap();
+            assert_eq!(found, session(scopes));
+            assert_eq!(found.is_of_admin(), is_of_admin, "{scopes}");
+            let caller = Caller::Browser(Box::new(found));
+            assert_eq!(caller.is_admin_in_browser(), is_of_admin, "{scopes}");
+            assert!(!caller.is_admin());
         }
     }
 

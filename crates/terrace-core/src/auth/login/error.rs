@@ -1,10 +1,12 @@
 //! Errors that end a sign-in without a token, and their pages. Only the log states a reason that would reveal
 //! details of the deployment to a stranger.
 
+use super::client::ClientDocumentError;
 use super::page::{Html, PATIENCE, page};
 use super::terminal::ParameterError;
-use super::{Person, SignInPurpose};
+use super::{Person, Recipient, SignInPurpose};
 use crate::http::reply::Reply;
+use terrace_base::url::authority;
 
 /// The reason why a sign-in fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,15 +33,18 @@ pub enum SignInError {
     TooOften,
     /// The request did not come through Cloudflare Access.
     Unprotected,
+    /// The document of an OAuth client is not accepted.
+    Document(Box<ClientDocumentError>),
+    /// The document of an OAuth client cannot be fetched.
+    NoDocument,
     /// The person's scopes do not fit into the cookie of a browser.
     TooManyScopes,
 }
 
 impl SignInError {
-    /// Returns the page for the error. `host` is the registry's name for users; `purpose` is that of the
-    /// sign-in, if known.
-    pub fn page<S>(&self, host: &str, purpose: Option<&SignInPurpose>) -> Reply<S> {
-        let body = Html::default();
+    /// Returns the page for the error. `origin` is that of the registry; `purpose` is that of the sign-in, if known.
+    pub fn page<S>(&self, origin: &str, purpose: Option<&SignInPurpose>) -> Reply<S> {
+        let (host, body) = (authority(origin), Html::default());
         let (status, title, body) = match self {
             Self::Parameter(ParameterError { parameter, rule }) => {
                 let body = body
@@ -74,6 +79,9 @@ impl SignInError {
                     .raw("</code>.");
                 let body = match purpose {
                     Some(SignInPurpose::Page(_)) => body.raw("</p>"),
+                    Some(SignInPurpose::Token(Recipient::Client(_))) => {
+                        body.raw(" The application gets no token.</p>")
+                    }
                     _ => body.raw(" The terminal gets no token.</p>"),
                 };
                 (403, "Sign-in was refused", body)
@@ -118,6 +126,19 @@ impl SignInError {
                     .raw("Worker&#39;s log states the reason.</p>");
                 (403, "Sign-in has failed", body)
             }
+            Self::Document(fault) => {
+                let body = body
+                    .raw("<p>The application is not accepted, because of the document that describes it: ")
+                    .text(&fault.to_string())
+                    .raw(". Contact the publisher of the application.</p>");
+                (400, "This application cannot sign in", body)
+            }
+            Self::NoDocument => {
+                let body = body
+                    .raw("<p>The document that describes the application cannot be fetched. Wait a moment; if this persists, ")
+                    .raw("contact the operator of this registry: the Worker&#39;s log states the reason.</p>");
+                (400, "This application cannot sign in", body)
+            }
             Self::TooManyScopes => {
                 let body = body
                     .raw("<p>The rules of this registry grant your account more scopes than the cookie of a ")
@@ -126,7 +147,7 @@ impl SignInError {
                 (403, "Your access does not fit into a cookie", body)
             }
         };
-        let reply = page(status, title, body.begin_again(host, purpose), None);
+        let reply = page(status, title, body.begin_again(origin, purpose), None);
         match self {
             Self::TooOften => reply.with("retry-after", "60"),
             Self::Unreachable | Self::Unavailable => reply.with("retry-after", "10"),
@@ -138,7 +159,8 @@ impl SignInError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::login::Terminal;
+    use crate::auth::access::Resource;
+    use crate::auth::login::{ClientRequest, Terminal};
     use crate::http::reply::Body;
 
     #[test]
@@ -173,6 +195,7 @@ mod tests {
             ),
             (SignInError::Distrusted, 502, "log"),
             (SignInError::Unreachable, 503, "does not respond"),
+            (SignInError::NoDocument, 400, "cannot be fetched"),
             (SignInError::Unprotected, 403, "Cloudflare Access"),
             (SignInError::TooManyScopes, 403, "fewer and wider"),
         ] {
@@ -200,7 +223,8 @@ mod tests {
         let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
             &redirect_uri=http://localhost:10003/login&state=a%20%22state\
             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        let purpose = SignInPurpose::Terminal(Terminal::parse(query).unwrap());
+        let terminal = Recipient::Terminal(Terminal::parse(query).unwrap());
+        let purpose = SignInPurpose::Token(terminal);
         let reply: Reply<()> =
             SignInError::RefusedHere.page("registry.example.com", Some(&purpose));
         let Body::Text(html) = &reply.body else {
@@ -208,6 +232,31 @@ mod tests {
         };
         let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=a%20%22state&amp;error=access_denied\">";
         assert!(html.contains(link), "{html}");
+    }
+
+    #[test]
+    fn a_link_ends_a_waiting_application() {
+        let query = "client_id=https://app.example.com/c.json&response_type=code&code_challenge_method=S256\
+            &redirect_uri=http://127.0.0.1:33418/callback&resource=https://registry.example.com/mcp\
+            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        let hosts = ["app.example.com".parse().unwrap()];
+        let resources = [Resource::new("https://registry.example.com", "/mcp")];
+        let client = ClientRequest::parse(query, &hosts, &resources).unwrap();
+        let purpose = SignInPurpose::Token(Recipient::Client(Box::new(client)));
+        let fault = ClientDocumentError::AuthMethod("<b>".to_owned());
+        let error = SignInError::Document(Box::new(fault));
+        let reply: Reply<()> = error.page("https://registry.example.com", Some(&purpose));
+        let Body::Text(html) = &reply.body else {
+            panic!()
+        };
+        let link = "<a href=\"http://127.0.0.1:33418/callback?error=access_denied\
+            &amp;iss=https%3A%2F%2Fregistry.example.com\">Notify the application</a>";
+        assert!(html.contains(link), "{html}");
+        assert!(
+            html.contains("is &quot;&lt;b&gt;&quot;: it must be none"),
+            "{html}"
+        );
+        assert!(!html.contains("terminal"), "{html}");
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::terminal::{CLIENT_ID, ParameterError, Port, Verifier, must_be, required};
-use crate::auth::access::SealError;
+use super::client::{ClientId, ClientRequest, LoopbackRedirect};
+use super::sealed::CodeHolder;
+use super::terminal::{CLIENT_ID, ParameterError, Port, Verifier, must_be, optional, required};
+use crate::auth::access::{Scopes, SealError};
 use crate::http::form::Form;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -21,8 +23,24 @@ pub struct TokenRequest {
     pub code: String,
     /// The PKCE verifier of the client.
     pub verifier: Verifier,
-    /// The port on which the client received the code.
-    pub port: Port,
+    /// The client.
+    pub client: TokenClient,
+}
+
+/// The client that requests a token.
+#[derive(Debug)]
+pub enum TokenClient {
+    /// A terminal, which received its code on this port.
+    Terminal(Port),
+    /// An OAuth client.
+    Client {
+        /// Its ID.
+        id: ClientId,
+        /// The URL at which it received its code, if it repeats it. OAuth 2.1 does not require that (section 10.2).
+        redirect: Option<LoopbackRedirect>,
+        /// The resource that its token is for, if it repeats it (RFC 8707, section 2.2).
+        resource: Option<String>,
+    },
 }
 
 /// The response with a token (RFC 6749, section 5.1). Clients keep the token and drop the rest (clients.md
@@ -32,6 +50,9 @@ pub struct LoginToken {
     access_token: String,
     token_type: &'static str,
     expires_in: u64,
+    /// The granted scopes, which an OAuth client may have requested otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
 }
 
 /// The reason why a code is not redeemed. Clients show the message to their users.
@@ -62,6 +83,12 @@ pub enum RedemptionError {
     #[error("redirect_uri is not the one that this code was issued to")]
     OtherPort,
     /// The code was issued to another client.
+    #[error("client_id is not the one that this code was issued to")]
+    OtherClient,
+    /// The code was issued for another resource.
+    #[error("resource is not the one that this code was issued for")]
+    OtherResource,
+    /// The code was issued to a client with another verifier.
     #[error("code_verifier does not belong to the client that this code was issued to")]
     OtherVerifier,
     /// The code was already redeemed.
@@ -85,16 +112,22 @@ struct ErrorBody<'e> {
 }
 
 impl TokenRequest {
-    /// Parses the form that a client sends.
+    /// Parses the form that a client sends. `accepts_clients` tells whether others than terminals may have a code.
     ///
     /// # Errors
     /// The first parameter that is missing or invalid.
-    pub fn parse(body: &[u8]) -> Result<Self, RedemptionError> {
+    pub fn parse(body: &[u8], accepts_clients: bool) -> Result<Self, RedemptionError> {
         // A body that is not UTF-8 has no parameters.
         let form = Form(std::str::from_utf8(body).unwrap_or_default());
         must_be(form, "grant_type", "authorization_code").map_err(RedemptionError::GrantType)?;
-        must_be(form, "client_id", CLIENT_ID).map_err(RedemptionError::Client)?;
         let wrong = RedemptionError::Parameter;
+        let id = match accepts_clients && ClientRequest::is_named_by_url(form) {
+            true => Some(required(form, "client_id").map_err(RedemptionError::Client)?),
+            false => {
+                must_be(form, "client_id", CLIENT_ID).map_err(RedemptionError::Client)?;
+                None
+            }
+        };
         let code: String = required(form, "code").map_err(wrong)?;
         if code == REFUSED {
             return Err(RedemptionError::Refused);
@@ -102,8 +135,53 @@ impl TokenRequest {
         Ok(Self {
             code,
             verifier: required(form, "code_verifier").map_err(wrong)?,
-            port: required(form, "redirect_uri").map_err(wrong)?,
+            client: TokenClient::parse(form, id).map_err(wrong)?,
         })
+    }
+}
+
+impl TokenClient {
+    /// Parses the parameters of a terminal, or of the client with this ID.
+    fn parse(form: Form<'_>, id: Option<ClientId>) -> Result<Self, ParameterError> {
+        Ok(match id {
+            None => Self::Terminal(required(form, "redirect_uri")?),
+            Some(id) => Self::Client {
+                id,
+                redirect: optional(form, "redirect_uri")?,
+                resource: optional(form, "resource")?,
+            },
+        })
+    }
+
+    /// Checks that this is the holder of a code.
+    pub(super) fn check(&self, holder: &CodeHolder) -> Result<(), RedemptionError> {
+        match (self, holder) {
+            (Self::Terminal(port), CodeHolder::Terminal(of_code)) if port == of_code => Ok(()),
+            (Self::Terminal(_), CodeHolder::Terminal(_)) => Err(RedemptionError::OtherPort),
+            (
+                Self::Client {
+                    id,
+                    redirect,
+                    resource,
+                },
+                CodeHolder::Client {
+                    id: id_of_code,
+                    redirect: redirect_of_code,
+                    resource: resource_of_code,
+                },
+            ) if id == id_of_code => {
+                if redirect.as_ref().is_some_and(|it| it != redirect_of_code) {
+                    return Err(RedemptionError::OtherPort);
+                }
+                match resource {
+                    Some(other) if !resource_of_code.is(other) => {
+                        Err(RedemptionError::OtherResource)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ => Err(RedemptionError::OtherClient),
+        }
     }
 }
 
@@ -114,6 +192,16 @@ impl LoginToken {
             access_token: text,
             token_type: "bearer",
             expires_in,
+            scope: None,
+        }
+    }
+
+    /// Names the granted scopes, for the token of an OAuth client (RFC 6749, section 5.1).
+    #[must_use]
+    pub fn with_scope(self, scopes: &Scopes) -> Self {
+        Self {
+            scope: Some(scopes.to_string()),
+            ..self
         }
     }
 
@@ -127,7 +215,10 @@ impl LoginToken {
 impl RedemptionError {
     /// Returns whether the request may be a guess of a code or a verifier.
     pub fn may_be_a_guess(&self) -> bool {
-        matches!(self, Self::Foreign | Self::OtherPort | Self::OtherVerifier)
+        matches!(
+            self,
+            Self::Foreign | Self::OtherClient | Self::OtherPort | Self::OtherVerifier
+        )
     }
 
     /// Returns the error response (RFC 6749, section 5.2).
@@ -136,9 +227,12 @@ impl RedemptionError {
             Self::Client(_) => (400, "invalid_client"),
             Self::GrantType(_) => (400, "unsupported_grant_type"),
             Self::Parameter(_) => (400, "invalid_request"),
+            // RFC 8707, section 2.
+            Self::OtherResource => (400, "invalid_target"),
             Self::Refused
             | Self::Foreign
             | Self::Expired
+            | Self::OtherClient
             | Self::OtherPort
             | Self::OtherVerifier
             | Self::Used => (400, "invalid_grant"),
@@ -191,9 +285,60 @@ mod tests {
 
     #[test]
     fn the_form_of_a_client_is_parsed_7_6() {
-        let request = TokenRequest::parse(FORM.as_bytes()).unwrap();
-        assert_eq!(request.code, "a.b");
-        assert_eq!(request.port.to_string(), "http://localhost:10003/login");
+        for accepts_clients in [false, true] {
+            let request = TokenRequest::parse(FORM.as_bytes(), accepts_clients).unwrap();
+            assert_eq!(request.code, "a.b");
+            let TokenClient::Terminal(port) = request.client else {
+                panic!("{request:?}")
+            };
+            assert_eq!(port.to_string(), "http://localhost:10003/login");
+        }
+    }
+
+    #[test]
+    fn the_form_of_an_oauth_client_is_parsed_where_clients_are_accepted() {
+        let form = FORM
+            .replace("terraform-cli", "https%3A%2F%2Fapp.example.com%2Fc.json")
+            .replace("localhost%3A10003", "127.0.0.1%3A33418");
+        let form = format!("{form}&resource=https%3A%2F%2Fregistry.example.com%2Fmcp");
+        let request = TokenRequest::parse(form.as_bytes(), true).unwrap();
+        let TokenClient::Client {
+            id,
+            redirect,
+            resource,
+        } = request.client
+        else {
+            panic!("{request:?}")
+        };
+        assert_eq!(id.as_str(), "https://app.example.com/c.json");
+        assert_eq!(redirect.unwrap().as_str(), "http://127.0.0.1:33418/login");
+        assert_eq!(resource.unwrap(), "https://registry.example.com/mcp");
+        let refused = TokenRequest::parse(form.as_bytes(), false).unwrap_err();
+        assert!(
+            message(&refused)
+                .1
+                .contains("client_id must be terraform-cli")
+        );
+        for (from, to, error, parameter) in [
+            (
+                "127.0.0.1",
+                "evil.example",
+                "invalid_request",
+                "redirect_uri",
+            ),
+            ("c.json", "", "invalid_client", "client_id"),
+            (
+                "code_verifier=",
+                "code_verifier=+",
+                "invalid_request",
+                "code_verifier",
+            ),
+        ] {
+            let form = form.replacen(from, to, 1);
+            let (status, text) = message(&TokenRequest::parse(form.as_bytes(), true).unwrap_err());
+            let begin = format!("{{\"error\":\"{error}\",\"error_description\":\"{parameter} ");
+            assert!(status == 400 && text.starts_with(&begin), "{text}");
+        }
     }
 
     #[test]
@@ -235,13 +380,14 @@ mod tests {
             ("localhost", "127.0.0.1", "invalid_request", "redirect_uri"),
             ("10003", "10011", "invalid_request", "redirect_uri"),
         ] {
-            let fault = TokenRequest::parse(FORM.replacen(from, to, 1).as_bytes()).unwrap_err();
+            let fault =
+                TokenRequest::parse(FORM.replacen(from, to, 1).as_bytes(), false).unwrap_err();
             let (status, text) = message(&fault);
             assert_eq!(status, 400);
             let begin = format!("{{\"error\":\"{error}\",\"error_description\":\"{parameter} ");
             assert!(text.starts_with(&begin), "{text}");
         }
-        assert!(TokenRequest::parse(b"\xff").is_err());
+        assert!(TokenRequest::parse(b"\xff", true).is_err());
     }
 
     #[test]
@@ -252,6 +398,8 @@ mod tests {
             RedemptionError::Expired,
             RedemptionError::OtherPort,
             RedemptionError::OtherVerifier,
+            RedemptionError::OtherClient,
+            RedemptionError::OtherResource,
             RedemptionError::Used,
             RedemptionError::Unavailable,
         ] {
@@ -273,7 +421,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_form_panics(text in "(code|client_id|grant_type|=|&|%|[a-z.]|\\PC){0,40}") {
-            let _ = TokenRequest::parse(text.as_bytes());
+            let _ = TokenRequest::parse(text.as_bytes(), true);
         }
     }
 }

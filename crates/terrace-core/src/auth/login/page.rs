@@ -3,12 +3,14 @@
 //! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
-use super::{Consent, Port, ReturnPath, SIGN_IN_PATH, SignInPurpose};
+use super::client::{ClientName, ClientRequest};
+use super::{Consent, Recipient, ReturnPath, SIGN_IN_PATH, SignInPurpose, Terminal};
 use crate::auth::access::{Scope, Scopes};
 use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
 use terrace_base::time::UnixTime;
+use terrace_base::url::authority;
 
 /// An HTML builder.
 #[derive(Debug, Default)]
@@ -38,12 +40,19 @@ impl Html {
 
     /// Appends instructions for starting again. A client waits until it is ended. Ctrl-C ends OpenTofu, while
     /// Terraform 1.11 reacts only to Ctrl-\. Both end when the browser delivers a code that yields no token.
-    pub(super) fn begin_again(self, host: &str, purpose: Option<&SignInPurpose>) -> Self {
+    pub(super) fn begin_again(self, origin: &str, purpose: Option<&SignInPurpose>) -> Self {
+        let host = authority(origin);
         let html = match purpose {
             Some(SignInPurpose::Page(path)) => return self.sign_in_again(path),
-            Some(SignInPurpose::Terminal(terminal)) => self
+            Some(SignInPurpose::Token(recipient @ Recipient::Client(_))) => {
+                return self
+                    .raw("<p><a href=\"")
+                    .text(&recipient.refusal(origin))
+                    .raw("\">Notify the application</a>, so that it stops waiting. Then connect it to this registry again.</p>");
+            }
+            Some(SignInPurpose::Token(recipient @ Recipient::Terminal(_))) => self
                 .raw("<p><a href=\"")
-                .text(&terminal.refusal())
+                .text(&recipient.refusal(origin))
                 .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
             None => self
                 .raw("<p>If you were opening a page of this registry, <a href=\"")
@@ -88,13 +97,13 @@ button.allow{background:#0b57d0;border-color:#0b57d0;color:#fff}\
 /// The hash that allows the style above in the content security policy, and no other.
 const STYLE_HASH: &str = "sha256-OSV5xZStyhpDU/do1/mPZynZ90G+lOgb/7/wQc/imxs=";
 
-/// Creates a page. If it has a form, the form may be submitted to this registry and redirect to this port of
-/// the reader's own machine: browsers apply `form-action` to redirects as well.
+/// Creates a page. If it has a form, the form may be submitted to this registry and redirect to this source on the reader's
+/// own machine: browsers apply `form-action` to redirects as well.
 pub(super) fn page<S>(
     status: u16,
     title: &'static str,
     body: Html,
-    form: Option<Port>,
+    form: Option<String>,
 ) -> Reply<S> {
     let html = Html::default()
         .raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">")
@@ -107,7 +116,7 @@ pub(super) fn page<S>(
         .raw("</h1>");
     let html = Html(html.0 + &body.0).raw("</main></body></html>\n");
     let form_action = match form {
-        Some(port) => format!("'self' {}", port.origin()),
+        Some(source) => format!("'self' {source}"),
         None => "'none'".to_owned(),
     };
     let policy = format!(
@@ -117,16 +126,27 @@ pub(super) fn page<S>(
     Reply::page_with(status, CachePolicy::NoStore, policy.into(), html.0)
 }
 
-/// Creates the page that asks a person whether their terminal may have a token. `sealed` is the sealed
-/// [`Consent`].
-pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: UnixTime) -> Reply<S> {
+/// Creates the page that asks a person whether a program may have a token. `sealed` is the sealed [`Consent`]; `name` is that
+/// of an OAuth client.
+pub fn consent_page<S>(
+    consent: &Consent,
+    name: Option<&ClientName>,
+    sealed: &str,
+    host: &str,
+    expires: UnixTime,
+) -> Reply<S> {
     let token = &consent.token;
     let body = Html::default()
         .raw("<p>You are signed in to <strong>")
         .text(host)
         .raw("</strong> as <strong>")
         .text(&token.person.name.to_string())
-        .raw("</strong>.</p><p>A terminal on this computer requests a token that allows it to:</p><ul>");
+        .raw("</strong>.</p>");
+    let body = match &consent.recipient {
+        Recipient::Terminal(_) => body.raw("<p>A terminal on this computer"),
+        Recipient::Client(client) => described(body, client, name),
+    };
+    let body = body.raw(" requests a token that allows it to:</p><ul>");
     let body = rights(body, &token.scopes)
         .raw("</ul><p>The token is valid until ")
         .text(&expires.to_string())
@@ -139,18 +159,41 @@ pub fn consent_page<S>(consent: &Consent, sealed: &str, host: &str, expires: Uni
         true => body,
         false => body.raw("<button name=\"answer\" value=\"read\">Allow reading only</button>"),
     };
-    let body = body
-        .raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>")
-        .raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
+    let body = body.raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>");
+    let (title, body) = match &consent.recipient {
+        Recipient::Terminal(terminal) => (
+            "Give your terminal a token?",
+            note_of_terminal(body, terminal),
+        ),
+        Recipient::Client(client) => ("Give an application a token?", note_of_client(body, client)),
+    };
+    page(200, title, body, Some(consent.recipient.form_source()))
+}
+
+/// Describes an OAuth client. Only its host is verified.
+fn described(body: Html, client: &ClientRequest, name: Option<&ClientName>) -> Html {
+    let name = name.map(ToString::to_string).unwrap_or_default();
+    body.raw("<p>An application that calls itself <strong>")
+        .text(&name)
+        .raw("</strong>, as described by <strong>")
+        .text(client.id.host())
+        .raw("</strong>,")
+}
+
+fn note_of_terminal(body: Html, terminal: &Terminal) -> Html {
+    body.raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
         .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
-        .text(&consent.terminal.port.number().to_string())
-        .raw(" of it, and nowhere else.</p>");
-    page(
-        200,
-        "Give your terminal a token?",
-        body,
-        Some(consent.terminal.port),
-    )
+        .text(&terminal.port.number().to_string())
+        .raw(" of it, and nowhere else.</p>")
+}
+
+fn note_of_client(body: Html, client: &ClientRequest) -> Html {
+    body.raw("<p class=\"note\">Allow this only if you have just connected this application to the registry. Any ")
+        .raw("program on this computer can use the description of another one. The token goes to <code>")
+        .text(client.redirect.as_str())
+        .raw("</code>, which is this computer, and only <code>")
+        .text(client.resource.as_str())
+        .raw("</code> accepts it.</p>")
 }
 
 /// Creates the page that a browser shows after it has signed out of a registry in which every page needs a sign-in.
@@ -240,8 +283,8 @@ mod tests {
                 .count();
             assert_eq!(count, 1, "{name}");
         }
-        let port = "http://localhost:10003/login".parse().unwrap();
-        let reply: Reply<()> = page(200, "T", Html::default(), Some(port));
+        let source = "http://localhost:10003".to_owned();
+        let reply: Reply<()> = page(200, "T", Html::default(), Some(source));
         let policy = reply.header("content-security-policy").unwrap();
         assert!(
             policy.contains("form-action 'self' http://localhost:10003;"),

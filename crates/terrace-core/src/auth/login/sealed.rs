@@ -6,9 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
+use super::client::{ClientId, LoopbackRedirect};
 use super::exchange::{RedemptionError, TokenRequest};
-use super::{Challenge, Person, Port, ReturnPath, Terminal};
-use crate::auth::access::{Scopes, SealKey, Sealable};
+use super::recipient::CLIENT;
+use super::{Challenge, Person, Port, Recipient, ReturnPath};
+use crate::auth::access::{Resource, Scopes, SealKey, Sealable};
 use crate::http::cookie::cookie;
 use crate::limits;
 use crate::model::token_id::TokenId;
@@ -35,8 +37,8 @@ pub struct SignInState {
 /// The purpose of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignInPurpose {
-    /// A token for a waiting terminal.
-    Terminal(Terminal),
+    /// A token for a program that waits for it.
+    Token(Recipient),
     /// A session of the browser, which then shows this page.
     Page(ReturnPath),
 }
@@ -45,23 +47,39 @@ pub enum SignInPurpose {
 /// them submit another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// The waiting terminal.
-    pub terminal: Terminal,
+    /// The program that waits for the token.
+    pub recipient: Recipient,
     /// The browser that shows the form.
     pub browser: SessionBinding,
     /// The token to allow; at most one is created.
     pub token: PendingToken,
 }
 
-/// The code that a terminal redeems for its token.
+/// The code that a program redeems for its token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    /// The port on which the terminal listens.
-    pub port: Port,
-    /// The challenge that the terminal's verifier must match.
+    /// The program that may redeem it.
+    pub holder: CodeHolder,
+    /// The challenge that the program's verifier must match.
     pub challenge: Challenge,
     /// The token to create.
     pub token: PendingToken,
+}
+
+/// The program that may redeem a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CodeHolder {
+    /// A terminal, which listens on this port.
+    Terminal(Port),
+    /// An OAuth client.
+    Client {
+        /// Its ID.
+        id: ClientId,
+        /// The URL at which it waits.
+        redirect: LoopbackRedirect,
+        /// The only resource that its token is for.
+        resource: Resource,
+    },
 }
 
 /// A token that has not been created yet.
@@ -136,31 +154,33 @@ impl Consent {
         self
     }
 
-    /// Returns the terminal, and the code that it gets after consent.
-    pub fn into_code(self) -> (Terminal, Code) {
+    /// Returns the recipient, and the code that it gets after consent.
+    pub fn into_code(self) -> (Recipient, Code) {
+        let (holder, challenge) = self.recipient.clone().into_holder();
         let code = Code {
-            port: self.terminal.port,
-            challenge: self.terminal.challenge.clone(),
+            holder,
+            challenge,
             token: self.token,
         };
-        (self.terminal, code)
+        (self.recipient, code)
     }
 }
 
 impl Code {
     /// Returns the token if this request may redeem the code (RFC 6749, section 4.1.3; RFC 7636, section
-    /// 4.6).
+    /// 4.6), and the only resource that it is for, if it is that of an OAuth client.
     ///
     /// # Errors
     /// If the code belongs to another client.
-    pub fn redeem(self, request: &TokenRequest) -> Result<PendingToken, RedemptionError> {
-        if self.port != request.port {
-            return Err(RedemptionError::OtherPort);
-        }
+    pub fn redeem(
+        self,
+        request: &TokenRequest,
+    ) -> Result<(PendingToken, Option<Resource>), RedemptionError> {
+        request.client.check(&self.holder)?;
         if !self.challenge.is_of(&request.verifier) {
             return Err(RedemptionError::OtherVerifier);
         }
-        Ok(self.token)
+        Ok((self.token, self.holder.into_resource()))
     }
 }
 
@@ -170,7 +190,7 @@ impl Sealable for SignInState {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.browser.0.clone()];
         match &self.purpose {
-            SignInPurpose::Terminal(terminal) => lines.extend(terminal_lines(terminal)),
+            SignInPurpose::Token(recipient) => lines.extend(recipient.lines()),
             SignInPurpose::Page(path) => lines.extend([PAGE.to_owned(), path.to_string()]),
         }
         lines
@@ -178,10 +198,9 @@ impl Sealable for SignInState {
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         let browser = SessionBinding(lines.next()?.to_owned());
-        let mut lines = lines.peekable();
-        let purpose = match lines.next_if_eq(&PAGE) {
-            Some(_) => SignInPurpose::Page(next(&mut lines)?),
-            None => SignInPurpose::Terminal(read_terminal(&mut lines)?),
+        let purpose = match lines.next()? {
+            PAGE => SignInPurpose::Page(next(&mut lines)?),
+            first => SignInPurpose::Token(Recipient::read(first, &mut lines)?),
         };
         Some(Self { purpose, browser })
     }
@@ -192,7 +211,7 @@ impl Sealable for Consent {
 
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.browser.0.clone()];
-        lines.extend(terminal_lines(&self.terminal));
+        lines.extend(self.recipient.lines());
         lines.extend(token_lines(&self.token));
         lines
     }
@@ -200,7 +219,7 @@ impl Sealable for Consent {
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         Some(Self {
             browser: SessionBinding(lines.next()?.to_owned()),
-            terminal: read_terminal(&mut lines)?,
+            recipient: Recipient::read(lines.next()?, &mut lines)?,
             token: read_token(&mut lines)?,
         })
     }
@@ -210,35 +229,55 @@ impl Sealable for Code {
     const PURPOSE: &'static str = "code";
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![self.port.to_string(), self.challenge.to_string()];
+        let mut lines = self.holder.lines();
+        lines.push(self.challenge.to_string());
         lines.extend(token_lines(&self.token));
         lines
     }
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         Some(Self {
-            port: next(&mut lines)?,
+            holder: CodeHolder::read(&mut lines)?,
             challenge: next(&mut lines)?,
             token: read_token(&mut lines)?,
         })
     }
 }
 
-fn terminal_lines(terminal: &Terminal) -> [String; 3] {
-    let Terminal {
-        port,
-        state,
-        challenge,
-    } = terminal;
-    [port.to_string(), challenge.to_string(), state.to_string()]
-}
+impl CodeHolder {
+    fn into_resource(self) -> Option<Resource> {
+        match self {
+            Self::Terminal(_) => None,
+            Self::Client { resource, .. } => Some(resource),
+        }
+    }
 
-fn read_terminal<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<Terminal> {
-    Some(Terminal {
-        port: next(lines)?,
-        challenge: next(lines)?,
-        state: next(lines)?,
-    })
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Terminal(port) => vec![port.to_string()],
+            Self::Client {
+                id,
+                redirect,
+                resource,
+            } => vec![
+                CLIENT.to_owned(),
+                id.to_string(),
+                redirect.to_string(),
+                resource.to_string(),
+            ],
+        }
+    }
+
+    fn read<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<Self> {
+        Some(match lines.next()? {
+            CLIENT => Self::Client {
+                id: next(lines)?,
+                redirect: next(lines)?,
+                resource: next(lines)?,
+            },
+            port => Self::Terminal(port.parse().ok()?),
+        })
+    }
 }
 
 fn token_lines(token: &PendingToken) -> [String; 4] {
@@ -263,7 +302,7 @@ fn read_token<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<PendingTo
     })
 }
 
-fn next<'l, T: FromStr>(lines: &mut impl Iterator<Item = &'l str>) -> Option<T> {
+pub(super) fn next<'l, T: FromStr>(lines: &mut impl Iterator<Item = &'l str>) -> Option<T> {
     lines.next()?.parse().ok()
 }
 
@@ -277,6 +316,7 @@ impl std::fmt::Debug for BrowserSession {
 mod tests {
     use super::*;
     use crate::auth::access::{SealError, SealKeys};
+    use crate::auth::login::{ClientRequest, Terminal, TokenClient};
     use terrace_base::secret::Secret;
     use terrace_base::time::UnixTime;
 
@@ -290,16 +330,26 @@ mod tests {
         BrowserSession::new([7; 16])
     }
 
-    fn terminal() -> Terminal {
+    fn terminal() -> Recipient {
         let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
             &redirect_uri=http://localhost:10003/login&state=a%20state\
             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        Terminal::parse(query).unwrap()
+        Recipient::Terminal(Terminal::parse(query).unwrap())
+    }
+
+    fn client() -> Recipient {
+        let query = "client_id=https://app.example.com/client.json&response_type=code&code_challenge_method=S256\
+            &redirect_uri=http://127.0.0.1:33418/callback&state=a%20state&resource=https://registry.example.com/mcp\
+            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        let hosts = ["app.example.com".parse().unwrap()];
+        let resources = [Resource::new("https://registry.example.com", "/mcp")];
+        let client = ClientRequest::parse(query, &hosts, &resources).unwrap();
+        Recipient::Client(Box::new(client))
     }
 
     fn consent() -> Consent {
         Consent {
-            terminal: terminal(),
+            recipient: terminal(),
             browser: browser().binding(),
             token: PendingToken {
                 id: "0123456789abcdef".parse().unwrap(),
@@ -316,25 +366,48 @@ mod tests {
         TokenRequest {
             code: String::new(),
             verifier: verifier.parse().unwrap(),
-            port: format!("http://localhost:{port}/login").parse().unwrap(),
+            client: TokenClient::Terminal(
+                format!("http://localhost:{port}/login").parse().unwrap(),
+            ),
+        }
+    }
+
+    fn of_client(id: &str, redirect: Option<&str>, resource: Option<&str>) -> TokenRequest {
+        TokenRequest {
+            client: TokenClient::Client {
+                id: id.parse().unwrap(),
+                redirect: redirect.map(|it| it.parse().unwrap()),
+                resource: resource.map(str::to_owned),
+            },
+            ..request(10_003, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         }
     }
 
     #[test]
     fn all_three_sealed_types_open_as_themselves_only() {
-        let (seals, consent) = (seals(), consent());
+        for recipient in [terminal(), client()] {
+            let consent = Consent {
+                recipient,
+                ..consent()
+            };
+            opens_as_itself(&consent);
+        }
+    }
+
+    fn opens_as_itself(consent: &Consent) {
+        let seals = seals();
         let state = SignInState {
-            purpose: SignInPurpose::Terminal(terminal()),
+            purpose: SignInPurpose::Token(consent.recipient.clone()),
             browser: browser().binding(),
         };
         let (_, code) = consent.clone().into_code();
         let texts = [
             seals.seal(&state, NOW),
-            seals.seal(&consent, NOW),
+            seals.seal(consent, NOW),
             seals.seal(&code, NOW),
         ];
         assert_eq!(seals.open::<SignInState>(&texts[0], NOW).unwrap().0, state);
-        assert_eq!(seals.open::<Consent>(&texts[1], NOW).unwrap().0, consent);
+        assert_eq!(seals.open::<Consent>(&texts[1], NOW).unwrap().0, *consent);
         assert_eq!(seals.open::<Code>(&texts[2], NOW).unwrap().0, code);
         for (at, text) in texts.iter().enumerate() {
             let opened = [
@@ -363,7 +436,7 @@ mod tests {
             purpose,
             browser: browser().binding(),
         };
-        let state = of(SignInPurpose::Terminal(self::terminal()));
+        let state = of(SignInPurpose::Token(self::terminal()));
         assert_eq!(said(state.lines()), format!("{mark}\n{terminal}"));
         let page = of(SignInPurpose::Page("/search?q=vpc".parse().unwrap()));
         assert_eq!(said(page.lines()), format!("{mark}\npage\n/search?q=vpc"));
@@ -377,6 +450,24 @@ mod tests {
         );
         let code = consent().into_code().1;
         assert_eq!(said(code.lines()), format!("{port}\n{challenge}\n{token}"));
+        let (id, redirect, resource) = (
+            "client\nhttps://app.example.com/client.json",
+            "http://127.0.0.1:33418/callback",
+            "https://registry.example.com/mcp",
+        );
+        let client = Consent {
+            recipient: client(),
+            ..consent()
+        };
+        assert_eq!(
+            said(client.lines()),
+            format!("{mark}\n{id}\n{redirect}\n{challenge}\n{resource}\na state\n{token}")
+        );
+        let code = client.into_code().1;
+        assert_eq!(
+            said(code.lines()),
+            format!("{id}\n{redirect}\n{resource}\n{challenge}\n{token}")
+        );
     }
 
     #[test]
@@ -403,11 +494,60 @@ mod tests {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let code = consent().into_code().1;
         let redeemed = code.clone().redeem(&request(10_003, verifier)).unwrap();
-        assert_eq!(redeemed, consent().token);
+        assert_eq!(redeemed, (consent().token, None));
         let other = code.clone().redeem(&request(10_004, verifier));
         assert_eq!(other, Err(RedemptionError::OtherPort));
         let other = code.redeem(&request(10_003, &verifier.replace('d', "e")));
         assert_eq!(other, Err(RedemptionError::OtherVerifier));
+    }
+
+    #[test]
+    fn a_code_is_bound_to_one_client_its_redirect_and_its_resource() {
+        const ID: &str = "https://app.example.com/client.json";
+        const REDIRECT: &str = "http://127.0.0.1:33418/callback";
+        const RESOURCE: &str = "https://registry.example.com/mcp";
+        let consent = Consent {
+            recipient: client(),
+            ..consent()
+        };
+        let redeem = |request: &TokenRequest| consent.clone().into_code().1.redeem(request);
+        let expected = (
+            consent.token.clone(),
+            Some(Resource::new("https://registry.example.com", "/mcp")),
+        );
+        for (redirect, resource) in [(Some(REDIRECT), Some(RESOURCE)), (None, None)] {
+            let redeemed = redeem(&of_client(ID, redirect, resource));
+            assert_eq!(redeemed, Ok(expected.clone()));
+        }
+        for (id, redirect, resource, error) in [
+            (
+                "https://app.example.com/other",
+                REDIRECT,
+                RESOURCE,
+                RedemptionError::OtherClient,
+            ),
+            (
+                ID,
+                "http://127.0.0.1:33419/callback",
+                RESOURCE,
+                RedemptionError::OtherPort,
+            ),
+            (
+                ID,
+                REDIRECT,
+                "https://registry.example.com/mcp/private",
+                RedemptionError::OtherResource,
+            ),
+        ] {
+            let redeemed = redeem(&of_client(id, Some(redirect), Some(resource)));
+            assert_eq!(redeemed, Err(error));
+        }
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let by_terminal = redeem(&request(10_003, verifier));
+        assert_eq!(by_terminal, Err(RedemptionError::OtherClient));
+        let of_terminal = self::consent().into_code().1;
+        let by_client = of_terminal.redeem(&of_client(ID, Some(REDIRECT), None));
+        assert_eq!(by_client, Err(RedemptionError::OtherClient));
     }
 
     #[test]

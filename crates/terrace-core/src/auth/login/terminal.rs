@@ -116,7 +116,22 @@ where
     }
 }
 
-fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterError {
+/// Parses a parameter that may be missing.
+pub(super) fn optional<T: FromStr>(
+    form: Form<'_>,
+    parameter: &'static str,
+) -> Result<Option<T>, ParameterError>
+where
+    T::Err: fmt::Display,
+{
+    match form.value(parameter) {
+        Ok(None) => Ok(None),
+        _ => required(form, parameter).map(Some),
+    }
+}
+
+/// The error for a parameter that violates a rule.
+pub(super) fn wrong(parameter: &'static str, rule: impl ToString) -> ParameterError {
     let rule = rule.to_string();
     ParameterError { parameter, rule }
 }

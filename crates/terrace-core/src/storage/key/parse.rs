@@ -213,11 +213,15 @@ impl IndexKey {
         if text == Self::Rules.to_string() {
             return Some(Self::Rules);
         }
-        if text == Self::Failover.to_string() {
-            return Some(Self::Failover);
-        }
         let (first, whole) = text.split_once('/')?;
         match first {
+            "failover" => {
+                return match whole {
+                    "serving" => Some(Self::Failover),
+                    "probes" => Some(Self::FailoverProbes),
+                    _ => None,
+                };
+            }
             "catalog" => return Owner::parse_key(whole).map(Self::Catalog),
             "symbols" => return Owner::parse_key(whole).map(Self::Symbols),
             "merged-catalog" => return whole.parse().ok().map(Self::MergedCatalog),
@@ -259,6 +263,7 @@ impl IndexKey {
             | Self::Revocations
             | Self::Rules
             | Self::Failover
+            | Self::FailoverProbes
             | Self::Catalog(_)
             | Self::Symbols(_)
             | Self::MergedCatalog(_) => None,
@@ -378,7 +383,12 @@ mod tests {
     fn every_index_key_is_parsed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
-        let mut keys = vec![IndexKey::Revocations, IndexKey::Rules, IndexKey::Failover];
+        let mut keys = vec![
+            IndexKey::Revocations,
+            IndexKey::Rules,
+            IndexKey::Failover,
+            IndexKey::FailoverProbes,
+        ];
         for package in packages() {
             let version = || "1.2.3-RC.1+b.1".parse().unwrap();
             keys.extend([

@@ -40,6 +40,7 @@ impl Pages {
             here: String::new(),
             is_private: false,
             has_login: false,
+            problems: Vec::new(),
         };
         Self { site, assets }
     }

@@ -1,0 +1,342 @@
+//! The token of an OAuth client: it reads, at one resource only.
+//!
+//! ```text
+//! terrace_mcp_{fields}.{mac}
+//!
+//! fields   base64url of lines: the expiry, as seconds since 1970; the ID; the scopes, only for reading; the display
+//!          name of the person; the resource
+//! mac      as in a sealed text, with a key of its own that is derived from the admin token
+//! ```
+//!
+//! A client token is a kind of its own. Only the endpoint that is its resource accepts it
+//! ([`Access::caller_at`](super::Access::caller_at)), as RFC 8707 intends: a server to which the token leaks can use it
+//! nowhere else. Everywhere else it is rejected, because it is neither in the form of an API token nor signed with the key of
+//! one. Its document is stored, so that it is listed and revoked as other tokens are.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{AccessTokenError, CredentialsError, Scopes, SealError, SealKeys, Sealable, TokenName};
+use crate::model::token_id::TokenId;
+use terrace_base::secret::Secret;
+use terrace_base::time::UnixTime;
+use terrace_base::url::Url;
+
+/// The prefix of every client token. It begins with that of an API token, for scanners that look for leaked ones. No API
+/// token begins with it, because it is not the ID of one.
+pub const CLIENT_TOKEN_PREFIX: &str = "terrace_mcp_";
+
+/// The URL of an endpoint that a client token is for (RFC 8707, section 2).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Resource(String);
+
+/// The token of an OAuth client, which acts for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientToken {
+    id: TokenId,
+    name: TokenName,
+    scopes: Scopes,
+    resource: Resource,
+}
+
+/// The keys that issue client tokens and verify them.
+#[derive(Clone)]
+pub struct ClientTokenKeys(SealKeys);
+
+impl Resource {
+    /// Returns the resource at a path of this registry.
+    pub fn new(origin: &str, path: &str) -> Self {
+        Self(format!("{origin}{path}"))
+    }
+
+    /// Returns the URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether `url` is this resource. The case of the host, and a default port, do not count.
+    pub fn is(&self, url: &str) -> bool {
+        let parsed = |text: &str| text.parse::<Url>().ok();
+        parsed(&self.0).zip(parsed(url)).is_some_and(|(own, url)| {
+            own.origin() == url.origin() && own.path() == url.path() && url.query().is_none()
+        })
+    }
+}
+
+impl ClientToken {
+    /// Creates the token of a client for a person with these scopes, of which it has those for reading.
+    pub fn new(id: TokenId, name: TokenName, scopes: &Scopes, resource: Resource) -> Self {
+        Self {
+            id,
+            name,
+            scopes: scopes.to_read(),
+            resource,
+        }
+    }
+
+    /// The ID, which is unique among all tokens.
+    pub fn id(&self) -> TokenId {
+        self.id
+    }
+
+    /// The display name of the person.
+    pub fn name(&self) -> &TokenName {
+        &self.name
+    }
+
+    /// The scopes, all of them for reading.
+    pub fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+}
+
+impl ClientTokenKeys {
+    /// Derives the keys from these admin tokens. The previous one only verifies.
+    pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
+        Self(SealKeys::labelled(b"terrace MCP token 1", newest, previous))
+    }
+
+    /// Returns the text of a token.
+    pub fn write(&self, token: &ClientToken, expires: UnixTime) -> String {
+        format!("{CLIENT_TOKEN_PREFIX}{}", self.0.seal(token, expires))
+    }
+
+    /// Parses and verifies a token that is presented at a resource.
+    ///
+    /// # Errors
+    /// The reason why the token is rejected.
+    pub fn read(
+        &self,
+        text: &str,
+        resource: &Resource,
+        now: UnixTime,
+    ) -> Result<ClientToken, CredentialsError> {
+        let sealed = text.strip_prefix(CLIENT_TOKEN_PREFIX).unwrap_or_default();
+        let (token, _) = self.0.open::<ClientToken>(sealed, now)?;
+        match token.resource == *resource {
+            true => Ok(token),
+            false => Err(CredentialsError::OtherResource),
+        }
+    }
+}
+
+impl From<SealError> for CredentialsError {
+    fn from(error: SealError) -> Self {
+        Self::Token(match error {
+            SealError::Foreign => AccessTokenError::Foreign,
+            SealError::Stale(expired) => AccessTokenError::Expired(expired),
+        })
+    }
+}
+
+impl Sealable for ClientToken {
+    const PURPOSE: &'static str = "MCP token";
+
+    fn lines(&self) -> Vec<String> {
+        let Self {
+            id,
+            name,
+            scopes,
+            resource,
+        } = self;
+        vec![
+            id.to_string(),
+            scopes.to_string(),
+            name.to_string(),
+            resource.0.clone(),
+        ]
+    }
+
+    fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
+        let id = lines.next()?.parse().ok()?;
+        let scopes: Scopes = lines.next()?.parse().ok()?;
+        let name = lines.next()?.parse().ok()?;
+        let resource = lines.next()?.parse().ok()?;
+        Some(Self::new(id, name, &scopes, resource))
+    }
+}
+
+impl fmt::Debug for ClientTokenKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientTokenKeys(…)")
+    }
+}
+
+impl FromStr for Resource {
+    type Err = Infallible;
+
+    /// Reads a resource that this registry has written.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::access::{Access, Caller, Owner, ReadPolicy, Token, TokenKeys};
+    use proptest::prelude::*;
+
+    const NOW: UnixTime = UnixTime(1_800_000_000);
+    const ADMIN: &str = "0123456789abcdef";
+
+    fn keys() -> ClientTokenKeys {
+        ClientTokenKeys::new(&Secret::new(ADMIN), None)
+    }
+
+    fn access() -> Access {
+        let policy = ReadPolicy {
+            is_private: true,
+            exceptions: Vec::new(),
+        };
+        Access::new(Some(Secret::new(ADMIN)), None, policy)
+    }
+
+    fn resource() -> Resource {
+        Resource::new("https://registry.example.com", "/mcp/private")
+    }
+
+    fn token(scopes: &str) -> ClientToken {
+        let [id, name] = ["0123456789abcdef", "ann@acme.example"];
+        let scopes: Scopes = scopes.parse().unwrap();
+        ClientToken::new(
+            id.parse().unwrap(),
+            name.parse().unwrap(),
+            &scopes,
+            resource(),
+        )
+    }
+
+    fn bearer(text: &str) -> String {
+        format!("Bearer {text}")
+    }
+
+    #[test]
+    fn a_client_token_is_valid_until_it_expires() {
+        let text = keys().write(&token("read"), NOW);
+        assert!(text.starts_with(CLIENT_TOKEN_PREFIX), "{text}");
+        let read = |now| keys().read(&text, &resource(), now);
+        assert_eq!(read(NOW), Ok(token("read")));
+        let expired = CredentialsError::Token(AccessTokenError::Expired(NOW));
+        assert_eq!(read(NOW.plus(1)), Err(expired));
+    }
+
+    /// A token outlives the version that issued it.
+    #[test]
+    fn the_lines_of_a_client_token_are_pinned() {
+        let lines = token("read publish:acme").lines().join("\n");
+        assert_eq!(
+            lines,
+            "0123456789abcdef\nread\nann@acme.example\nhttps://registry.example.com/mcp/private"
+        );
+    }
+
+    #[test]
+    fn a_client_token_is_accepted_at_its_resource_only() {
+        let header = bearer(&keys().write(&token("read"), NOW));
+        let at = |resource: Option<&Resource>| access().caller_at(Some(&header), resource, || NOW);
+        let client = Caller::Client(Box::new(token("read")));
+        assert_eq!(at(Some(&resource())), Ok(client));
+        for (origin, path) in [
+            ("https://registry.example.com", "/mcp"),
+            ("https://registry.example.org", "/mcp/private"),
+            ("http://registry.example.com", "/mcp/private"),
+        ] {
+            let other = at(Some(&Resource::new(origin, path)));
+            assert_eq!(
+                other,
+                Err(CredentialsError::OtherResource),
+                "{origin}{path}"
+            );
+        }
+        assert_eq!(at(None), Err(CredentialsError::Client));
+        let caller = access().caller(Some(&header), || NOW);
+        assert_eq!(caller, Err(CredentialsError::Client));
+    }
+
+    #[test]
+    fn other_tokens_are_accepted_at_a_resource() {
+        let token = Token {
+            id: "0123456789abcdef".parse().unwrap(),
+            name: "ci".parse().unwrap(),
+            scopes: "read".parse().unwrap(),
+            expires: None,
+            is_of_previous: false,
+            provenance: None,
+        };
+        let text = TokenKeys::new(&Secret::new(ADMIN), None).write(&token);
+        let caller = access().caller_at(Some(&bearer(&text)), Some(&resource()), || NOW);
+        assert_eq!(caller, Ok(Caller::Bearer(Box::new(token))));
+    }
+
+    #[test]
+    fn a_client_reads_what_its_scopes_cover_and_changes_nothing() {
+        let client = |scopes| Caller::Client(Box::new(token(scopes)));
+        let acme = Owner::of_namespace("acme");
+        let admin = client("admin publish:acme");
+        assert!(access().may_read_all(&admin));
+        assert!(!admin.is_admin() && !admin.may_back_up() && !admin.may_publish(&acme));
+        assert!(!admin.may_administer(&acme) && !admin.may_administer_any());
+        let read: Scopes = "read".parse().unwrap();
+        assert!(admin.lacks(read.iter()).is_some());
+        assert!(!access().may_read_all(&client("publish:acme")));
+    }
+
+    #[test]
+    fn a_client_token_survives_a_new_admin_token_while_the_previous_one_is_configured() {
+        let text = keys().write(&token("read"), NOW);
+        let newer = |previous| {
+            let keys = ClientTokenKeys::new(&Secret::new("fedcba9876543210"), previous);
+            keys.read(&text, &resource(), NOW)
+        };
+        let older = Secret::new(ADMIN);
+        assert_eq!(newer(Some(&older)), Ok(token("read")));
+        let foreign = CredentialsError::Token(AccessTokenError::Foreign);
+        assert_eq!(newer(None), Err(foreign));
+    }
+
+    #[test]
+    fn a_resource_is_compared_without_the_case_of_its_host() {
+        let resource = resource();
+        assert!(resource.is("https://registry.example.com/mcp/private"));
+        assert!(resource.is("https://Registry.Example.com:443/mcp/private"));
+        for other in [
+            "",
+            "https://registry.example.com",
+            "https://registry.example.com/mcp",
+            "https://registry.example.com/mcp/private/",
+            "https://registry.example.com/MCP/private",
+            "https://registry.example.com/mcp/private?a",
+            "https://registry.example.com/mcp/private#a",
+            "https://registry.example.comä/mcp/private",
+            "http://registry.example.com/mcp/private",
+        ] {
+            assert!(!resource.is(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_are_not_printed() {
+        assert_eq!(format!("{:?}", keys()), "ClientTokenKeys(…)");
+    }
+
+    proptest! {
+        #[test]
+        fn a_random_text_is_no_client_token(text in "(terrace_mcp_)?[A-Za-z0-9_.-]{0,120}") {
+            prop_assert!(keys().read(&text, &resource(), NOW).is_err());
+        }
+
+        #[test]
+        fn any_text_can_be_compared_with_a_resource(text in "\\PC{0,60}") {
+            prop_assert!(!resource().is(&text));
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! OAuth clients: assistants and editors that sign people in, by the metadata of the Model Context Protocol.
+
+use serde_json::{Value, json};
+
+use super::{claim, logged, page, refused};
+use crate::support::mcp::{self, structured};
+use crate::support::people::{ISSUER, People, VERIFIER, answer, hidden, opened, parameter};
+use crate::support::registry::{Response, Sent, TOKEN};
+use crate::support::tokens::{create, revoke};
+use crate::support::{ModuleFixture, Registry};
+
+const ID: &str = "https://app.example.com/oauth/client.json";
+const REDIRECT: &str = "http://127.0.0.1:33418/callback";
+const RESOURCE: &str = "https://registry.test/mcp/private";
+const HOSTS: (&str, &str) = ("TERRACE_MCP_CLIENT_HOSTS", "app.example.com");
+const PRIVATE: (&str, &str) = ("TERRACE_ACCESS", "private");
+
+fn document() -> Value {
+    json!({
+        "client_id": ID,
+        "client_name": "Example <b>Assistant</b>",
+        "redirect_uris": ["http://127.0.0.1/callback", "https://app.example.com/callback"],
+        "token_endpoint_auth_method": "none",
+    })
+}
+
+fn people() -> People {
+    let people = People::with(&[HOSTS, PRIVATE]);
+    publish(&people, ID, answer(200, &document()));
+    people
+}
+
+fn publish(people: &People, url: &str, document: Response) {
+    let documents = &people.provider.documents;
+    documents.borrow_mut().insert(url.to_owned(), document);
+}
+
+/// Returns the parameters of the URL that a client opens.
+fn asked() -> Vec<(&'static str, String)> {
+    let mut parts = opened();
+    parts.retain(|(name, _)| name.starts_with("code_challenge") || *name == "response_type");
+    for (name, value) in [
+        ("client_id", ID),
+        ("redirect_uri", REDIRECT),
+        ("resource", RESOURCE),
+        ("state", "a state"),
+        ("scope", "read"),
+    ] {
+        parts.push((name, value.to_owned()));
+    }
+    parts
+}
+
+fn asked_with(name: &'static str, value: &str) -> Vec<(&'static str, String)> {
+    let mut parts = asked();
+    parts.retain(|(known, _)| *known != name);
+    parts.push((name, value.to_owned()));
+    parts
+}
+
+/// Signs in, up to the consent question. Returns the browser's cookie, and the page.
+fn sign_in(people: &People, parts: &[(&str, String)]) -> (String, Response) {
+    let (cookie, state) = people.begin_with(parts);
+    let page = people.come_back(&cookie, &[("code", "c"), ("state", &state)]);
+    (cookie, page)
+}
+
+/// Signs in and gives consent. Returns the code.
+fn allow(people: &People, answer: &str) -> String {
+    let (cookie, page) = sign_in(people, &asked());
+    let consent = hidden(&page.expect(200));
+    let allowed = people.consent(&cookie, &consent, answer).expect(303);
+    let location = allowed.header("location").unwrap();
+    assert!(location.starts_with(&format!("{REDIRECT}?")), "{location}");
+    assert_eq!(parameter(location, "state").unwrap(), "a state");
+    assert_eq!(parameter(location, "iss").unwrap(), "https://registry.test");
+    parameter(location, "code").unwrap()
+}
+
+fn exchanged(code: &str) -> Vec<(&'static str, &str)> {
+    vec![
+        ("client_id", ID),
+        ("code", code),
+        ("code_verifier", VERIFIER),
+        ("grant_type", "authorization_code"),
+        ("redirect_uri", REDIRECT),
+        ("resource", RESOURCE),
+    ]
+}
+
+/// Signs in, gives consent, and redeems the code. Returns the answer.
+fn redeem(people: &People) -> Value {
+    let code = allow(people, "allow");
+    people.exchange(&exchanged(&code)).expect(200).json()
+}
+
+fn token(people: &People) -> String {
+    redeem(people)["access_token"].as_str().unwrap().to_owned()
+}
+
+/// Returns the URLs that were fetched from hosts other than the provider.
+fn fetched(people: &People) -> Vec<String> {
+    let operations = people.memory.operations().into_iter();
+    let urls = operations.filter_map(|it| it.strip_prefix("fetch ").map(str::to_owned));
+    urls.filter(|url| !url.starts_with(ISSUER)).collect()
+}
+
+fn list_tools(path: &str) -> Sent {
+    let sent = mcp::request("tools/list", json!({}));
+    Sent {
+        target: path.to_owned(),
+        ..sent
+    }
+}
+
+#[test]
+fn a_client_finds_the_sign_in_from_the_refusal_of_its_first_request() {
+    let people = people();
+    let get = |url: &str| {
+        let path = url.strip_prefix("https://registry.test").unwrap();
+        people.registry.get(path).expect(200).json()
+    };
+    for path in ["/mcp", "/mcp/private"] {
+        let refused = people.registry.send(&list_tools(path)).expect(401);
+        let challenge = refused.header("www-authenticate").unwrap();
+        let (_, url) = challenge.split_once("resource_metadata=\"").unwrap();
+        let resource = get(url.split('"').next().unwrap());
+        assert_eq!(resource["resource"], format!("https://registry.test{path}"));
+        assert_eq!(
+            resource["authorization_servers"],
+            json!(["https://registry.test"])
+        );
+    }
+    let server = get("https://registry.test/.well-known/oauth-authorization-server");
+    assert_eq!(
+        server,
+        json!({
+            "issuer": "https://registry.test",
+            "authorization_endpoint": "https://registry.test/oauth/authorize",
+            "token_endpoint": "https://registry.test/oauth/token",
+            "service_documentation": "https://registry.test/assistants",
+            "scopes_supported": ["read"],
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "code_challenge_methods_supported": ["S256"],
+            "client_id_metadata_document_supported": true,
+            "authorization_response_iss_parameter_supported": true,
+        })
+    );
+}
+
+#[test]
+fn clients_are_not_accepted_unless_a_host_is_named() {
+    let people = People::with(&[PRIVATE]);
+    publish(&people, ID, answer(200, &document()));
+    let registry = &people.registry;
+    let metadata = "/.well-known/oauth-protected-resource/mcp/private";
+    let resource = registry.get(metadata).expect(200).json();
+    assert_eq!(resource.get("authorization_servers"), None);
+    let none = registry
+        .get("/.well-known/oauth-authorization-server")
+        .expect(404);
+    assert!(
+        none.errors()
+            .contains("TERRACE_MCP_CLIENT_HOSTS is not set")
+    );
+    let text = page(people.open(&asked()), 400);
+    assert!(
+        text.contains("<code>client_id</code> must be terraform-cli"),
+        "{text}"
+    );
+    let told = refused(people.exchange(&exchanged("a.b")), "invalid_client");
+    assert!(told.contains("must be terraform-cli"), "{told}");
+    assert_eq!(fetched(&people), [""; 0]);
+}
+
+#[test]
+fn a_person_sees_the_client_and_what_it_gets_before_it_gets_a_code() {
+    let people = people();
+    let (_, question) = sign_in(&people, &asked());
+    let policy = question.header("content-security-policy").unwrap();
+    assert!(
+        policy.contains("form-action 'self' http://127.0.0.1:33418;"),
+        "{policy}"
+    );
+    let text = page(question, 200);
+    for words in [
+        "Give an application a token?",
+        "as <strong>ann@acme.example</strong>",
+        "<strong>Example &lt;b&gt;Assistant&lt;/b&gt;</strong>, as described by <strong>app.example.com</strong>,",
+        "<li>read everything (<code>read</code>)</li>",
+        "goes to <code>http://127.0.0.1:33418/callback</code>",
+        "only <code>https://registry.test/mcp/private</code> accepts it",
+        "value=\"refuse\"",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(
+        !text.contains("publish") && !text.contains("terminal"),
+        "{text}"
+    );
+    assert!(!text.contains("Allow reading only"), "{text}");
+}
+
+#[test]
+fn a_client_gets_a_token_that_only_its_endpoint_accepts() {
+    let people = people();
+    ModuleFixture::of("acme", "1.0.0").publish(&people.registry);
+    let answered = redeem(&people);
+    assert_eq!(answered["token_type"], "bearer");
+    assert_eq!(answered["scope"], "read");
+    let token = answered["access_token"].as_str().unwrap();
+    assert!(token.starts_with("terrace_mcp_"), "{token}");
+    let send = |sent: Sent| people.registry.send(&sent.bearing(token));
+    send(list_tools("/mcp/private")).expect(200);
+    let versions = Sent {
+        target: "/mcp/private".to_owned(),
+        ..mcp::tool("list_versions", &json!({ "address": "acme/vpc/aws" }))
+    };
+    assert_eq!(
+        structured(&send(versions))["versions"][0]["version"],
+        "1.0.0"
+    );
+    let elsewhere = send(list_tools("/mcp")).expect(401);
+    assert!(
+        elsewhere.text().contains("another MCP endpoint"),
+        "{}",
+        elsewhere.text()
+    );
+    for (method, path) in [
+        ("GET", "/v1/modules/acme/vpc/aws/versions"),
+        ("GET", "/api/v1/search?q=vpc"),
+        ("GET", "/api/v1/token"),
+        ("DELETE", "/api/v1/token"),
+        ("GET", "/v2/token"),
+        ("GET", "/admin/v1/tokens"),
+        ("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.1"),
+    ] {
+        let refused = send(Sent::new(method, path).body("{}")).expect(401);
+        assert!(
+            refused.text().contains("the token of an MCP client"),
+            "{method} {path}: {}",
+            refused.text()
+        );
+    }
+    logged(&people, ": read at https://registry.test/mcp/private only");
+}
+
+#[test]
+fn a_token_of_a_client_reads_only_what_its_person_may_read() {
+    let people = people();
+    claim(&people, "groups", json!(["guests"]));
+    let answered = redeem(&people);
+    assert_eq!(answered["scope"], "read:acme");
+    let token = answered["access_token"].as_str().unwrap();
+    let list = |address: &str| {
+        let sent = mcp::tool("list_versions", &json!({ "address": address }));
+        let sent = Sent {
+            target: "/mcp/private".to_owned(),
+            ..sent
+        };
+        let by_client = people.registry.send(&sent.clone().bearing(token));
+        let reader = create(&people.registry, &["read:acme"], None).1;
+        let by_reader = people.registry.send(&sent.bearing(&reader));
+        assert_eq!(by_client.json(), by_reader.json());
+        by_client.json()["result"]["isError"].clone()
+    };
+    for namespace in ["acme", "globex"] {
+        ModuleFixture::of(namespace, "1.0.0").publish(&people.registry);
+    }
+    assert_eq!(list("acme/vpc/aws"), false);
+    assert_eq!(list("globex/vpc/aws"), true);
+}
+
+#[test]
+fn a_token_of_a_client_is_listed_and_revoked_and_not_rotated() {
+    let people = people();
+    let token = token(&people);
+    let list = people
+        .registry
+        .admin("GET", "/admin/v1/tokens", None)
+        .json();
+    let listed = &list["tokens"][0];
+    assert_eq!(listed["name"], "ann@acme.example");
+    assert_eq!(listed["created_by"], "login as 248289761001");
+    assert_eq!(listed["scopes"], json!(["read"]));
+    assert_eq!(listed["resource"], RESOURCE);
+    let id = listed["id"].as_str().unwrap();
+    let rotation = format!("/admin/v1/tokens/{id}/rotation");
+    let refused = people
+        .registry
+        .admin("POST", &rotation, Some(b"{}"))
+        .expect(409);
+    assert!(refused.errors().contains("let the client sign in again"));
+    let send = || {
+        people
+            .registry
+            .send(&list_tools("/mcp/private").bearing(&token))
+    };
+    // An isolate that has just read the list of revoked tokens would accept it for a while.
+    revoke(&people.registry, id).expect(200);
+    assert!(send().expect(401).text().contains("this token is revoked"));
+}
+
+#[test]
+fn a_token_of_a_client_expires_as_that_of_a_terminal_does() {
+    let people = People::with(&[HOSTS, PRIVATE, ("TERRACE_LOGIN_LIFETIME", "600")]);
+    publish(&people, ID, answer(200, &document()));
+    let answered = redeem(&people);
+    assert_eq!(answered["expires_in"], 600);
+    let token = answered["access_token"].as_str().unwrap();
+    let send = || {
+        people
+            .registry
+            .send(&list_tools("/mcp/private").bearing(token))
+    };
+    people.memory.advance(600);
+    send().expect(200);
+    people.memory.advance(1);
+    let expired = send().expect(401);
+    assert!(expired.text().contains("expired"), "{}", expired.text());
+}
+
+#[test]
+fn an_invalid_request_is_a_page_that_names_the_value_and_the_rule() {
+    let people = people();
+    people.memory.forget_operations();
+    for (name, value, words) in [
+        (
+            "client_id",
+            "https://evil.example/client.json",
+            "&quot;evil.example&quot;, which TERRACE_MCP_CLIENT_HOSTS",
+        ),
+        (
+            "client_id",
+            "https://app.example.com:8443/client.json",
+            "&quot;app.example.com:8443&quot;",
+        ),
+        (
+            "client_id",
+            "https://app.example.com@evil.example/client.json",
+            "user name",
+        ),
+        ("client_id", "https://app.example.com", "with a path"),
+        (
+            "client_id",
+            "https://app.example.com/a?b",
+            "without a query",
+        ),
+        ("client_id", "https://app.example.com/a#b", "fragment"),
+        (
+            "client_id",
+            "http://app.example.com/client.json",
+            "https://",
+        ),
+        ("client_id", "app.example.com", "must be terraform-cli"),
+        (
+            "redirect_uri",
+            "https://app.example.com/callback",
+            "the user&#39;s own machine only",
+        ),
+        (
+            "redirect_uri",
+            "http://127.0.0.1.evil.example/callback",
+            "the user&#39;s own machine only",
+        ),
+        (
+            "redirect_uri",
+            "http://127.0.0.1@evil.example/callback",
+            "the user&#39;s own machine only",
+        ),
+        (
+            "redirect_uri",
+            "app://callback",
+            "the user&#39;s own machine only",
+        ),
+        ("redirect_uri", "", "is missing"),
+        ("resource", "", "is missing"),
+        (
+            "resource",
+            "https://registry.test/v2/",
+            "is &quot;https://registry.test/v2/&quot;: it must be https://registry.test/mcp or",
+        ),
+        (
+            "resource",
+            "https://evil.example/mcp",
+            "&quot;https://evil.example/mcp&quot;",
+        ),
+        ("code_challenge", "", "is missing"),
+        ("code_challenge_method", "plain", "must be S256"),
+        ("code_challenge_method", "", "must be S256"),
+        ("response_type", "token", "must be code"),
+        ("state", "a\nb", "printable"),
+    ] {
+        let response = people.open(&asked_with(name, value));
+        assert_eq!(response.header("set-cookie"), None);
+        let text = page(response, 400);
+        assert!(
+            text.contains(&format!("<code>{name}</code>")),
+            "{value}: {text}"
+        );
+        assert!(text.contains(words), "{value}: {text}");
+    }
+    assert_eq!(fetched(&people), [""; 0]);
+}
+
+#[test]
+fn a_document_is_fetched_only_for_a_person_with_access_and_never_by_a_redirect() {
+    let people = people();
+    people.memory.forget_operations();
+    let (cookie, state) = people.begin_with(&asked());
+    let refused = [("error", "access_denied"), ("state", state.as_str())];
+    let text = page(people.come_back(&cookie, &refused), 403);
+    assert!(text.contains("The application gets no token."), "{text}");
+    claim(&people, "groups", json!(["guests"]));
+    claim(&people, "email", json!("bob@globex.example"));
+    page(sign_in(&people, &asked()).1, 403);
+    assert_eq!(fetched(&people), [""; 0]);
+    claim(&people, "groups", json!(["staff"]));
+    sign_in(&people, &asked()).1.expect(200);
+    assert_eq!(fetched(&people), [ID]);
+}
+
+#[test]
+fn a_hostile_document_ends_the_sign_in_before_any_redirect() {
+    let with = |name: &str, value: Value| {
+        let mut document = document();
+        document[name] = value;
+        answer(200, &document)
+    };
+    let redirected = Response {
+        status: 302,
+        headers: vec![("location".to_owned(), "https://169.254.169.254/".to_owned())],
+        body: Vec::new(),
+    };
+    let html = Response {
+        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+        ..answer(200, &document())
+    };
+    for (document, words) in [
+        (
+            with("client_id", json!("https://app.example.com/other.json")),
+            "client_id is &quot;https://app.example.com/other.json&quot;",
+        ),
+        (
+            with("client_id", json!(ID.to_uppercase())),
+            "it must be its own URL",
+        ),
+        (with("client_id", Value::Null), "it is not a document"),
+        (
+            with("redirect_uris", json!(["http://localhost/callback"])),
+            "&quot;http://127.0.0.1:33418/callback&quot;",
+        ),
+        (
+            with("redirect_uris", json!([REDIRECT.to_owned() + "/x"])),
+            "redirect_uris do not contain",
+        ),
+        (with("redirect_uris", json!({})), "it is not a document"),
+        (
+            with("token_endpoint_auth_method", json!("<script>")),
+            "&quot;&lt;script&gt;&quot;: it must be none",
+        ),
+        (with("client_name", json!(" ")), "client_name is empty"),
+        (
+            with("x", json!("x".repeat(6_000))),
+            "longer than 5120 bytes",
+        ),
+        (redirected, "status 302"),
+        (answer(404, &json!({})), "status 404"),
+        (html, "&quot;text/html&quot;"),
+    ] {
+        let people = people();
+        publish(&people, ID, document);
+        let (_, response) = sign_in(&people, &asked());
+        let text = page(response, 400);
+        assert!(text.contains("This application cannot sign in"), "{text}");
+        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains("Notify the application"), "{text}");
+        assert_eq!(fetched(&people), [ID]);
+        logged(&people, &format!("the document of the client {ID}"));
+    }
+    let people = people();
+    people.provider.documents.borrow_mut().clear();
+    let text = page(sign_in(&people, &asked()).1, 400);
+    assert!(text.contains("cannot be fetched"), "{text}");
+}
+
+#[test]
+fn the_port_of_a_redirect_may_differ_from_the_registered_one() {
+    for redirect in ["http://127.0.0.1/callback", "http://127.0.0.1:1/callback"] {
+        let people = people();
+        let (_, question) = sign_in(&people, &asked_with("redirect_uri", redirect));
+        assert!(question.expect(200).text().contains(redirect));
+    }
+}
+
+#[test]
+fn a_refusal_is_delivered_to_the_client_with_the_issuer() {
+    let people = people();
+    let (cookie, question) = sign_in(&people, &asked());
+    let consent = hidden(&question.expect(200));
+    let refused = people.consent(&cookie, &consent, "refuse").expect(303);
+    assert_eq!(
+        refused.header("location"),
+        Some(
+            "http://127.0.0.1:33418/callback?error=access_denied&state=a%20state&iss=https%3A%2F%2Fregistry.test"
+        )
+    );
+}
+
+#[test]
+fn a_code_is_valid_once_and_only_for_its_client() {
+    let people = people();
+    let code = allow(&people, "allow");
+    for (name, value, error, words) in [
+        (
+            "client_id",
+            "https://app.example.com/other.json",
+            "invalid_grant",
+            "client_id is not the one",
+        ),
+        (
+            "client_id",
+            "terraform-cli",
+            "invalid_request",
+            "redirect_uri must be",
+        ),
+        (
+            "client_id",
+            "https://app.example.com",
+            "invalid_client",
+            "with a path",
+        ),
+        (
+            "redirect_uri",
+            "http://127.0.0.1:33419/callback",
+            "invalid_grant",
+            "redirect_uri is not the one",
+        ),
+        (
+            "redirect_uri",
+            "https://evil.example/",
+            "invalid_request",
+            "own machine only",
+        ),
+        (
+            "resource",
+            "https://registry.test/mcp",
+            "invalid_target",
+            "resource is not the one",
+        ),
+        (
+            "code_verifier",
+            "e0000000000000000000000000000000000000000000000",
+            "invalid_grant",
+            "code_verifier does not belong",
+        ),
+        (
+            "grant_type",
+            "refresh_token",
+            "unsupported_grant_type",
+            "grant_type",
+        ),
+        ("code", "x", "invalid_grant", "not a code of this registry"),
+    ] {
+        let mut parts = exchanged(&code);
+        for part in &mut parts {
+            if part.0 == name {
+                part.1 = value;
+            }
+        }
+        let told = refused(people.exchange(&parts), error);
+        assert!(told.contains(words), "{told}");
+    }
+    let token = people.exchange(&exchanged(&code)).expect(200).json();
+    let token = token["access_token"].as_str().unwrap();
+    let send = || {
+        people
+            .registry
+            .send(&list_tools("/mcp/private").bearing(token))
+    };
+    let told = refused(people.exchange(&exchanged(&code)), "invalid_grant");
+    assert!(told.contains("already used"), "{told}");
+    assert!(send().expect(401).text().contains("this token is revoked"));
+}
+
+#[test]
+fn a_code_of_a_terminal_gives_no_token_to_a_client_and_the_other_way_round() {
+    let people = people();
+    let of_terminal = people.allow();
+    let told = refused(people.exchange(&exchanged(&of_terminal)), "invalid_grant");
+    assert!(told.contains("client_id is not the one"), "{told}");
+    let of_client = allow(&people, "allow");
+    let terminal = crate::support::people::exchanged(&of_client);
+    let told = refused(people.exchange(&terminal), "invalid_grant");
+    assert!(told.contains("client_id is not the one"), "{told}");
+}
+
+#[test]
+fn a_sign_in_of_a_client_ends_if_its_host_is_no_longer_named() {
+    let people = people();
+    let (consent_cookie, asking) = sign_in(&people, &asked());
+    let consent = hidden(&asking.expect(200));
+    let (cookie, state) = people.begin_with(&asked());
+    let vars = [PRIVATE, ("TERRACE_MCP_CLIENT_HOSTS", "other.example.com")];
+    let vars = [&vars[..], &crate::support::people::LOGIN].concat();
+    let later = Registry::in_memory(&people.memory, &vars);
+    people.memory.forget_operations();
+    let target = format!("/oauth/callback?code=c&state={state}");
+    let response = later.send(&Sent::new("GET", &target).header("cookie", &cookie));
+    assert!(page(response, 400).contains("cannot be fetched"));
+    let later = People {
+        registry: later,
+        ..people
+    };
+    let response = later.consent(&consent_cookie, &consent, "allow");
+    assert!(page(response, 400).contains("cannot be fetched"));
+    assert_eq!(fetched(&later), [""; 0]);
+}
+
+#[test]
+fn an_answer_to_a_client_contains_no_admin_token() {
+    let people = people();
+    let answered = redeem(&people).to_string();
+    assert!(!answered.contains(TOKEN), "{answered}");
+}
