@@ -30,7 +30,6 @@ use terrace_core::read;
 use terrace_core::read::{
     CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, StoredIndices,
 };
-use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::key::IndexKey;
 
 use crate::cache::Cache;
@@ -63,8 +62,6 @@ pub struct PendingRead {
     record: Record,
     lookup: Box<Lookup>,
     origin: String,
-    /// The bucket that serves downloads.
-    serving: ServingBucket,
     /// The time at which the read of the index began, in milliseconds since 1970.
     read_at: u64,
 }
@@ -188,28 +185,28 @@ pub fn begin<S>(
 /// Returns the next step of a read by an authorised caller.
 pub(crate) fn look_up<S>(
     record: Record,
-    lookup: Box<Lookup>,
+    mut lookup: Box<Lookup>,
     origin: &str,
     (config, cache): (&Config, &Cache),
     now: u64,
 ) -> RequestStep<S> {
-    if config.fallback.is_none() || !lookup.signs_urls() {
-        return look_up_at(record, lookup, (origin, ServingBucket::Main), config, now);
-    }
-    match cache.known_serving(UnixTime(now / 1000)) {
-        Some(serving) => look_up_at(record, lookup, (origin, serving), config, now),
-        None => {
-            let remaining = RemainingWork::Read(Suspension::ReadOnceServingIsKnown(lookup));
-            RequestStep::Continue(Box::new(Unfinished { record, remaining }))
+    if config.fallback.is_some() && lookup.signs_urls() {
+        match cache.known_serving(UnixTime(now / 1000)) {
+            Some(serving) => lookup.set_serving(serving),
+            None => {
+                let remaining = RemainingWork::Read(Suspension::ReadOnceServingIsKnown(lookup));
+                return RequestStep::Continue(Box::new(Unfinished { record, remaining }));
+            }
         }
     }
+    look_up_at(record, lookup, origin, config, now)
 }
 
-/// Returns the next step of a read by an authorised caller, while this bucket serves downloads.
+/// Returns the next step of a read by an authorised caller, whose lookup knows the bucket that serves downloads.
 pub(crate) fn look_up_at<S>(
     record: Record,
     lookup: Box<Lookup>,
-    (origin, serving): (&str, ServingBucket),
+    origin: &str,
     config: &Config,
     now: u64,
 ) -> RequestStep<S> {
@@ -220,7 +217,6 @@ pub(crate) fn look_up_at<S>(
         record,
         lookup,
         origin: origin.to_owned(),
-        serving,
         read_at: now,
     })
 }
@@ -273,7 +269,6 @@ impl PendingRead {
             mut record,
             mut lookup,
             origin,
-            serving,
             read_at,
         } = self;
         lookup.set_range(range);
@@ -287,10 +282,7 @@ impl PendingRead {
         });
         let outcome = match found {
             Ok(read) => match read.into_stored(&lookup) {
-                Ok(found) => {
-                    let time = UnixTime(now / 1000);
-                    lookup.answer(found, (config, serving), &origin, time)
-                }
+                Ok(found) => lookup.answer(found, config, &origin, UnixTime(now / 1000)),
                 Err(absent) if is_known_absent(&lookup, &absent, config, cache, now) => {
                     record.index = Some(IndexState::Miss);
                     let reply = lookup.not_found();

@@ -230,11 +230,11 @@ async fn continue_read<P: Host, R: Request>(
                 }
             }
         }
-        Suspension::ReadOnceServingIsKnown(lookup) => {
-            let serving = failover::serving(ctx).await;
+        Suspension::ReadOnceServingIsKnown(mut lookup) => {
+            lookup.set_serving(failover::serving(ctx).await);
             record.add(ctx.host.meter().usage().since(before));
             let now = ctx.host.clock().millis();
-            return look_up_at(record, lookup, (head.origin, serving), ctx.config, now);
+            return look_up_at(record, lookup, head.origin, ctx.config, now);
         }
         Suspension::IndexMiss(lookup, miss) => {
             let reply = reader::read(ctx, &lookup, head.origin, miss).await;

@@ -5,7 +5,6 @@ use terrace_core::http::reply::Body;
 use terrace_core::read::{
     CookieHeader, Decision, IndexForm, ReadOutcome, RequestHead, StoredIndex, begin,
 };
-use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::index_document::IndexMetadata;
 
 use crate::{NOW, OPEN, configured, text};
@@ -59,12 +58,7 @@ pub fn read(data: &[u8]) {
             IndexForm::Text => Body::Text(body.to_owned()),
         };
         let found = StoredIndex { metadata, body };
-        let outcome = lookup.answer(
-            found.into(),
-            (&config, ServingBucket::Main),
-            head.origin,
-            NOW,
-        );
+        let outcome = lookup.answer(found.into(), &config, head.origin, NOW);
         if let ReadOutcome::Fresh(reply) | ReadOutcome::Stale(reply, _) = outcome {
             for (name, value) in &reply.headers {
                 assert!(!value.contains(['\r', '\n', '\0']), "{name}: {value:?}");

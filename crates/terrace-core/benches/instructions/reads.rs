@@ -11,7 +11,6 @@ use terrace_core::model::status::StatusDocument;
 use terrace_core::read::{
     CookieHeader, Decision, IndexForm, Lookup, ReadOutcome, RequestHead, StoredIndex, begin,
 };
-use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
 use terrace_core::storage::release::Release;
@@ -177,12 +176,7 @@ impl Read {
             IndexForm::Text => Body::Text(text),
         };
         let found = StoredIndex { metadata, body };
-        match lookup.answer(
-            found.into(),
-            (&self.config, ServingBucket::Main),
-            ORIGIN,
-            NOW,
-        ) {
+        match lookup.answer(found.into(), &self.config, ORIGIN, NOW) {
             ReadOutcome::Fresh(reply) | ReadOutcome::Stale(reply, _) => reply,
             unusable => panic!("{unusable:?}"),
         }

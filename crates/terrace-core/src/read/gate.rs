@@ -10,6 +10,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::oci::pushed::ProviderRepositories;
 use crate::oci::unauthorized;
+use crate::storage::failover::ServingBucket;
 use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
@@ -75,6 +76,7 @@ pub(super) fn decide<S>(
                 method,
                 if_none_match: head.if_none_match.map(str::to_owned),
                 range: None,
+                serving: ServingBucket::Main,
             }))
         }
     }

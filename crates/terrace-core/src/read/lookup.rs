@@ -47,6 +47,8 @@ pub struct Lookup {
     pub(super) method: Method,
     pub(super) if_none_match: Option<String>,
     pub(super) range: Option<String>,
+    /// The bucket whose URLs the answer contains.
+    pub(super) serving: ServingBucket,
 }
 
 /// How a read needs the value of an index.
@@ -189,12 +191,17 @@ impl Lookup {
         self.range = range;
     }
 
-    /// Returns the answer from the indices that were found, if they may be served, while this bucket serves downloads.
-    /// `origin` is the registry's own, as the client reached it: `https://host`.
+    /// Sets the bucket that serves downloads.
+    pub fn set_serving(&mut self, serving: ServingBucket) {
+        self.serving = serving;
+    }
+
+    /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
+    /// own, as the client reached it: `https://host`.
     pub fn answer<S>(
         &self,
         found: StoredIndices<S>,
-        (config, serving): (&Config, ServingBucket),
+        config: &Config,
         origin: &str,
         now: UnixTime,
     ) -> ReadOutcome<S> {
@@ -207,7 +214,7 @@ impl Lookup {
             Freshness::Stale(address) => Some(address),
             Freshness::Unfit => return ReadOutcome::Unfit,
         };
-        let urls = config.download_urls(serving);
+        let urls = config.download_urls(self.serving);
         let reply = match self.blocked(&config.pull, Some(metadata)) {
             Some(reply) => reply,
             None => match self.finish(found, urls, origin, &config.pull, now) {
@@ -360,6 +367,7 @@ mod tests {
             method: Method::Get,
             if_none_match: None,
             range: None,
+            serving: ServingBucket::Main,
         }
     }
 
@@ -377,12 +385,7 @@ mod tests {
             first: found("one"),
             others: vec![Some(found("two")), None],
         };
-        let outcome = lookup.answer(
-            found,
-            (&config(), ServingBucket::Main),
-            "https://registry.test",
-            NOW,
-        );
+        let outcome = lookup.answer(found, &config(), "https://registry.test", NOW);
         let ReadOutcome::Fresh(reply) = outcome else {
             panic!("{outcome:?}");
         };
