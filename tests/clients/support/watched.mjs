@@ -139,7 +139,7 @@ export class WatchedRegistry extends Registry {
   /** Writes an index to KV, as another isolate does. */
   async putIndex(key, text) {
     const namespace = await this.#miniflare.getKVNamespace("INDICES");
-    await namespace.put(key, text);
+    await namespace.put(key, text, { metadata: { etag: '"another"' } });
   }
 
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */
