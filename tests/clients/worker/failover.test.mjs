@@ -153,6 +153,8 @@ function define(mode) {
 
   /** Runs the scheduled event until an archive has this status in the second bucket. The repair comes first. */
   async function copies(digest, status) {
+    // A walk begins every five minutes. One that has not been completed continues in each run.
+    await registry.store([{ key: "failover/copy", text: "{}" }]);
     for (let runs = 0; runs < 60 && (await registry.copyOf(digest)) !== status; runs += 1) await registry.runScheduled();
     assert.equal(await registry.copyOf(digest), status);
   }
@@ -166,7 +168,7 @@ function define(mode) {
     assert.equal((await registry.does(["admin", "verify"])).missing_in_fallback, 0);
   });
 
-  test("the scheduled event copies later archives, with their lengths, and its bytes never enter wasm", async () => {
+  test("the scheduled event copies later archives, and states their lengths", async () => {
     const later = moduleOf("later");
     await registry.publishes(later);
     registry.second.heads.length = 0;
