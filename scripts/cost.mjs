@@ -44,6 +44,11 @@ const MODES = {
   edge: "With S3 keys and `TERRACE_DOWNLOADS=edge`: clients download archives through the Worker, from the cache near them",
 };
 
+/** The minutes of a month of 30 days. */
+const MINUTES = 30 * 24 * 60;
+
+const thousands = (count) => count.toLocaleString("en-US");
+
 /** Returns the text of docs/cost.md. */
 export async function costPage() {
   const counts = JSON.parse(await readFile(OPERATIONS_FILE, "utf8"));
@@ -96,6 +101,26 @@ export async function costPage() {
     "`TERRACE_LOG_REQUESTS=failures`. No other setting changes a large bill as much.",
     "",
     ...bills.flatMap(shapeText),
+    "## A second bucket",
+    "",
+    "The figures above are without a [second bucket](operating.md#a-second-bucket-for-outages). With one, a month adds:",
+    "",
+    ...table(
+      ["", "R2 class A", "R2 class B", "KV reads", "requests to the second bucket"],
+      [
+        ["the probe, each minute", "0", thousands(2 * MINUTES), thousands(2 * MINUTES), "0"],
+        ["a comparison of 500 archives, every fifth minute, and a look at its progress in others", thousands((2 * MINUTES) / 5), thousands(MINUTES), "0", `${thousands(MINUTES / 5)} lists`],
+        ["each copied archive", "0", "2", "0", "1 put"],
+        ["an isolate with downloads, each 10 seconds", "0", "0", "1", "0"],
+      ],
+    ),
+    "",
+    "All of this is within the amounts that Workers Paid includes, up to 100,000 copied archives a month and thirty busy isolates.",
+    "Workers Free includes 100,000 KV reads a day: those of ten busy isolates. Reads of lists and pages take nothing more. The",
+    "copies take as many GB as the main bucket, at the price of the second one: 2026 some $0.023 a GB at Amazon S3, whose requests cost",
+    "some $0.05 a month for the lists. R2 charges nothing for outgoing traffic. The provider of the second bucket may charge for",
+    "downloads in an outage: some $0.09 a GB at Amazon S3, nothing at R2 in another account.",
+    "",
     "## Assumptions",
     "",
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,

@@ -60,6 +60,18 @@ pub(super) fn fork(
     Ok((client.readable(), storage.readable()))
 }
 
+/// Returns a stream with the same bytes whose length the platform knows, so that a request with it as its body states the
+/// length. The stream fails if the source does not have `length` bytes.
+pub(super) fn of_length(
+    stream: &web_sys::ReadableStream,
+    length: u64,
+) -> Result<web_sys::ReadableStream, JsValue> {
+    let fixed = FixedLengthStream::new_big_int(BigInt::from(length))?;
+    // The pipe runs by itself; the reader of the other end sees its errors.
+    forget(&stream.pipe_to(&fixed.writable()));
+    Ok(fixed.readable())
+}
+
 struct Pump {
     source: web_sys::ReadableStreamByobReader,
     client: Option<Lagging>,

@@ -18,8 +18,8 @@ use worker::{Delay, js_sys, web_sys};
 use super::clock::millis;
 use super::fork;
 use terrace_app::host::{
-    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
-    WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
+    UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
@@ -98,6 +98,43 @@ impl Upstream for Internet {
         .await
     }
 
+    async fn ask_bucket(
+        &self,
+        request: BucketRequest<Self::Stream>,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        let _timed = self.meter.time(PlatformPart::Origin, millis);
+        in_time(seconds, async |signal| {
+            let url = resolve(&request.url, None)?;
+            let headers = request.headers.clone();
+            let init = init(
+                OutgoingRequest {
+                    headers,
+                    body: None,
+                },
+                signal,
+            )?;
+            init.set_method(request.method.as_str());
+            if let Some((length, stream)) = &request.body {
+                let body = fork::of_length(stream, *length).map_err(|error| failed(&error))?;
+                init.set_body(&body.into());
+            }
+            let response = send_init(&url, guard, &init).await?;
+            let body = match response.body() {
+                Some(body) => read(&body, request.max_bytes).await?,
+                None => Vec::new(),
+            };
+            Ok(Fetched {
+                status: response.status(),
+                final_url: url.href(),
+                content_type: header(&response, "content-type"),
+                body,
+            })
+        })
+        .await
+    }
+
     async fn open(
         &self,
         fetch: &Fetch,
@@ -172,10 +209,18 @@ async fn send(
     outgoing: OutgoingRequest,
     signal: &web_sys::AbortSignal,
 ) -> Result<web_sys::Response, UpstreamError> {
-    check(url, guard)?;
     let init = init(outgoing, signal)?;
+    send_init(url, guard, &init).await
+}
+
+async fn send_init(
+    url: &web_sys::Url,
+    guard: &Guard,
+    init: &web_sys::RequestInit,
+) -> Result<web_sys::Response, UpstreamError> {
+    check(url, guard)?;
     let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
-    let sent = JsFuture::from(global.fetch_with_str_and_init(&url.href(), &init)).await;
+    let sent = JsFuture::from(global.fetch_with_str_and_init(&url.href(), init)).await;
     let response = sent.map_err(|error| unreachable_host(url, &failed(&error)))?;
     Ok(response.unchecked_into())
 }

@@ -11,6 +11,7 @@ use terrace_core::config::Brand;
 use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
+use terrace_core::storage::failover::ServingBucket;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_web::assets::Assets;
 
@@ -26,6 +27,10 @@ pub struct Cache {
     refresh_started_at: Cell<UnixTime>,
     /// The time at which this version was last found to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
+    /// The bucket that serves downloads, with the time at which that was read.
+    serving: Cell<Option<(ServingBucket, UnixTime)>>,
+    /// When a request last started to read that again.
+    serving_refresh_started_at: Cell<UnixTime>,
     absences: Absences,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
@@ -64,6 +69,17 @@ pub enum CachedRevocation {
     Miss,
 }
 
+/// The cached bucket that serves downloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CachedServing {
+    /// The bucket.
+    Fresh(ServingBucket),
+    /// The bucket. The caller must refresh the cache after the response.
+    Stale(ServingBucket),
+    /// No usable entry.
+    Miss,
+}
+
 impl Cache {
     /// Creates the cache of a host that shares a store with other processes and learns of their changes sooner than absences are
     /// forgotten.
@@ -72,6 +88,51 @@ impl Cache {
             absences: Absences::disabled(),
             ..Self::default()
         }
+    }
+
+    /// Returns the bucket that serves downloads, according to the cache. A caller that receives `Stale` must refresh the
+    /// cache.
+    pub fn serving(&self, now: UnixTime) -> CachedServing {
+        let cached = self.cached_serving(now);
+        if matches!(cached, CachedServing::Stale(_)) {
+            self.serving_refresh_started_at.set(now);
+        }
+        cached
+    }
+
+    /// Returns the bucket that serves downloads, if a fresh cache entry has it.
+    pub fn known_serving(&self, now: UnixTime) -> Option<ServingBucket> {
+        match self.cached_serving(now) {
+            CachedServing::Fresh(serving) => Some(serving),
+            CachedServing::Stale(_) | CachedServing::Miss => None,
+        }
+    }
+
+    /// Returns the bucket that served downloads when that was last read; the main one if it never was.
+    pub fn last_serving(&self) -> ServingBucket {
+        self.serving.get().unwrap_or_default().0
+    }
+
+    fn cached_serving(&self, now: UnixTime) -> CachedServing {
+        let Some((serving, read)) = self.serving.get() else {
+            return CachedServing::Miss;
+        };
+        match now.since(read) {
+            age if age < limits::FAILOVER_FRESH_SECONDS => CachedServing::Fresh(serving),
+            age if age < limits::FAILOVER_SECONDS => {
+                let started = now.since(self.serving_refresh_started_at.get());
+                match started < limits::FAILOVER_FRESH_SECONDS {
+                    true => CachedServing::Fresh(serving),
+                    false => CachedServing::Stale(serving),
+                }
+            }
+            _ => CachedServing::Miss,
+        }
+    }
+
+    /// Caches the bucket that serves downloads. `began` is the time at which reading it began.
+    pub fn store_serving(&self, serving: ServingBucket, began: UnixTime) {
+        self.serving.set(Some((serving, began)));
     }
 
     /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
@@ -270,6 +331,22 @@ mod tests {
     use super::*;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    #[test]
+    fn the_serving_bucket_is_cached_for_25_seconds_and_stale_from_the_tenth_on() {
+        let cache = Cache::default();
+        let serving = ServingBucket::Fallback;
+        assert_eq!(cache.serving(NOW), CachedServing::Miss);
+        assert_eq!(cache.last_serving(), ServingBucket::Main);
+        cache.store_serving(serving, NOW);
+        assert_eq!(cache.known_serving(NOW.plus(9)), Some(serving));
+        assert_eq!(cache.known_serving(NOW.plus(10)), None);
+        assert_eq!(cache.serving(NOW.plus(10)), CachedServing::Stale(serving));
+        // Only one request refreshes the cache.
+        assert_eq!(cache.serving(NOW.plus(11)), CachedServing::Fresh(serving));
+        assert_eq!(cache.serving(NOW.plus(25)), CachedServing::Miss);
+        assert_eq!(cache.last_serving(), serving);
+    }
 
     #[test]
     fn revocations_are_cached_for_25_seconds_and_stale_from_the_tenth_on() {

@@ -41,6 +41,8 @@ pub enum Task<S> {
     StorePulled(Box<Pulled<S>>),
     /// Read the list of revoked tokens.
     ReadRevocations,
+    /// Read which bucket serves downloads.
+    ReadFailover,
     /// Remove a completed upload, with its chunks, by their names.
     DiscardUpload(Vec<String>),
     /// Remove some of the abandoned uploads.

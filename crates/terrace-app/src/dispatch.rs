@@ -18,8 +18,8 @@ use crate::handlers::outcome::{Call, Handled};
 use crate::handlers::public_lists::List;
 use crate::handlers::{
     archive_inventory, archive_transfers, audit, doctor, document, documentation, erasures,
-    exchange, facts, garbage, health, keys, mcp, namespaces, pages, public_lists, publish, pull,
-    reindex, rules, search, status, tokens, webhooks,
+    exchange, facts, failover, garbage, health, keys, mcp, namespaces, pages, public_lists,
+    publish, pull, reindex, replication, rules, search, status, tokens, webhooks,
 };
 use crate::host::{Host, Request};
 
@@ -210,6 +210,12 @@ fn dispatch_admin<'c, P: Host>(
             _ => nowhere(),
         },
         AdminRoute::Garbage => Box::pin(garbage::change(ctx, call)),
+        AdminRoute::Failover => match method {
+            Method::Get => Box::pin(failover::describe(ctx)),
+            Method::Put => Box::pin(failover::change(ctx, call)),
+            _ => nowhere(),
+        },
+        AdminRoute::Replication => Box::pin(replication::compare(ctx, call)),
         AdminRoute::Erasures => Box::pin(erasures::erase(ctx, call)),
     }
 }

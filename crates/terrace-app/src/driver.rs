@@ -103,6 +103,8 @@ pub(crate) enum Suspension<S> {
     AnswerUnlessRevoked(TokenId, Reply<S>),
     /// The index may be read, unless the token has been revoked.
     ReadUnlessRevoked(TokenId, Box<Lookup>),
+    /// The index may be read, once the isolate knows which bucket serves downloads.
+    ReadOnceServingIsKnown(Box<Lookup>),
     /// The index was read, and does not give an answer.
     IndexMiss(Box<Lookup>, MissReason),
     /// This is the answer. After it, the origin of the provider should be asked for newer versions.
@@ -172,7 +174,7 @@ pub fn begin<S>(
             Some(token) if !is_valid(token) => {
                 RemainingWork::Read(Suspension::ReadUnlessRevoked(token, lookup))
             }
-            _ => return look_up(record, lookup, head.origin, config, now),
+            _ => return look_up(record, lookup, head.origin, (config, cache), now),
         },
         Decision::Handle(route, action) => RemainingWork::Handle(route, action),
         Decision::ReadCookies => RemainingWork::ReadCookies,
@@ -182,6 +184,26 @@ pub fn begin<S>(
 
 /// Returns the next step of a read by an authorised caller.
 pub(crate) fn look_up<S>(
+    record: Record,
+    mut lookup: Box<Lookup>,
+    origin: &str,
+    (config, cache): (&Config, &Cache),
+    now: u64,
+) -> RequestStep<S> {
+    if config.fallback.is_some() && lookup.signs_urls() {
+        match cache.known_serving(UnixTime(now / 1000)) {
+            Some(serving) => lookup.set_serving(serving),
+            None => {
+                let remaining = RemainingWork::Read(Suspension::ReadOnceServingIsKnown(lookup));
+                return RequestStep::Continue(Box::new(Unfinished { record, remaining }));
+            }
+        }
+    }
+    look_up_at(record, lookup, origin, config, now)
+}
+
+/// Returns the next step of a read by an authorised caller, whose lookup knows the bucket that serves downloads.
+pub(crate) fn look_up_at<S>(
     record: Record,
     lookup: Box<Lookup>,
     origin: &str,
@@ -376,6 +398,7 @@ impl Suspension<()> {
                 Suspension::AnswerUnlessRevoked(token, with_stream(reply, stream))
             }
             Self::ReadUnlessRevoked(token, lookup) => Suspension::ReadUnlessRevoked(token, lookup),
+            Self::ReadOnceServingIsKnown(lookup) => Suspension::ReadOnceServingIsKnown(lookup),
             Self::IndexMiss(lookup, miss) => Suspension::IndexMiss(lookup, miss),
             Self::Stale(lookup, reply, address) => {
                 Suspension::Stale(lookup, with_stream(reply, stream), address)

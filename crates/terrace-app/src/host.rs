@@ -22,8 +22,8 @@ mod upstream;
 
 pub use archive_cache::{CacheRequest, CachedArchive};
 pub use upstream::{
-    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
-    WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
+    UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 
 /// The reason why a storage operation failed. Whether it took effect is unknown.

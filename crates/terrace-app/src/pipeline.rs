@@ -26,6 +26,7 @@ use crate::dispatch::dispatch;
 use crate::driver;
 use crate::driver::{
     Answer, PendingRead, Record, RemainingWork, RequestStep, Suspension, Unfinished, look_up,
+    look_up_at,
 };
 use crate::failure::Failure;
 use crate::handlers::body::whole;
@@ -37,7 +38,7 @@ use crate::handlers::pages::{FailedVisit, problem_page};
 use crate::host::{Clock as _, Host, Request};
 use crate::services::audit::AuditedChange;
 use crate::services::auth::Permission;
-use crate::services::{audit, auth, format, reader};
+use crate::services::{audit, auth, failover, format, reader};
 
 /// Answers and logs a request.
 pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
@@ -224,9 +225,16 @@ async fn continue_read<P: Host, R: Request>(
                 None => {
                     record.add(ctx.host.meter().usage().since(before));
                     let now = ctx.host.clock().millis();
-                    return look_up(record, lookup, head.origin, ctx.config, now);
+                    let known = (ctx.config, ctx.host.cache());
+                    return look_up(record, lookup, head.origin, known, now);
                 }
             }
+        }
+        Suspension::ReadOnceServingIsKnown(mut lookup) => {
+            lookup.set_serving(failover::serving(ctx).await);
+            record.add(ctx.host.meter().usage().since(before));
+            let now = ctx.host.clock().millis();
+            return look_up_at(record, lookup, head.origin, ctx.config, now);
         }
         Suspension::IndexMiss(lookup, miss) => {
             let reply = reader::read(ctx, &lookup, head.origin, miss).await;

@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::services::catalog::{merged, shards};
 use crate::services::oci::uploads;
 use crate::services::pull::{commit, puller};
-use crate::services::{auth, format, index_backfill, index_refresh, staging, webhooks};
+use crate::services::{auth, failover, format, index_backfill, index_refresh, staging, webhooks};
 
 /// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
@@ -29,7 +29,7 @@ pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
 /// Returns whether this version may perform a task.
 async fn permit<P: Host>(ctx: &Context<'_, P>, task: &Task<P::Stream>) -> Result<bool, Failure> {
     match task {
-        Task::ReadRevocations => Ok(true),
+        Task::ReadRevocations | Task::ReadFailover => Ok(true),
         _ => format::may_write(ctx).await,
     }
 }
@@ -40,6 +40,10 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::RefreshOriginList(address) => puller::refresh_list(ctx, address).await,
         Task::StorePulled(pulled) => commit::store(ctx, *pulled).await,
         Task::ReadRevocations => auth::read_revocations(ctx).await.map(drop),
+        Task::ReadFailover => {
+            failover::read(ctx).await;
+            Ok(())
+        }
         Task::DiscardUpload(names) => uploads::discard(ctx, names).await,
         Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,

@@ -32,7 +32,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use account::{AccountArguments, LoginArguments, ProfileCommand};
-pub(crate) use admin::{AcceptedLoss, AdminCommand, RegistryImportArguments};
+pub(crate) use admin::{AcceptedLoss, AdminCommand, FailoverCommand, RegistryImportArguments};
 pub(crate) use catalog::{ListArguments, SearchArguments, ShowArguments, VersionChoice};
 pub(crate) use collection::CollectionArguments;
 pub(crate) use completion::{CompletionArguments, Shell};

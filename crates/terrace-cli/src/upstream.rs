@@ -1,7 +1,7 @@
 //! Requests to other registries: redirects that the guard checks, retries, tokens, and downloads.
 
 mod cache;
-mod download;
+pub(crate) mod download;
 mod host_override;
 pub(crate) mod module_location;
 pub(crate) mod resolve;

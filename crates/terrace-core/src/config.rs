@@ -15,6 +15,8 @@ use crate::limits;
 use crate::model::name::{Hostname, NameError};
 use crate::oci::pushed::ProviderRepositories;
 use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls, Downloads};
+use crate::storage::failover::ServingBucket;
+use crate::storage::fallback::FallbackBucket;
 use crate::storage::signed_path::PathSigner;
 use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPattern};
 use terrace_base::secret::Secret;
@@ -45,6 +47,8 @@ pub struct Config {
     pub archive_urls: Option<ArchiveUrls>,
     /// The way in which archives reach clients, if it is set.
     pub downloads: Option<Downloads>,
+    /// The second bucket, with copies of all archives, if there is one.
+    pub fallback: Option<Box<FallbackBucket>>,
     /// The registry's hostnames, except the one of the request.
     pub hostnames: Vec<Hostname>,
     /// The rules for pull-through mirroring and blocked versions.
@@ -98,6 +102,14 @@ impl Config {
         self.login.is_some() && self.access.guards_reads()
     }
 
+    /// Returns the signer of the URLs for downloads while this bucket serves them. Uploads always go to the main bucket.
+    pub fn download_urls(&self, serving: ServingBucket) -> Option<&ArchiveUrls> {
+        match (&self.fallback, serving) {
+            (Some(fallback), ServingBucket::Fallback) => Some(fallback.urls()),
+            _ => self.archive_urls.as_ref(),
+        }
+    }
+
     /// Identifies the caller from the cookies of a browser. A session that is not valid counts as none.
     pub fn caller_of_cookies(
         &self,
@@ -140,7 +152,9 @@ impl Config {
             return Err(error(PULL_THROUGH, rule));
         }
         let downloads = downloads(var(DOWNLOADS))?;
-        let archive_urls = archive_urls(downloads, presigner(&var)?, paths, lifetime)?;
+        let presigner = presigner(&var, &MAIN_BUCKET)?;
+        let fallback = fallback(&var, presigner.as_ref(), (paths.as_ref(), lifetime))?;
+        let archive_urls = archive_urls(downloads, presigner, paths, lifetime)?;
         Ok(Self {
             access,
             failures_a_minute: number(
@@ -159,6 +173,7 @@ impl Config {
                 .collect(),
             trusted_publishers,
             archive_urls,
+            fallback: fallback.map(Box::new),
             downloads,
             hostnames: hostnames(var(HOSTNAMES))?,
             pull,
@@ -471,12 +486,66 @@ fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
         })
 }
 
-fn presigner(var: Variables<'_>) -> Result<Option<Presigner>, ConfigError> {
+/// The names of the settings of one bucket.
+struct BucketSettings {
+    endpoint: &'static str,
+    bucket: &'static str,
+    region: &'static str,
+    id: &'static str,
+    secret: &'static str,
+    /// All of them, in a message.
+    all: &'static str,
+}
+
+const MAIN_BUCKET: BucketSettings = BucketSettings {
+    endpoint: S3_ENDPOINT,
+    bucket: S3_BUCKET,
+    region: S3_REGION,
+    id: S3_ACCESS_KEY_ID,
+    secret: S3_SECRET_ACCESS_KEY,
+    all: "TERRACE_S3_…",
+};
+
+const FALLBACK_BUCKET: BucketSettings = BucketSettings {
+    endpoint: S3_FALLBACK_ENDPOINT,
+    bucket: S3_FALLBACK_BUCKET,
+    region: S3_FALLBACK_REGION,
+    id: S3_FALLBACK_ACCESS_KEY_ID,
+    secret: S3_FALLBACK_SECRET_ACCESS_KEY,
+    all: "TERRACE_S3_FALLBACK_…",
+};
+
+#[inline(never)]
+fn fallback(
+    var: Variables<'_>,
+    main: Option<&Presigner>,
+    (paths, lifetime): (Option<&PathSigner>, u32),
+) -> Result<Option<FallbackBucket>, ConfigError> {
+    let Some(presigner) = presigner(var, &FALLBACK_BUCKET)? else {
+        return Ok(None);
+    };
+    if main.is_some_and(|main| main.is_for_bucket_of(&presigner)) {
+        let rule = format!(
+            "is the bucket of {S3_BUCKET}: a copy in the same bucket is lost with it, so name another one"
+        );
+        return Err(error(S3_FALLBACK_BUCKET, rule));
+    }
+    Ok(Some(FallbackBucket::new(
+        presigner,
+        paths.cloned(),
+        lifetime,
+    )))
+}
+
+fn presigner(
+    var: Variables<'_>,
+    settings: &BucketSettings,
+) -> Result<Option<Presigner>, ConfigError> {
     let needed = [
-        S3_ENDPOINT,
-        S3_BUCKET,
-        S3_ACCESS_KEY_ID,
-        S3_SECRET_ACCESS_KEY,
+        settings.endpoint,
+        settings.bucket,
+        settings.id,
+        settings.secret,
     ];
     let [endpoint, bucket, id, secret] = needed.map(|name| var(name).ok_or(name));
     if [&endpoint, &bucket, &id, &secret]
@@ -486,23 +555,26 @@ fn presigner(var: Variables<'_>) -> Result<Option<Presigner>, ConfigError> {
         return Ok(None);
     }
     let incomplete = |name| {
-        error(
-            name,
-            "is not set, but other TERRACE_S3_… variables are: set all or none",
-        )
+        let rule = format!(
+            "is not set, but other {} variables are: set all or none",
+            settings.all
+        );
+        error(name, rule)
     };
     let endpoint = endpoint.map_err(incomplete)?;
     let endpoint = Endpoint::parse(&endpoint)
-        .map_err(|cause| error(S3_ENDPOINT, format!("is not an S3 endpoint: {cause}")))?;
+        .map_err(|cause| error(settings.endpoint, format!("is not an S3 endpoint: {cause}")))?;
     let bucket = bucket.map_err(incomplete)?;
     if endpoint.names_bucket(&bucket) {
-        let rule =
-            format!("ends in the bucket's name {bucket:?}, which belongs in {S3_BUCKET} alone");
-        return Err(error(S3_ENDPOINT, rule));
+        let rule = format!(
+            "ends in the bucket's name {bucket:?}, which belongs in {} alone",
+            settings.bucket
+        );
+        return Err(error(settings.endpoint, rule));
     }
     Ok(Some(Presigner::new(
         endpoint,
-        var(S3_REGION).unwrap_or_else(|| "auto".to_owned()),
+        var(settings.region).unwrap_or_else(|| "auto".to_owned()),
         &bucket,
         id.map_err(incomplete)?,
         Secret::new(secret.map_err(incomplete)?),

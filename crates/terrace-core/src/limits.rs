@@ -201,6 +201,13 @@ pub const CACHED_ISSUERS: usize = 32;
 /// seconds.
 pub const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 
+/// Time for which an isolate caches which bucket serves downloads, in seconds. Together with the 30 seconds of the edge cache
+/// ([`LIST_CACHE_SECONDS`]), a failover takes effect everywhere within a minute.
+pub const FAILOVER_SECONDS: u64 = 25;
+
+/// Age at which an isolate refreshes that in the background while it still uses it, in seconds.
+pub const FAILOVER_FRESH_SECONDS: u64 = 10;
+
 /// Default limit of requests with invalid credentials from one address per minute.
 pub const FAILURES_A_MINUTE: u32 = 20;
 
@@ -825,3 +832,43 @@ pub const MCP_LIST_MILLIS: u32 = 300_000;
 
 /// How long an MCP client may keep a document, in milliseconds: as long as the edge keeps a list.
 pub const MCP_DOCUMENT_MILLIS: u32 = 1_000 * LIST_CACHE_SECONDS;
+
+/// Number of consecutive failed probes of the main bucket, one a minute, after which downloads are served by the second one.
+/// Short failures are more frequent than outages, and clients retry.
+pub const FAILOVER_PROBES: u32 = 3;
+
+/// Number of consecutive successful probes after which the main bucket serves downloads again, if the probe has ended that:
+/// a bucket that answers now and then is not back.
+pub const FAILBACK_PROBES: u32 = 5;
+
+/// How long a request to a bucket by its S3 API may take, in seconds, except for one that sends an archive. It is also the
+/// lifetime of its URL.
+pub const BUCKET_REQUEST_SECONDS: u32 = 10;
+
+/// How long the copy of one archive to the second bucket may take, in seconds: a scheduled event may last 15 minutes
+/// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
+pub const COPY_SECONDS: u32 = 300;
+
+/// Maximum number of archives that one run copies to the second bucket. Each takes a read of R2, a request to the bucket and
+/// a read of a mark, of the 50 of an event on the free plan
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+pub const COPIED_AT_ONCE: usize = 10;
+
+/// Time after which a run begins no further copy, in seconds.
+pub const COPY_RUN_SECONDS: u64 = 60;
+
+/// Maximum number of archives in one comparison of the two buckets: the listing of the second one is parsed in wasm, within the
+/// 10 ms of CPU of an event on the free plan.
+pub const COMPARED_AT_ONCE: u32 = 500;
+
+/// Maximum number of missing archives in one answer to `terrace admin replicate`, each with two signed URLs.
+pub const MISSING_COPIES_AT_ONCE: usize = 50;
+
+/// Maximum number of erased objects that one comparison removes from the second bucket: each takes a read and a request.
+pub const SURPLUS_AT_ONCE: usize = 10;
+
+/// Maximum length of the listing of a bucket, in bytes: [`COMPARED_AT_ONCE`] objects of at most a kilobyte each.
+pub const BUCKET_PAGE_BYTES: u64 = 512 * 1024;
+
+/// The number of minutes of which one belongs to the copy in the second bucket.
+pub const COPY_TURN_MINUTES: u64 = 5;

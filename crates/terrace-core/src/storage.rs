@@ -3,7 +3,7 @@
 //! # In scope
 //! One type for each key, with its text written and parsed in one place ([`key`]); the documents that describe
 //! releases ([`release`]) and the format ([`format`](mod@format)); signed URLs ([`archive_url`], [`signed_path`]); the paths
-//! of documents on a disk ([`copy`]).
+//! of documents on a disk ([`copy`]); the second bucket ([`fallback`]) and the state of the failover to it ([`failover`]).
 //!
 //! # Out of scope
 //! The values of indices ([`crate::index`]) and every read or write.
@@ -11,6 +11,8 @@
 pub mod archive_url;
 pub mod copy;
 pub mod documentation;
+pub mod failover;
+pub mod fallback;
 pub mod format;
 pub mod index_document;
 pub mod key;

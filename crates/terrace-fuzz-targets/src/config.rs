@@ -25,10 +25,11 @@ pub fn config(data: &[u8]) {
     );
 }
 
-const SECRETS: [&str; 5] = [
+const SECRETS: [&str; 6] = [
     "TERRACE_ADMIN_TOKEN",
     "TERRACE_ADMIN_TOKEN_PREVIOUS",
     "TERRACE_LOGIN_CLIENT_SECRET",
+    "TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY",
     "TERRACE_S3_SECRET_ACCESS_KEY",
     "TERRACE_URL_SECRET",
 ];

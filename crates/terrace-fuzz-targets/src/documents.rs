@@ -18,6 +18,8 @@ use terrace_core::model::status::{KeyStatus, ReleaseState, ReleaseStatus, Status
 use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
 use terrace_core::publish::DocumentationPublication;
 use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
+use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument};
+use terrace_core::storage::fallback::BucketPage;
 use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
 use terrace_core::storage::key::{FactKey, PushedFact};
@@ -161,6 +163,14 @@ pub fn documents(data: &[u8]) {
         }
         b'l' => document::<AuditHead>(data),
         b'u' => document::<FormatDocument>(data),
+        b'p' => document::<FailoverDocument>(data),
+        b'q' => document::<FallbackCopyDocument>(data),
+        b'y' => {
+            let page = text(data).and_then(|text| BucketPage::parse(text).ok());
+            for (key, _) in page.iter().flat_map(|page| &page.objects) {
+                assert!(!key.contains('&'), "{key:?}");
+            }
+        }
         b'w' => card(data),
         b'x' => {
             let part = text(data).and_then(MergedPart::parse);

@@ -4,10 +4,10 @@
 //! for R2: <https://developers.cloudflare.com/r2/api/s3/presigned-urls/>.
 //!
 //! # In scope
-//! GET and PUT of one object, path style, payload unsigned, extra headers signed.
+//! Requests for one object, path style, payload unsigned, extra headers signed; a page of the listing of a bucket.
 //!
 //! # Out of scope
-//! Header authentication, session tokens, listing: nothing in Terrace needs them.
+//! Header authentication, session tokens: nothing in Terrace needs them.
 //!
 //! go-getter sorts and re-encodes the query of a module's URL (clients.md 4.2). The URLs produced here
 //! survive that byte for byte: parameters are sorted, every value is percent-encoded as `url.Values.Encode`
@@ -95,6 +95,34 @@ pub enum SignedMethod {
     Get,
     /// An upload.
     Put,
+    /// The headers of a download.
+    Head,
+    /// A removal. Succeeds if nothing is stored.
+    Delete,
+}
+
+impl SignedMethod {
+    /// Returns the name of the method.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Head => "HEAD",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A page of the listing of a bucket
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listing<'l> {
+    /// The beginning of the listed keys.
+    pub prefix: &'l str,
+    /// The key after which the page begins, if it is not the first.
+    pub after: Option<&'l str>,
+    /// Maximum number of keys of the page: at most 1,000.
+    pub limit: u32,
 }
 
 impl Endpoint {
@@ -114,6 +142,16 @@ impl Endpoint {
             host: url.host_header(),
             prefix: path.trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// Returns its host and, unless it is that of the scheme, its port.
+    pub fn authority(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns whether it is reached without TLS.
+    pub fn is_plain(&self) -> bool {
+        self.scheme == "http"
     }
 
     /// Returns whether its path already ends in this bucket, as in the URL that the dashboard shows.
@@ -165,21 +203,49 @@ impl Presigner {
     ) -> String {
         let prefix = &self.endpoint.prefix;
         let path = format!("{prefix}/{}{}", self.bucket, percent::encode_path(key));
-        self.presign_path(method, &path, headers, now, lifetime)
+        self.presign_path(method, (&path, ""), headers, now, lifetime)
+    }
+
+    /// Returns the URL of a page of the listing, from `now` for `lifetime` seconds. Its keys are those of the bucket, also for
+    /// a signer of a part of it.
+    pub fn presign_listing(&self, listing: &Listing<'_>, now: UnixTime, lifetime: u32) -> String {
+        let path = format!("{}/{}", self.endpoint.prefix, self.bucket);
+        let Listing {
+            prefix,
+            after,
+            limit,
+        } = listing;
+        // Sorted by name, and after the parameters of the signature.
+        let mut query = format!(
+            "&list-type=2&max-keys={limit}&prefix={}",
+            percent::encode(prefix)
+        );
+        if let Some(after) = after {
+            query.push_str("&start-after=");
+            query.push_str(&percent::encode(after));
+        }
+        self.presign_path(SignedMethod::Get, (&path, &query), &[], now, lifetime)
+    }
+
+    /// Returns the endpoint of the bucket.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Returns whether another signer signs for the same bucket.
+    pub fn is_for_bucket_of(&self, other: &Self) -> bool {
+        self.endpoint == other.endpoint && self.bucket == other.bucket
     }
 
     fn presign_path(
         &self,
         method: SignedMethod,
-        path: &str,
+        (path, parameters): (&str, &str),
         headers: &[(&str, &str)],
         now: UnixTime,
         lifetime: u32,
     ) -> String {
-        let method = match method {
-            SignedMethod::Get => "GET",
-            SignedMethod::Put => "PUT",
-        };
+        let method = method.as_str();
         let Endpoint { scheme, host, .. } = &self.endpoint;
         let day = self.day(now);
         let Day {
@@ -206,7 +272,7 @@ impl Presigner {
 
         // Sorted by name, as the canonical query requires.
         let query = format!(
-            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={date}&X-Amz-Expires={lifetime}&X-Amz-SignedHeaders={}",
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={date}&X-Amz-Expires={lifetime}&X-Amz-SignedHeaders={}{parameters}",
             percent::encode(&signed_headers),
         );
         let canonical_request = format!(
@@ -275,7 +341,7 @@ mod tests {
     fn the_signature_matches_the_example_of_aws() {
         let url = example().presign_path(
             SignedMethod::Get,
-            "/test.txt",
+            ("/test.txt", ""),
             &[],
             UnixTime(1_369_353_600),
             86_400,
@@ -345,8 +411,44 @@ mod tests {
         assert_ne!(url("a", "d.zip"), url("", "d.zip"));
     }
 
+    /// AWS signs the list of a bucket like an object with an empty key and further parameters.
+    #[test]
+    fn a_listing_is_signed_as_an_independent_signer_signs_it() {
+        use rusty_s3::{Bucket, Credentials, S3Action as _, UrlStyle};
+        let endpoint = "https://account.example.com/pre/fix/".parse().unwrap();
+        let bucket = Bucket::new(endpoint, UrlStyle::Path, "releases", "auto").unwrap();
+        let credentials = Credentials::new("id", "secret");
+        let mut theirs = bucket.list_objects_v2(Some(&credentials));
+        theirs.with_prefix("archives/");
+        theirs.with_start_after("archives/a+b.zip");
+        theirs.with_max_keys(500);
+        // Not every store knows it, and the keys of archives need no encoding.
+        theirs.query_mut().remove("encoding-type");
+        let at = jiff::Timestamp::from_second(1_369_353_600).unwrap();
+        let theirs = theirs.sign_with_time(std::time::Duration::from_secs(60), &at);
+        let ours = Presigner::new(
+            Endpoint::parse("https://account.example.com/pre/fix/").unwrap(),
+            "auto",
+            "releases",
+            "id",
+            Secret::new("secret"),
+        );
+        let listing = Listing {
+            prefix: "archives/",
+            after: Some("archives/a+b.zip"),
+            limit: 500,
+        };
+        let ours = ours.presign_listing(&listing, UnixTime(1_369_353_600), 60);
+        assert_eq!(sorted_query(&ours), sorted_query(theirs.as_str()));
+    }
+
     fn any_method() -> impl Strategy<Value = SignedMethod> {
-        prop_oneof![Just(SignedMethod::Get), Just(SignedMethod::Put)]
+        prop_oneof![
+            Just(SignedMethod::Get),
+            Just(SignedMethod::Put),
+            Just(SignedMethod::Head),
+            Just(SignedMethod::Delete)
+        ]
     }
 
     /// Returns the URL that the independent signer `rusty-s3` creates, for comparison parameter by parameter.
@@ -376,6 +478,24 @@ mod tests {
             }
             SignedMethod::Put => {
                 let mut action = bucket.put_object(Some(&credentials), key);
+                if let Some((name, value)) = header {
+                    action
+                        .headers_mut()
+                        .insert(name.to_owned(), value.to_owned());
+                }
+                action.sign_with_time(lifetime, &at)
+            }
+            SignedMethod::Head => {
+                let mut action = bucket.head_object(Some(&credentials), key);
+                if let Some((name, value)) = header {
+                    action
+                        .headers_mut()
+                        .insert(name.to_owned(), value.to_owned());
+                }
+                action.sign_with_time(lifetime, &at)
+            }
+            SignedMethod::Delete => {
+                let mut action = bucket.delete_object(Some(&credentials), key);
                 if let Some((name, value)) = header {
                     action
                         .headers_mut()

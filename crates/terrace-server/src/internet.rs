@@ -13,8 +13,8 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use terrace_app::host::{
-    Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream, UpstreamError,
-    WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
+    UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 use terrace_core::http::guard::{Guard, UrlParts};
@@ -140,6 +140,18 @@ impl Upstream for Internet {
             Ok(sent.await?.status().as_u16())
         })
         .await
+    }
+
+    /// `terrace serve` has no second bucket: it rejects the settings of one.
+    async fn ask_bucket(
+        &self,
+        _request: BucketRequest<Self::Stream>,
+        _guard: &Guard,
+        _seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        Err(UpstreamError(
+            "this server sends no requests to a second bucket".to_owned(),
+        ))
     }
 
     async fn open(

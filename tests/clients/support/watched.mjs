@@ -131,6 +131,22 @@ export class WatchedRegistry extends Registry {
     await this.request("/.watched", { method: "POST", body: JSON.stringify({ statedSize }) });
   }
 
+  /** Runs the scheduled event, as the cron trigger does. */
+  async runScheduled() {
+    await this.json("/.watched?scheduled");
+  }
+
+  /** Lets each operation of the bucket fail from now on, or none. */
+  async setR2Down(isDown) {
+    await this.json(`/.watched?r2=${isDown ? "down" : "up"}`);
+  }
+
+  /** Writes an index to KV, as another isolate does. */
+  async putIndex(key, text) {
+    const namespace = await this.#miniflare.getKVNamespace("INDICES");
+    await namespace.put(key, text, { metadata: { etag: '"another"' } });
+  }
+
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */
   async store(objects) {
     const response = await this.request("/.watched", { method: "PUT", body: JSON.stringify(objects) });

@@ -204,6 +204,8 @@ pub(super) fn paths() -> Vec<String> {
         format!("{admin}/facts"),
         format!("{admin}/archives"),
         format!("{admin}/garbage"),
+        format!("{admin}/failover"),
+        format!("{admin}/replication"),
         format!("{admin}/erasures"),
         format!("{admin}/tokens"),
         format!("{admin}/tokens/0123456789abcdef"),

@@ -4,6 +4,7 @@ mod documentation;
 mod edge;
 mod erased_documentation;
 mod erasure;
+mod failover;
 mod garbage;
 mod presigned;
 mod staging;

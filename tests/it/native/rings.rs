@@ -274,6 +274,9 @@ const LAYERS: [&[&str]; 24] = [
     &["concurrent", "context", "json"],
     &[
         "services::documents",
+        "services::failover",
+        "services::fallback_requests",
+        "services::inventory",
         "services::lease",
         "services::oci::error",
     ],
@@ -292,6 +295,8 @@ const LAYERS: [&[&str]; 24] = [
     ],
     &[
         "services::garbage",
+        "services::failover_changes",
+        "services::fallback_copy",
         "services::stored_archives",
         "services::staging",
     ],

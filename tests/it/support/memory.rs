@@ -12,6 +12,7 @@ mod kv;
 mod objects;
 mod platform;
 mod rounds;
+pub mod second_bucket;
 mod tamper;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use kv::Kv;
 use objects::Bucket;
 use platform::Journal;
 use rounds::Rounds;
+use second_bucket::SecondBucket;
 use upstream::Internet;
 
 pub use edge::ARRIVAL_MS;
@@ -54,6 +56,7 @@ struct World {
     bucket: Bucket,
     kv: Kv,
     internet: Internet,
+    second: SecondBucket,
     time: Time,
     rounds: Rounds,
     journal: Journal,

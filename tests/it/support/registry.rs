@@ -22,6 +22,7 @@ use terrace_core::storage::archive_url::ArchiveUrls;
 
 use super::entry::{ByEntry, by_entry};
 use super::memory::Memory;
+use super::memory::second_bucket::COPIES;
 use super::raw;
 use super::raw::Server;
 
@@ -243,6 +244,7 @@ impl Registry {
         };
         match sent.target.strip_prefix(BUCKET) {
             Some(key) => in_the_bucket(memory, key, sent),
+            None if sent.target.starts_with(COPIES) => in_the_second_bucket(memory, sent),
             None => in_memory(memory, config, sent, None).await,
         }
     }
@@ -372,6 +374,20 @@ fn in_the_bucket(memory: &Memory, key: &str, sent: &Sent) -> Response {
         status,
         headers: Vec::new(),
         body,
+    }
+}
+
+/// Returns the response of the second bucket to a presigned URL for a download.
+fn in_the_second_bucket(memory: &Memory, sent: &Sent) -> Response {
+    let (url, query) = sent.target.split_once('?').expect("a signature");
+    assert!(query.contains("X-Amz-Signature="), "{query}");
+    assert_eq!(sent.method, "GET");
+    let copies = memory.copies();
+    let found = url.strip_prefix(COPIES).and_then(|key| copies.get(key));
+    Response {
+        status: if found.is_some() { 200 } else { 404 },
+        headers: Vec::new(),
+        body: found.cloned().unwrap_or_default(),
     }
 }
 

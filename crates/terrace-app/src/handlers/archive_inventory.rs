@@ -7,16 +7,17 @@ use terrace_core::api::admin::{
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
-use terrace_core::storage::key::{ARCHIVES, BLOBS, BytesKey};
+use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::body::{AFTER, check_count};
+use crate::handlers::body::check_count;
 use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
-use crate::host::{Archives as _, BytesPage, Clock as _, Host};
+use crate::host::{Archives as _, Clock as _, Host};
 use crate::json;
-use crate::services::{garbage, stored_archives};
+use crate::services::inventory::Inventory;
+use crate::services::{garbage, inventory, stored_archives};
 
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
@@ -35,19 +36,20 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         (true, Some(urls)) => Some(urls),
         (true, None) => return Err(no_signer().into()),
     };
+    let copies = ctx.config.fallback.as_ref().filter(|_| with_urls);
     let limit = match urls {
         Some(_) => limits::STORED_URLS_AT_ONCE,
         None => limits::STORED_AT_ONCE,
     };
     let after = call.after();
-    let listed = list_stored(ctx, after.as_deref(), limit).await?;
+    let listed = inventory::page(ctx, after.as_deref(), limit).await?;
     let now = ctx.host.clock().now();
     let mut answer = StoredAnswer {
         now,
         next: listed.next(),
         ..StoredAnswer::default()
     };
-    let Listed { prefix, page } = listed;
+    let Inventory { prefix, page } = listed;
     for object in page.objects {
         let key = format!("{prefix}{}", object.name);
         let Some(bytes) = BytesKey::parse_key(&key) else {
@@ -59,6 +61,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
             size: object.size,
             stored_at: object.stored_at,
             url: urls.map(|urls| urls.download(&call.origin, bytes, now)),
+            copy_url: copies.map(|copies| copies.urls().download("", bytes, now)),
         });
     }
     Ok(json::reply(200, &answer)?.into())
@@ -68,12 +71,12 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
 pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let VerifyBody { after } = json::parse(&call.body)?;
     let limit = limits::VERIFIED_AT_ONCE;
-    let listed = list_stored(ctx, after.as_deref(), limit).await?;
+    let listed = inventory::page(ctx, after.as_deref(), limit).await?;
     let mut answer = VerifyAnswer {
         next: listed.next(),
         ..VerifyAnswer::default()
     };
-    let Listed { prefix, page } = listed;
+    let Inventory { prefix, page } = listed;
     let mut last = None;
     for object in page.objects {
         if answer.bytes >= limits::VERIFY_BYTES {
@@ -137,44 +140,6 @@ pub(crate) async fn ask_for_copies<P: Host>(
         ));
     }
     Ok(json::reply(200, &answer)?.into())
-}
-
-/// Returns a page of archives or, after the last archive, of blobs.
-async fn list_stored<P: Host>(
-    ctx: &Context<'_, P>,
-    after: Option<&str>,
-    limit: u32,
-) -> Result<Listed, Failure> {
-    let (prefix, after) = match after {
-        None | Some("") => (ARCHIVES, None),
-        Some(after) => [ARCHIVES, BLOBS]
-            .into_iter()
-            .find_map(|prefix| {
-                Some((prefix, after.strip_prefix(prefix))).filter(|it| it.1.is_some())
-            })
-            .ok_or_else(|| Problem::BadRequest(format!("after is {after:?}: {AFTER}")))?,
-    };
-    let after = after.filter(|after| !after.is_empty());
-    let archives = ctx.host.archives();
-    let page = archives.list_bytes(prefix, after, limit).await?;
-    Ok(Listed { prefix, page })
-}
-
-/// A page of stored bytes, of one of the two kinds.
-struct Listed {
-    prefix: &'static str,
-    page: BytesPage,
-}
-
-impl Listed {
-    /// Returns the cursor of the next page.
-    fn next(&self) -> Option<String> {
-        match self.page.objects.last() {
-            Some(last) if self.page.is_truncated => Some(format!("{}{}", self.prefix, last.name)),
-            _ if self.prefix == ARCHIVES => Some(BLOBS.to_owned()),
-            _ => None,
-        }
-    }
 }
 
 pub(crate) fn no_signer() -> Problem {

@@ -6,6 +6,7 @@ use terrace_core::http::range::{self, ByteRange};
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::CONTENT_DIGEST;
+use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::key::BytesKey;
 use terrace_core::storage::signed_path::SignedPath;
 use terrace_presign::SignedMethod;
@@ -17,7 +18,7 @@ use crate::handlers::outcome::Handled;
 use crate::host::{
     Archives as _, CacheRequest, CachedArchive, Clock as _, Host, Payload, Request, Stored,
 };
-use crate::services::{auth, garbage};
+use crate::services::{auth, failover, garbage};
 
 /// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
@@ -25,6 +26,9 @@ pub(crate) async fn describe<P: Host>(
     path: SignedPath,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
+    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Head).await {
+        return Ok(reply.into());
+    }
     if let Some(reply) = from_cache(ctx, &path, true, None).await {
         return Ok(reply.into());
     }
@@ -40,6 +44,9 @@ pub(crate) async fn send<P: Host, R: Request>(
     request: R,
 ) -> Handled<P::Stream> {
     check(ctx, &path, SignedMethod::Get, 0)?;
+    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Get).await {
+        return Ok(reply.into());
+    }
     let range = request.header("range");
     if let Some(reply) = from_cache(ctx, &path, false, range.as_deref()).await {
         return Ok(reply.into());
@@ -52,6 +59,36 @@ pub(crate) async fn send<P: Host, R: Request>(
     Ok(described(&path, size)
         .with_body(Body::Stream(stream))
         .into())
+}
+
+/// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. The
+/// cache of archives is not asked, because it reads the main bucket.
+///
+/// `None` also for bytes that may have been erased, because a copy of them may be left.
+async fn of_fallback<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    method: SignedMethod,
+) -> Option<Reply<P::Stream>> {
+    let fallback = ctx.config.fallback.as_ref()?;
+    if failover::serving(ctx).await == ServingBucket::Main || may_be_erased(ctx, path.object).await
+    {
+        return None;
+    }
+    let url = fallback.request(method, path.object, ctx.host.clock().now());
+    let reply = Reply::new(302, CachePolicy::NoStore).with("location", url);
+    Some(reply.fenced())
+}
+
+/// Returns whether bytes may have been erased, also if that is not known.
+async fn may_be_erased<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> bool {
+    match auth::may_have_erased(ctx, key.digest()).await {
+        Ok(may_be_erased) => may_be_erased,
+        Err(failure) => {
+            ctx.report(failure);
+            true
+        }
+    }
 }
 
 /// Returns an archive, or the requested part of it, from the platform's cache of archives, or a redirect to the bucket if it is
@@ -70,13 +107,8 @@ async fn from_cache<P: Host>(
     if !urls.is_cached() || matches!(key, BytesKey::Staged(_)) {
         return None;
     }
-    match auth::may_have_erased(ctx, key.digest()).await {
-        Ok(false) => {}
-        Ok(true) => return None,
-        Err(failure) => {
-            ctx.report(failure);
-            return None;
-        }
+    if may_be_erased(ctx, key).await {
+        return None;
     }
     let request = CacheRequest {
         key,

@@ -38,8 +38,7 @@ pub(crate) fn package(text: &str) -> Result<Package, Problem> {
     })
 }
 
-/// The rule for the parameter `after`, for error messages.
-pub(crate) const AFTER: &str = "it must be the value of `next` in the previous response";
+pub(crate) use crate::services::inventory::AFTER;
 
 pub(crate) fn check_count(count: usize, limit: usize) -> Result<(), Problem> {
     if count <= limit {

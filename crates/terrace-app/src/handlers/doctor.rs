@@ -18,8 +18,8 @@ use terrace_core::upstream::origin::{Fetch, Service};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
+use crate::handlers::{failover, listing};
 use crate::host::{Archives as _, Clock as _, Facts as _, Host, Payload, Stored, Upstream as _};
 use crate::json;
 use crate::services::issuer::{self, KeysAt};
@@ -52,6 +52,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         audit: audit_log(ctx).await?,
         indices: indices(ctx, &packages).await?,
         services: services(ctx).await,
+        failover: failover::facts(ctx).await?,
         object: match is_deep {
             true => object(ctx, &call.origin, now).await,
             false => None,

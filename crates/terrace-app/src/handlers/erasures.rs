@@ -22,7 +22,7 @@ use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::documentation_removal::Discarded;
 use crate::services::erasure::PushedContent;
-use crate::services::{erased_documentation, erasure, format};
+use crate::services::{erased_documentation, erasure, fallback_requests, format};
 
 /// A request for an erasure.
 struct Requested {
@@ -48,6 +48,7 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
         Ok(erased) => {
             answer.release = requested.release_name();
             answer.kept = erased.kept;
+            answer.left_in_fallback = fallback_requests::left(ctx);
             answer.uploads_end = erased.newest.map(erasure::uploads_end);
             Ok(Outcome::new(
                 json::reply(200, &answer)?,

@@ -3,6 +3,7 @@
 use terrace_core::http::guard::Guard;
 use terrace_core::limits;
 use terrace_core::upstream::origin::{Fetch, Fetched};
+use terrace_presign::SignedMethod;
 
 /// The `User-Agent` of all requests.
 pub const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
@@ -73,6 +74,21 @@ pub struct WebhookRequest {
     pub body: String,
 }
 
+/// One request to a bucket by its S3 API. Redirects are not followed.
+#[derive(Debug)]
+pub struct BucketRequest<S> {
+    /// The method that the URL is signed for.
+    pub method: SignedMethod,
+    /// The presigned URL, which is a secret.
+    pub url: String,
+    /// The signed headers, besides `host`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body of a PUT, which never enters wasm, with its length in bytes.
+    pub body: Option<(u64, S)>,
+    /// The maximum length of the response's body, in bytes.
+    pub max_bytes: u64,
+}
+
 /// One request as both hosts send it, without its URL and the headers of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutgoingRequest {
@@ -128,7 +144,7 @@ pub fn stated_length(
     }
 }
 
-/// Requests to other registries, to identity providers and to the receivers of webhooks. They have timeouts, only go where the guard allows,
+/// Requests to other registries, to identity providers, to the receivers of webhooks and to buckets. They have timeouts, only go where the guard allows,
 /// also after each redirect, and carry nothing from the client's request.
 #[expect(
     async_fn_in_trait,
@@ -163,6 +179,15 @@ pub trait Upstream {
         guard: &Guard,
         seconds: u32,
     ) -> Result<u16, UpstreamError>;
+
+    /// Sends a request to a bucket, and returns the response within `seconds`, entirely and with any status. The body is
+    /// truncated one byte above its limit. When a PUT has returned 200, the object is stored.
+    async fn ask_bucket(
+        &self,
+        request: BucketRequest<Self::Stream>,
+        guard: &Guard,
+        seconds: u32,
+    ) -> Result<Fetched, UpstreamError>;
 
     /// Opens a long response, as a stream.
     async fn open(

@@ -10,6 +10,7 @@ use terrace_core::maintenance::audit::{
 };
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
+use terrace_core::storage::failover::FailoverDocument;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -21,6 +22,9 @@ use crate::services::documents::BUSY_TRIES;
 
 /// The name of the metadata that contains the time of an entry.
 pub(crate) const AT: &str = "at";
+
+/// The request that changes the bucket that serves downloads.
+const FAILOVER: &str = "PUT /admin/v1/failover";
 
 /// The page size of the search for the newest entry
 /// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
@@ -65,6 +69,22 @@ impl AuditedChange {
             sent: None,
         };
         change.erasing(names)
+    }
+
+    /// Returns the change of the bucket that serves downloads. The scheduled event may write its entry.
+    pub(crate) fn of_failover(state: &FailoverDocument) -> Self {
+        Self {
+            by: state.by.clone(),
+            provenance: None,
+            from: String::new(),
+            what: FAILOVER.to_owned(),
+            status: Some(StatusChange {
+                from: state.serving.other().to_string(),
+                to: state.serving.to_string(),
+                reason: state.reason.clone(),
+            }),
+            sent: None,
+        }
     }
 
     /// Returns the change, attributed to a person who has just signed in.

@@ -14,9 +14,11 @@ use terrace_core::storage::release::Release;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Facts as _, Host};
 use crate::services::audit::AuditedChange;
-use crate::services::{audit, documentation, documents, index_refresh, index_writer, releases};
+use crate::services::{
+    audit, documentation, documents, garbage, index_refresh, index_writer, releases,
+};
 
 /// Archives of documentation, after an erasure that did not name them.
 #[derive(Debug)]
@@ -142,7 +144,7 @@ async fn discard_bytes<P: Host>(
         }
         list.push(text);
         if !is_shared {
-            ctx.host.archives().discard(BytesKey::from(text)).await?;
+            garbage::discard_unburied(ctx, BytesKey::from(text)).await?;
         }
     }
     Ok(broken.into_iter().chain(documented.named).collect())

@@ -129,7 +129,7 @@ pub(crate) async fn erase_contents<P: Host>(
     // From here on no index leads to the blobs.
     for (digest, _) in contents {
         let blob = BytesKey::Blob(*digest);
-        ctx.host.archives().discard(blob).await?;
+        garbage::discard_everywhere(ctx, blob).await?;
     }
     Ok(newest)
 }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 use crate::json;
-use crate::services::documents;
+use crate::services::{documents, failover};
 
 /// Maximum number of times that the document is read while other isolates write it.
 const TRIES: u32 = 5;
@@ -17,8 +17,9 @@ const TRIES: u32 = 5;
 /// [`FORMAT_SECONDS`](terrace_core::limits::FORMAT_SECONDS), so that most changes need no read for it.
 ///
 /// # Errors
-/// If only newer versions may, or if a newer version has just begun to write.
+/// If only newer versions may, if a newer version has just begun to write, or while the second bucket serves downloads.
 pub(crate) async fn ensure_may_write<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    failover::ensure_main_serves(ctx).await?;
     let key = FactKey::Format;
     let writer = Writer::current();
     let now = ctx.host.clock().now();

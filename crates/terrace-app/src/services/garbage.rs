@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::documents;
+use crate::services::{documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -225,6 +225,7 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
             GarbageState::Removing if document.is_settled(now) => {
                 // Only one request removes the archive: a late second removal would delete a new upload.
                 if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
+                    fallback_requests::discard_or_leave(ctx, bytes).await;
                     finish_removal(ctx, bytes, begun).await?;
                     return Ok(true);
                 }
@@ -278,9 +279,71 @@ pub(crate) async fn discard_buried<P: Host>(
 ) -> Result<(), Failure> {
     let blob = BytesKey::Blob(bytes.digest());
     if blob != bytes {
-        ctx.host.archives().discard(blob).await?;
+        discard_everywhere(ctx, blob).await?;
     }
-    Ok(ctx.host.archives().discard(bytes).await?)
+    discard_everywhere(ctx, bytes).await
+}
+
+/// Removes bytes that have a tombstone from both buckets. If the second one cannot be reached, the repair removes them there.
+pub(crate) async fn discard_everywhere<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    fallback_requests::discard_or_leave(ctx, bytes).await;
+    Ok(())
+}
+
+/// Removes bytes without a tombstone from both buckets, because others were erased to which they belong. If the second one cannot
+/// be reached, their mark becomes *removing*, by which the repair finds the copy.
+pub(crate) async fn discard_unburied<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    if fallback_requests::discard_or_leave(ctx, bytes).await {
+        return Ok(());
+    }
+    loop {
+        let condition = match mark_of(ctx, bytes).await? {
+            None => Condition::Absent,
+            Some((document, etag)) => match document.state {
+                GarbageState::Marked | GarbageState::Kept => Condition::Unchanged(etag),
+                GarbageState::Removing | GarbageState::Erased => return Ok(()),
+            },
+        };
+        let now = ctx.host.clock().now();
+        let removing = GarbageDocument::becomes(GarbageState::Removing, now);
+        if put_mark(ctx, bytes, removing, condition).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal
+/// was interrupted.
+pub(crate) async fn is_leftover<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<bool, Failure> {
+    let mark = mark_of(ctx, bytes).await?;
+    let now = ctx.host.clock().now();
+    let is_settled =
+        |it: &GarbageDocument| it.state == GarbageState::Removing && it.is_settled(now);
+    Ok(mark.is_some_and(|(document, _)| is_settled(&document)) || is_erased(ctx, bytes).await?)
+}
+
+/// Completes the removal of a [leftover](is_leftover) in the second bucket.
+pub(crate) async fn remove_leftover<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    match mark_of(ctx, bytes).await? {
+        Some((document, _)) if document.state == GarbageState::Removing => {
+            remove_marked(ctx, bytes, document.since).await.map(drop)
+        }
+        _ => fallback_requests::discard(ctx, bytes).await,
+    }
 }
 
 /// Removes bytes that were erased and are stored again, by an upload whose URL was signed before. Returns whether they were.
@@ -292,7 +355,7 @@ pub(crate) async fn remove_again<P: Host>(
     if !is_erased(ctx, bytes).await? || archives.head(bytes).await?.is_none() {
         return Ok(false);
     }
-    archives.discard(bytes).await?;
+    discard_everywhere(ctx, bytes).await?;
     Ok(true)
 }
 
@@ -348,7 +411,7 @@ pub(crate) async fn remove_marked<P: Host>(
     marked_at: UnixTime,
 ) -> Result<bool, Failure> {
     if is_erased(ctx, bytes).await? {
-        ctx.host.archives().discard(bytes).await?;
+        discard_everywhere(ctx, bytes).await?;
         return Ok(true);
     }
     let Some((document, etag)) = mark_of(ctx, bytes).await? else {
@@ -365,6 +428,8 @@ pub(crate) async fn remove_marked<P: Host>(
     let Some(begun) = begin_removal(ctx, bytes, etag).await? else {
         return Ok(false);
     };
+    // While the mark exists, the next collection resumes the removal.
+    fallback_requests::discard(ctx, bytes).await?;
     finish_removal(ctx, bytes, begun).await?;
     Ok(true)
 }

@@ -306,7 +306,9 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to these indices.
-        IndexKey::Revocations | IndexKey::Rules => None,
+        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover | IndexKey::FailoverProbes => {
+            None
+        }
     };
     Ok(MadeIndex {
         document,
@@ -347,7 +349,7 @@ fn finish<P: Host>(
     found: StoredIndices<P::Stream>,
     origin: &str,
 ) -> Result<Reply<P::Stream>, FinishError> {
-    let urls = ctx.config.archive_urls.as_ref();
+    let urls = ctx.config.download_urls(ctx.host.cache().last_serving());
     let now = ctx.host.clock().now();
     lookup.finish(found, urls, origin, &ctx.config.pull, now)
 }

@@ -103,6 +103,23 @@ pub(crate) enum AdminCommand {
         #[command(flatten)]
         losses: AcceptedLosses,
     },
+    /// Copy all archives and blobs that the second bucket of the registry lacks
+    ///
+    /// The registry compares the two buckets, and copies a few archives in each scheduled run. This command copies all of them,
+    /// through this machine, and checks the digest of each. Archives that are there are not copied again, so an interrupted copy
+    /// can be resumed. Erased archives that the second bucket still has are removed from it.
+    Replicate {
+        /// Only count what is missing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Serve downloads from the second bucket while the main one is not available
+    ///
+    /// The registry changes the bucket itself when the main one has not answered for three minutes, and back when it has for
+    /// five. A change by this command stays until the next one. It takes effect everywhere within a minute, also while R2 does
+    /// not answer. While the second bucket serves downloads, nothing can be published or changed.
+    #[command(subcommand)]
+    Failover(FailoverCommand),
     /// Import a backup, or another registry, into a registry, which need not be empty
     ///
     /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket (its
@@ -126,6 +143,24 @@ pub(crate) enum AdminCommand {
         #[command(flatten)]
         from: RegistryImportArguments,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FailoverCommand {
+    /// Serve downloads from the second bucket
+    On {
+        /// The reason, which the audit log keeps
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Serve downloads from the main bucket again
+    Off {
+        /// The reason, which the audit log keeps
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Show which bucket serves downloads, and how far the copy is behind
+    Status,
 }
 
 #[derive(Debug, Args)]

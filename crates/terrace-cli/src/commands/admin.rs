@@ -1,4 +1,4 @@
-//! `terrace admin`: audit log, repair, verification, garbage collection, export and import of a registry.
+//! `terrace admin`: audit log, repair, verification, garbage collection, export, import and second bucket of a registry.
 
 mod audit;
 mod backup;
@@ -6,12 +6,14 @@ mod boring;
 mod difference;
 pub(crate) mod erase;
 mod export;
+mod failover;
 mod garbage;
 mod import;
 mod loss;
 mod pushed;
 mod registry_import;
 pub(crate) mod reindex;
+mod replicate;
 pub(crate) mod stored;
 mod verify;
 
@@ -56,6 +58,8 @@ pub(crate) fn run(
             losses,
         } => garbage::collect(*older_than, *yes, &losses.accepted, registry, output),
         AdminCommand::Erase(arguments) => erase::erase(arguments, registry, output),
+        AdminCommand::Replicate { dry_run } => replicate::replicate(*dry_run, registry, output),
+        AdminCommand::Failover(command) => failover::failover(command, registry, output),
         AdminCommand::Export { dir, losses } => {
             export::export(dir, &losses.accepted, registry, output)
         }

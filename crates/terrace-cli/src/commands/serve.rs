@@ -170,6 +170,13 @@ fn configuration(
                 .to_owned(),
         ));
     }
+    if config.fallback.is_some() {
+        return Err(Failure::Usage(
+            "TERRACE_S3_FALLBACK_ENDPOINT is set: only the Worker serves downloads from a second bucket; unset the variables \
+             TERRACE_S3_FALLBACK_*"
+                .to_owned(),
+        ));
+    }
     // Of a setting for a Worker, `worker` and `edge` mean the same here: this server has no cache in front of it.
     if let (None, Some(presigner)) = (config.downloads, presigner) {
         let urls = config.archive_urls.take();

@@ -123,6 +123,11 @@ fn the_needed_secrets_are_those_without_which_the_registry_would_not_start() {
         "TERRACE_S3_ACCESS_KEY_ID",
         "TERRACE_S3_SECRET_ACCESS_KEY"
     ]);
+    let fallback = json!([
+        "TERRACE_ADMIN_TOKEN",
+        "TERRACE_S3_FALLBACK_ACCESS_KEY_ID",
+        "TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY"
+    ]);
     let github = json!(["TERRACE_ADMIN_TOKEN", "TERRACE_LOGIN_CLIENT_SECRET"]);
     let rules = r#"TERRACE_LOGIN_CLIENT_ID = "id"
 TERRACE_LOGIN_RULES = '[{"scopes": ["read"], "claims": {"ISSUED": "acme"}}]'"#;
@@ -134,6 +139,10 @@ TERRACE_LOGIN_RULES = '[{"scopes": ["read"], "claims": {"ISSUED": "acme"}}]'"#;
         (
             "TERRACE_S3_ENDPOINT = \"https://a.example.com\"\nTERRACE_S3_BUCKET = \"terrace-facts\"",
             &s3,
+        ),
+        (
+            "TERRACE_S3_FALLBACK_ENDPOINT = \"https://b.example.com\"\nTERRACE_S3_FALLBACK_BUCKET = \"copies\"",
+            &fallback,
         ),
         (
             &format!(

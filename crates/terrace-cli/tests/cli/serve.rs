@@ -202,6 +202,22 @@ fn a_registry_that_would_serve_archives_from_the_edge_serves_them_itself_and_say
 }
 
 #[test]
+fn a_registry_with_a_second_bucket_is_not_served() {
+    let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
+    let fallback = [
+        ("TERRACE_S3_FALLBACK_ENDPOINT", "https://s3.example.com"),
+        ("TERRACE_S3_FALLBACK_BUCKET", "copies"),
+        ("TERRACE_S3_FALLBACK_ACCESS_KEY_ID", "id"),
+        ("TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY", "secret"),
+    ];
+    let ended = ended(command.envs(fallback)).expect(2);
+    assert!(
+        ended.stderr.contains("TERRACE_S3_FALLBACK_ENDPOINT is set"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn an_address_that_is_in_use_is_named() {
     let served = Served::start(&mut terrace(&["serve"]));
     let mut command = terrace(&["serve", "--memory", "--listen", served.authority()]);

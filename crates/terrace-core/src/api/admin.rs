@@ -4,6 +4,7 @@
 
 mod doctor;
 mod documentation;
+mod failover;
 mod operations;
 mod rules;
 mod webhooks;
@@ -22,6 +23,7 @@ use terrace_openpgp::KeyId;
 
 pub use doctor::*;
 pub use documentation::*;
+pub use failover::*;
 pub use operations::*;
 pub use rules::*;
 pub use webhooks::*;

@@ -236,6 +236,10 @@ endpoints! {
     WEBHOOK_TEST       Json  "webhook_test"       ["/admin/v1/webhooks/{id}/test"]                                    [change(Method::Post, Admins)]
     ERASURES           Json  "erasures"           ["/admin/v1/erasures"]                                              [change(Method::Post, Admins)]
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
+    // Works while R2 does not: the handler writes the audit entry, or the scheduled event when R2 answers again.
+    FAILOVER           Json  "failover"           ["/admin/v1/failover"]                                              [get(Admins), switch()]
+    // The POST changes nothing in the registry: it returns URLs, and removes erased objects from the second bucket.
+    REPLICATION        Json  "replication"        ["/admin/v1/replication"]                                           [question()]
 }
 
 const fn action(method: Method, access: RequiredAccess, body: BodyHandling) -> Action {
@@ -293,6 +297,15 @@ const fn change(method: Method, access: RequiredAccess) -> Action {
 
 const fn deletion(access: RequiredAccess) -> Action {
     action(Method::Delete, access, BodyHandling::Ignored).audited()
+}
+
+/// The change of the bucket that serves downloads, which writes no document that needs R2.
+const fn switch() -> Action {
+    action(
+        Method::Put,
+        Admins,
+        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
+    )
 }
 
 /// A POST request that changes nothing.
@@ -535,6 +548,8 @@ fn admin(route: &AdminRoute) -> &'static Endpoint {
         AdminRoute::Facts => &FACTS,
         AdminRoute::StoredArchives => &STORED_ARCHIVES,
         AdminRoute::Garbage => &GARBAGE,
+        AdminRoute::Failover => &FAILOVER,
+        AdminRoute::Replication => &REPLICATION,
         AdminRoute::Erasures => &ERASURES,
         AdminRoute::Webhooks => &WEBHOOKS,
         AdminRoute::Webhook(_) => &WEBHOOK,

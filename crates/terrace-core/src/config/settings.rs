@@ -74,6 +74,16 @@ settings! {
     secret S3_ACCESS_KEY_ID = "TERRACE_S3_ACCESS_KEY_ID";
     /// The S3 secret.
     secret S3_SECRET_ACCESS_KEY = "TERRACE_S3_SECRET_ACCESS_KEY";
+    /// The S3 endpoint of a second bucket, with copies of all archives and blobs; may be that of any S3-compatible store.
+    variable S3_FALLBACK_ENDPOINT = "TERRACE_S3_FALLBACK_ENDPOINT";
+    /// The name of the second bucket.
+    variable S3_FALLBACK_BUCKET = "TERRACE_S3_FALLBACK_BUCKET";
+    /// The region to sign for; the default is `auto`.
+    variable S3_FALLBACK_REGION = "TERRACE_S3_FALLBACK_REGION";
+    /// The S3 access key of the second bucket.
+    secret S3_FALLBACK_ACCESS_KEY_ID = "TERRACE_S3_FALLBACK_ACCESS_KEY_ID";
+    /// The S3 secret of the second bucket.
+    secret S3_FALLBACK_SECRET_ACCESS_KEY = "TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY";
     /// The way in which archives reach clients: `presigned`, `worker` or `edge`. The default is `presigned` with the S3
     /// variables, and `worker` without.
     variable DOWNLOADS = "TERRACE_DOWNLOADS";

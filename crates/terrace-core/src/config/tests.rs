@@ -5,6 +5,59 @@ fn read(vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
 }
 
 const TOKEN: (&str, &str) = (ADMIN_TOKEN, "0123456789abcdef");
+const FALLBACK: [(&str, &str); 4] = [
+    (S3_FALLBACK_ENDPOINT, "https://copies.example.com"),
+    (S3_FALLBACK_BUCKET, "copies"),
+    (S3_FALLBACK_ACCESS_KEY_ID, "other"),
+    (S3_FALLBACK_SECRET_ACCESS_KEY, "other secret"),
+];
+
+#[test]
+fn a_second_bucket_serves_downloads_only_after_a_failover() {
+    let config = read(&[&S3[..], &FALLBACK].concat()).unwrap();
+    let key = crate::storage::key::ArchiveKey {
+        digest: terrace_base::digest::Sha256::of(b""),
+        kind: crate::storage::key::ArchiveKind::Shasums,
+    };
+    for (serving, host) in [
+        (ServingBucket::Main, "https://account.example.com/terrace/"),
+        (
+            ServingBucket::Fallback,
+            "https://copies.example.com/copies/",
+        ),
+    ] {
+        let urls = config.download_urls(serving).unwrap();
+        let url = urls.download("https://registry.test", key, UnixTime(0));
+        assert!(url.starts_with(host), "{url}");
+    }
+    assert!(config.fallback.is_some() && read(&S3).unwrap().fallback.is_none());
+}
+
+#[test]
+fn incomplete_settings_of_the_second_bucket_are_rejected_and_so_is_the_main_bucket() {
+    let same = [
+        (S3_FALLBACK_ENDPOINT, "https://account.example.com/"),
+        (S3_FALLBACK_BUCKET, "terrace"),
+    ];
+    for (vars, start) in [
+        (
+            FALLBACK[..3].to_vec(),
+            "TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY is not set, but other TERRACE_S3_FALLBACK_… variables are",
+        ),
+        (
+            [&[(S3_FALLBACK_ENDPOINT, "copies")], &FALLBACK[1..]].concat(),
+            "TERRACE_S3_FALLBACK_ENDPOINT is not an S3 endpoint",
+        ),
+        (
+            [&S3[..], &same, &FALLBACK[2..]].concat(),
+            "TERRACE_S3_FALLBACK_BUCKET is the bucket of TERRACE_S3_BUCKET",
+        ),
+    ] {
+        let error = read(&vars).unwrap_err().to_string();
+        assert!(error.starts_with(start), "{error}");
+    }
+}
+
 const S3: [(&str, &str); 4] = [
     (S3_ENDPOINT, "https://account.example.com"),
     (S3_BUCKET, "terrace"),

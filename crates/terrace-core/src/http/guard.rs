@@ -10,6 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
 use terrace_base::url::{Url, authority, is_number, split_port};
+use terrace_presign::Endpoint;
 
 /// The parts of an absolute URL that a guard checks, as parsed by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,8 @@ impl<'u> From<&'u Url> for UrlParts<'u> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     named: Vec<(String, u16)>,
-    /// Whether the named hosts are contacted without TLS, too, if they are this machine.
-    is_local: bool,
+    /// Whether the named hosts may be contacted without TLS.
+    may_be_plain: bool,
 }
 
 /// The reason why a URL must not be contacted.
@@ -86,7 +87,18 @@ impl Guard {
         let (host, port) = split_port(authority(url).split('/').next().unwrap_or_default());
         let port = port.and_then(|port| port.parse().ok());
         Self {
-            is_local: is_loopback(own) && is_loopback(host),
+            may_be_plain: is_loopback(own) && is_loopback(host),
+            ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
+        }
+    }
+
+    /// Returns the guard of requests to an S3 endpoint that a setting names, which may be private, and is contacted without TLS
+    /// if the setting says so. No client chooses the URLs for it.
+    pub fn of_endpoint(endpoint: &Endpoint) -> Self {
+        let (host, port) = split_port(endpoint.authority());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            may_be_plain: endpoint.is_plain(),
             ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
         }
     }
@@ -103,9 +115,8 @@ impl Guard {
         };
         let refused = |rule| Err(error(rule, false));
         let is_plain = url.scheme.eq_ignore_ascii_case("http");
-        let may_be_plain = self.is_local && is_loopback(url.host) && self.names(url.host, url.port);
         let is_https = url.scheme.eq_ignore_ascii_case("https");
-        if !(is_https || is_plain && may_be_plain) {
+        if !(is_https || is_plain && self.may_be_plain && self.names(url.host, url.port)) {
             return refused("only https is allowed");
         }
         if url.has_userinfo {
@@ -292,6 +303,34 @@ mod tests {
             "[::ffff:127.0.0.1]",
         ] {
             assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_s3_endpoint_of_a_setting_may_be_private_and_without_tls_if_the_setting_says_so() {
+        let plain = |host| UrlParts {
+            scheme: "http",
+            port: Some(9000),
+            ..https(host)
+        };
+        let guard = |text: &str| Guard::of_endpoint(&Endpoint::parse(text).unwrap());
+        assert_eq!(guard("https://10.0.0.1").check(https("10.0.0.1")), Ok(()));
+        assert_eq!(
+            guard("http://10.0.0.1:9000").check(plain("10.0.0.1")),
+            Ok(())
+        );
+        assert_eq!(guard("http://[::1]:9000/s3").check(plain("[::1]")), Ok(()));
+        for (endpoint, other) in [
+            ("https://10.0.0.1", https("10.0.0.2")),
+            ("https://10.0.0.1:9000", plain("10.0.0.1")),
+            ("http://10.0.0.1:9000", plain("10.0.0.2")),
+            ("http://10.0.0.1:9000", https("10.0.0.1")),
+            ("http://10.0.0.1:9000", plain("example.com")),
+        ] {
+            assert!(
+                guard(endpoint).check(other).is_err(),
+                "{endpoint} {other:?}"
+            );
         }
     }
 

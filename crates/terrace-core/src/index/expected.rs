@@ -53,6 +53,8 @@ impl ExpectedIndices {
             IndexKey::Pushed(_)
             | IndexKey::Revocations
             | IndexKey::Rules
+            | IndexKey::Failover
+            | IndexKey::FailoverProbes
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
             | IndexKey::MergedCatalog(_) => true,

@@ -43,8 +43,8 @@ pub struct AuditEntry {
     pub previous: Sha256,
 }
 
-/// The change of the status of a package, a version or a signing key. The states are texts, because a later version may know
-/// more of them.
+/// The change of the status of a package, a version or a signing key, or of the bucket that serves downloads. The states are
+/// texts, because a later version may know more of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusChange {
     /// The state before the request: `active` without a status. A repeated request finds the state that the first one set.

@@ -10,6 +10,7 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::oci::pushed::ProviderRepositories;
 use crate::oci::unauthorized;
+use crate::storage::failover::ServingBucket;
 use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
@@ -75,6 +76,7 @@ pub(super) fn decide<S>(
                 method,
                 if_none_match: head.if_none_match.map(str::to_owned),
                 range: None,
+                serving: ServingBucket::Main,
             }))
         }
     }
@@ -129,9 +131,11 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
         // No route reads it.
-        IndexKey::Revocations | IndexKey::Rules | IndexKey::MergedCatalog(_) => {
-            Owner::of_namespace("")
-        }
+        IndexKey::Revocations
+        | IndexKey::Rules
+        | IndexKey::Failover
+        | IndexKey::FailoverProbes
+        | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Version(package, _)

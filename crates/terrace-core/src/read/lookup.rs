@@ -19,6 +19,7 @@ use crate::model::token_id::TokenId;
 use crate::model::version::Version;
 use crate::oci::TagPage;
 use crate::storage::archive_url::ArchiveUrls;
+use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
 use crate::upstream::pull::PullPolicy;
@@ -46,6 +47,8 @@ pub struct Lookup {
     pub(super) method: Method,
     pub(super) if_none_match: Option<String>,
     pub(super) range: Option<String>,
+    /// The bucket whose URLs the answer contains.
+    pub(super) serving: ServingBucket,
 }
 
 /// How a read needs the value of an index.
@@ -120,6 +123,17 @@ impl Lookup {
         matches!(self.projection, Projection::Blob)
     }
 
+    /// Returns whether the answer contains URLs of archives or blobs.
+    pub fn signs_urls(&self) -> bool {
+        matches!(
+            self.projection,
+            Projection::Blob
+                | Projection::ProviderDownload(..)
+                | Projection::MirrorPackages
+                | Projection::ModuleDownload(_)
+        )
+    }
+
     /// Returns the version that counts as downloaded by an answer with this status: of a provider, in the
     /// registry or in the network mirror, of a module, or of an artifact by its tag. `None` if this request
     /// does not count as a download.
@@ -177,6 +191,11 @@ impl Lookup {
         self.range = range;
     }
 
+    /// Sets the bucket that serves downloads.
+    pub fn set_serving(&mut self, serving: ServingBucket) {
+        self.serving = serving;
+    }
+
     /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
     /// own, as the client reached it: `https://host`.
     pub fn answer<S>(
@@ -195,7 +214,7 @@ impl Lookup {
             Freshness::Stale(address) => Some(address),
             Freshness::Unfit => return ReadOutcome::Unfit,
         };
-        let urls = config.archive_urls.as_ref();
+        let urls = config.download_urls(self.serving);
         let reply = match self.blocked(&config.pull, Some(metadata)) {
             Some(reply) => reply,
             None => match self.finish(found, urls, origin, &config.pull, now) {
@@ -348,6 +367,7 @@ mod tests {
             method: Method::Get,
             if_none_match: None,
             range: None,
+            serving: ServingBucket::Main,
         }
     }
 

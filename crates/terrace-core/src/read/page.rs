@@ -14,6 +14,7 @@ use crate::index::overview::Overview;
 use crate::limits;
 use crate::model::package::Package;
 use crate::model::version::Version;
+use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
 use crate::upstream::pull::{PullPolicy, blocked};
@@ -109,6 +110,7 @@ impl PageRead {
                 method: Method::Get,
                 if_none_match: None,
                 range: None,
+                serving: ServingBucket::Main,
             },
             subject,
         })

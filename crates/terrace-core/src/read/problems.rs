@@ -80,7 +80,11 @@ impl Lookup {
             IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
                 format!("this registry has no packages of {owner}")
             }
-            IndexKey::Revocations | IndexKey::Rules | IndexKey::MergedCatalog(_) => {
+            IndexKey::Revocations
+            | IndexKey::Rules
+            | IndexKey::Failover
+            | IndexKey::FailoverProbes
+            | IndexKey::MergedCatalog(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }
             IndexKey::Pushed(index) => {

@@ -1,5 +1,6 @@
 //! URLs of archives, for downloads and uploads: time-limited, without a credential.
 
+use crate::http::guard::Guard;
 use crate::limits;
 use crate::model::oci::Digest;
 use crate::model::package::PulledPackage;
@@ -202,6 +203,14 @@ impl ArchiveUrls {
                 "without S3 keys uploads pass through the Worker, and Cloudflare accepts no larger \
                  request body; set the TERRACE_S3_… variables to upload archives directly to R2",
             ),
+        }
+    }
+
+    /// Returns the guard of the registry's own requests to the bucket; `None` if the Worker serves the archives.
+    pub fn bucket_guard(&self) -> Option<Guard> {
+        match &self.signer {
+            ArchiveSigner::Bucket(presigner) => Some(Guard::of_endpoint(presigner.endpoint())),
+            ArchiveSigner::Worker(_) => None,
         }
     }
 

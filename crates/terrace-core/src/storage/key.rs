@@ -17,6 +17,8 @@
 //! ├── written/{index}                                          the change up to which an index was written, if many publishers wait; always for the merged catalogue
 //! ├── origins/{hostname}/{namespace}/{type}                     the versions and keys seen at a pulled provider's origin, by compare-and-swap
 //! ├── leases/…                                                  leases on fetches from an origin and on the rebuild of the merged catalogue, with their expiry
+//! ├── failover/serving                                         the bucket that serves downloads, by compare-and-swap; only if it ever changed
+//! ├── failover/copy                                            the progress of the copy in the second bucket, by compare-and-swap
 //! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap
 //! ├── standings/providers/hosted/{namespace}/{type}             statuses: deprecated, withdrawn or revoked, by compare-and-swap
 //! ├── standings/providers/{hostname}/{namespace}/{type}
@@ -72,6 +74,8 @@
 //! ├── catalog/{owner}                                           the packages of an owner
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
+//! ├── failover/serving                                          the bucket that serves downloads; newer than its fact while R2 takes no writes
+//! ├── failover/probes                                           the number of consecutive probes that speak against it
 //! ├── rules                                                     the active rules of rules/
 //! └── revocations                                               all revoked tokens, and the erased digests
 //! ```
@@ -135,6 +139,10 @@ pub enum FactKey {
     Format,
     /// The position of the periodic repair.
     RepairCursor,
+    /// The bucket that serves downloads.
+    Failover,
+    /// The progress of the copy in the second bucket.
+    FallbackCopy,
     /// All webhooks.
     Webhooks,
     /// The progress of a webhook's deliveries.
@@ -205,6 +213,10 @@ pub enum IndexKey {
     Revocations,
     /// The list of all active rules.
     Rules,
+    /// The bucket that serves downloads.
+    Failover,
+    /// The number of consecutive probes that speak against this bucket.
+    FailoverProbes,
     /// The versions of a package, with their dates and statuses.
     Overview(Package),
     /// Everything about one version, with its documentation.
@@ -244,6 +256,8 @@ impl IndexKey {
             Self::Pushed(index) => Self::Pushed(index.hidden()),
             Self::Revocations => Self::Revocations,
             Self::Rules => Self::Rules,
+            Self::Failover => Self::Failover,
+            Self::FailoverProbes => Self::FailoverProbes,
             Self::Overview(package) => Self::Overview(package.hidden()),
             Self::About(package, version) => Self::About(package.hidden(), version),
             Self::Catalog(_) => Self::Catalog(Owner::hidden()),
@@ -422,6 +436,8 @@ impl fmt::Display for FactKey {
             Self::RuleChange => f.write_str("changes/rules"),
             Self::Format => f.write_str(FORMAT),
             Self::RepairCursor => f.write_str("repair/cursor"),
+            Self::Failover => f.write_str("failover/serving"),
+            Self::FallbackCopy => f.write_str("failover/copy"),
             Self::Webhooks => write!(f, "{WEBHOOKS}list"),
             Self::WebhookState(id) => write!(f, "{WEBHOOKS}{id}"),
             Self::Garbage(bytes) => write!(f, "{GARBAGE}{}", bytes.file_name()),
@@ -477,6 +493,8 @@ impl fmt::Display for IndexKey {
             Self::Content(package, digest) => write!(f, "{package}/sha256/{digest}"),
             Self::Revocations => f.write_str("revocations"),
             Self::Rules => f.write_str("rules"),
+            Self::Failover => f.write_str("failover/serving"),
+            Self::FailoverProbes => f.write_str("failover/probes"),
             Self::Pushed(index) => index.fmt(f),
             Self::Overview(package) => write!(f, "{package}/overview"),
             Self::About(package, version) => write!(f, "{package}/about/{version}"),

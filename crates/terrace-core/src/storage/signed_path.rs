@@ -133,10 +133,7 @@ impl PathSigner {
 }
 
 fn message(method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
-    let method = match method {
-        SignedMethod::Get => "GET",
-        SignedMethod::Put => "PUT",
-    };
+    let method = method.as_str();
     format!("{method}\n{object}\n{size}\n{}", expires.0)
 }
 

@@ -6,6 +6,9 @@ import terrace, { Archives as CachedArchives } from "./index.js";
 const nothing = () => ({ requests: [], operations: [], downloads: [] });
 const watched = nothing();
 
+/** Whether each operation of R2 fails, as in an outage. */
+let isR2Down = false;
+
 /** Returns a binding that records each call: its name, its key, and for reads from R2 the number of bytes requested. */
 const watch = (name, binding, amend = (result) => result) =>
   new Proxy(binding, {
@@ -16,6 +19,7 @@ const watch = (name, binding, amend = (result) => result) =>
         const [key] = args;
         const operation = { name: `${name} ${property}`, key: typeof key === "string" ? key : key.prefix };
         watched.operations.push(operation);
+        if (isR2Down && name === "R2") throw new Error("R2 is down in this test");
         const result = await value.apply(target, args);
         if (property === "get" && result?.body) operation.bytes = result.range?.length ?? result.range?.suffix ?? result.size;
         return amend(result, property, key);
@@ -54,7 +58,10 @@ function withChecksum(object, property, key) {
   return altered(object, { checksums: { sha256 } });
 }
 
-async function control(request, env) {
+async function control(request, env, context) {
+  const { searchParams: asked } = new URL(request.url);
+  if (asked.has("r2")) isR2Down = asked.get("r2") === "down";
+  if (asked.has("scheduled")) await terrace.scheduled({ cron: "* * * * *", scheduledTime: Date.now() }, instrumented(env), context);
   if (request.method === "POST") ({ statedSize } = await request.json());
   if (request.method === "PUT") {
     for (const objects of inBatches(await request.json())) {
@@ -107,7 +114,7 @@ export class Archives extends CachedArchives {
 export default {
   fetch(request, env, context) {
     const { pathname } = new URL(request.url);
-    if (pathname === "/.watched") return control(request, env);
+    if (pathname === "/.watched") return control(request, env, context);
     watched.requests.push({ method: request.method, path: pathname, bytes: Number(request.headers.get("content-length") ?? 0) });
     return terrace.fetch(request, instrumented(env), context);
   },

@@ -7,7 +7,7 @@ use crate::support::registry::{Response, Sent, unique};
 use crate::support::tokens::{create, post};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
-const ROUTES: [(&str, &str); 9] = [
+const ROUTES: [(&str, &str); 12] = [
     ("GET", "/admin/v1/doctor"),
     ("POST", "/admin/v1/reindex"),
     ("POST", "/admin/v1/verify"),
@@ -17,6 +17,9 @@ const ROUTES: [(&str, &str); 9] = [
     ("POST", "/admin/v1/archives"),
     ("POST", "/admin/v1/garbage"),
     ("POST", "/admin/v1/erasures"),
+    ("GET", "/admin/v1/failover"),
+    ("PUT", "/admin/v1/failover"),
+    ("POST", "/admin/v1/replication"),
 ];
 
 fn restore(registry: &Registry, body: &Value) -> Response {
@@ -54,6 +57,42 @@ fn operator_routes_require_the_admin_scope() {
             "{errors}"
         );
     }
+}
+
+#[test]
+fn a_registry_without_a_second_bucket_states_that() {
+    let registry = Registry::start();
+    let path = "/admin/v1/failover";
+    let state = registry.admin("GET", path, None).expect(200).json();
+    assert_eq!(
+        state,
+        json!({ "configured": false, "serving": "main", "recorded": true })
+    );
+    for (body, status, told) in [
+        (
+            json!({ "serving": "fallback", "reason": "a test" }),
+            409,
+            "TERRACE_S3_FALLBACK_",
+        ),
+        (
+            json!({ "serving": "third", "reason": "a test" }),
+            400,
+            "third",
+        ),
+        (json!({ "serving": "fallback" }), 400, "reason"),
+        (
+            json!({ "serving": "fallback", "reason": "two\nlines" }),
+            422,
+            "one line",
+        ),
+    ] {
+        let body = body.to_string();
+        let refused = registry.admin("PUT", path, Some(body.as_bytes()));
+        let errors = refused.expect(status).errors();
+        assert!(errors.contains(told), "{errors}");
+    }
+    let compared = post(&registry, "/admin/v1/replication", &json!({})).expect(409);
+    assert!(compared.errors().contains("TERRACE_S3_FALLBACK_"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use terrace_app::host::{
-    Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
+    BucketRequest, Download, IdentityProviderRequest, Upstream, UpstreamError, WebhookRequest,
 };
 use terrace_core::http::guard::{Guard, UrlParts};
 use terrace_core::upstream::origin::{Fetch, Fetched};
@@ -118,6 +118,15 @@ impl Upstream for Memory {
         self.world.internet.1.borrow_mut().push(delivery.clone());
         let (_, response) = self.ask(&fetch, guard)?;
         Ok(response.status)
+    }
+
+    async fn ask_bucket(
+        &self,
+        request: BucketRequest<Vec<u8>>,
+        guard: &Guard,
+        _seconds: u32,
+    ) -> Result<Fetched, UpstreamError> {
+        self.answer_of_bucket(request, guard).await
     }
 
     async fn open(&self, fetch: &Fetch, guard: &Guard) -> Result<Download<Vec<u8>>, UpstreamError> {

@@ -113,7 +113,7 @@ fn redirect<P: Host>(
     key: ArchiveKey,
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let Some(urls) = &ctx.config.archive_urls else {
+    let Some(urls) = ctx.config.download_urls(ctx.host.cache().last_serving()) else {
         let message = "download URLs cannot be signed: \
                        set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
         return Err(Problem::Misconfigured(message.to_owned()).into());

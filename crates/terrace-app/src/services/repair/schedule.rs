@@ -5,6 +5,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::ReindexAnswer;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk, Position, Section};
+use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::key::FactKey;
 
 use crate::context::Context;
@@ -12,14 +13,17 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, LogLevel};
 use crate::json;
 use crate::services::catalog::merged;
-use crate::services::documents;
-use crate::services::format;
+use crate::services::fallback_copy::Occasion;
 use crate::services::repair::step::{RepairStep, Scope};
 use crate::services::repair::{index_walk, package_walk, walk};
 use crate::services::webhooks::{self, Deliveries};
+use crate::services::{documents, failover_changes, fallback_copy, format};
 
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
+
+/// The minute of [`limits::COPY_TURN_MINUTES`] that belongs to the copy; that of the repair is the last one.
+const COPY_TURN: u64 = 1;
 
 /// Whether there was a step of the repair to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +37,20 @@ enum Turn {
 /// Delivers waiting events to webhooks, or takes one step of the periodic repair, which continues where the last one ended: the
 /// platform limits the CPU time and the operations of both together. In most minutes deliveries come first. In every fifth one
 /// the repair does, so that a receiver that fails, or more changes than can be delivered, do not stop it.
+///
+/// With a second bucket, the main one is probed first, and in every fifth minute a page of the two is compared; also in minutes that
+/// nothing else needs, while something is left to copy.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     let minute = ctx.host.clock().now().0 / 60;
+    if let Some(fallback) = &ctx.config.fallback {
+        // Nothing is changed meanwhile, and R2 may not answer.
+        if failover_changes::probe(ctx, fallback).await == ServingBucket::Fallback {
+            return;
+        }
+        if minute % limits::COPY_TURN_MINUTES == COPY_TURN {
+            return copy(ctx, Occasion::Turn).await;
+        }
+    }
     let turns = limits::REPAIR_TURN_MINUTES;
     let is_turn_of_repair = minute % turns == turns - 1;
     if is_turn_of_repair && repair(ctx).await == Turn::Used {
@@ -45,8 +61,25 @@ pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
         Ok(Deliveries::None) => {}
         Err(failure) => drop(ctx.report(failure)),
     }
-    if !is_turn_of_repair {
-        repair(ctx).await;
+    if !is_turn_of_repair && repair(ctx).await == Turn::Used {
+        return;
+    }
+    copy(ctx, Occasion::Leisure).await;
+}
+
+/// Takes a step of the copy to the second bucket, if there is one, and reports a failure.
+async fn copy<P: Host>(ctx: &Context<'_, P>, occasion: Occasion) {
+    if ctx.config.fallback.is_none() {
+        return;
+    }
+    let taken = match format::ensure_may_write(ctx).await {
+        Ok(()) => fallback_copy::take_step(ctx, occasion).await,
+        Err(failure) => Err(failure),
+    };
+    match taken {
+        Ok(()) => {}
+        Err(Failure::Origin(reason)) => ctx.host.log(&format!("copy: {reason}")),
+        Err(failure) => drop(ctx.report(failure)),
     }
 }
 

@@ -34,7 +34,7 @@ const INVALID_RULE: &str =
 const NO_RULE: &str = "the registry has no rule with one of the IDs that this token may manage";
 
 /// An entry for each command without subcommands.
-pub(super) const ENTRIES: [Entry; 59] = [
+pub(super) const ENTRIES: [Entry; 63] = [
     Entry::new("list", "terrace list acme", "listed").uses("api_namespaces", Method::Get).rejected(NO_SUCH_NAMESPACE),
     Entry::new("show", "terrace show acme/vpc/aws 1.2.0", "shown").uses("api_package", Method::Get).rejected(NO_SUCH_VERSION),
     Entry::new(
@@ -179,6 +179,28 @@ pub(super) const ENTRIES: [Entry; 59] = [
     ).uses("facts", Method::Get)
     .rejected("something is missing, changed or damaged, or the directory is not a copy of this registry; an older copy stays unchanged")
     .conflict("the copy is complete, but the audit log starts again after that of the older copy; without --accept-loss audit-log"),
+    Entry::new(
+        "admin replicate",
+        "terrace admin replicate",
+        "the second bucket has every archive and blob; with --dry-run, they are only counted",
+    ).uses("replication", Method::Post)
+    .rejected("an archive in the main bucket is damaged, and is not copied")
+    .conflict("the registry has no second bucket"),
+    Entry::new(
+        "admin failover on",
+        "terrace admin failover on --reason 'R2 is down'",
+        "the second bucket serves downloads within a minute, now or before",
+    ).uses("failover", Method::Put)
+    .rejected("the reason is empty or too long")
+    .conflict("the registry has no second bucket"),
+    Entry::new(
+        "admin failover off",
+        "terrace admin failover off --reason 'R2 answers again'",
+        "the main bucket serves downloads within a minute, now or before",
+    ).uses("failover", Method::Put)
+    .rejected("the reason is empty or too long")
+    .conflict("the registry has no second bucket"),
+    Entry::new("admin failover status", "terrace admin failover status", "shown").uses("failover", Method::Get),
     Entry::new(
         "admin import",
         "terrace admin import backup",

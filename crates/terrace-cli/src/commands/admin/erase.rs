@@ -5,6 +5,8 @@
 
 mod plan;
 
+use std::collections::BTreeSet;
+
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::limits;
 use terrace_core::model::package::Package;
@@ -243,6 +245,15 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     }
     let mut lines = vec![text];
     lines.extend(plan.notes(output));
+    let left = answers.iter().flat_map(|answer| &answer.left_in_fallback);
+    let left: BTreeSet<&String> = left.collect();
+    if let Some(first) = left.first() {
+        output.warning(&format!(
+            "the second bucket could not be reached and still has copies of erased archives, such as {first}: nobody can \
+             download them from the registry, and the scheduled copy removes them when the bucket answers, as {} does",
+            output.command("admin replicate")
+        ));
+    }
     let uploads_end = uploads_end.map(|end| end.to_string());
     output.result(&lines, &plan.report("ok", uploads_end));
 }

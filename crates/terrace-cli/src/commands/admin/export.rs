@@ -402,7 +402,13 @@ fn fetch_all(
 }
 
 fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
-    let StoredArchive { key, size, url, .. } = archive;
+    let StoredArchive {
+        key,
+        size,
+        url,
+        copy_url,
+        ..
+    } = archive;
     let (Some(bytes_key), Some(url)) = (BytesKey::parse_key(key), url) else {
         return Fetched::Refused(Failure::Unexpected(format!(
             "the registry sent no download URL for {key}"
@@ -413,9 +419,19 @@ fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output)
     {
         return Fetched::There(sha256, false);
     }
-    match download(agent, copy, archive, bytes_key.digest(), url, output) {
-        Ok(sha256) => Fetched::There(sha256, true),
-        Err(fetched) => fetched,
+    let from = |url: &str| download(agent, copy, archive, bytes_key.digest(), url, output);
+    let failed = match from(url) {
+        Ok(sha256) => return Fetched::There(sha256, true),
+        Err(failed) => failed,
+    };
+    match copy_url.as_deref().map(from) {
+        Some(Ok(sha256)) => {
+            output.warning(&format!(
+                "{key} comes from the second bucket, because the main one did not return it: run `terrace admin verify`"
+            ));
+            Fetched::There(sha256, true)
+        }
+        Some(Err(_)) | None => failed,
     }
 }
 
@@ -501,13 +517,13 @@ fn download(
 }
 
 /// The digest in the key of an archive, and the SHA-256 for SHA256SUMS.
-struct Hashers {
+pub(super) struct Hashers {
     sha256: sha2::Sha256,
     sha512: Option<sha2::Sha512>,
 }
 
 impl Hashers {
-    fn of(digest: Digest) -> Self {
+    pub(super) fn of(digest: Digest) -> Self {
         Self {
             sha256: sha2::Sha256::new(),
             sha512: match digest {
@@ -517,14 +533,14 @@ impl Hashers {
         }
     }
 
-    fn update(&mut self, chunk: &[u8]) {
+    pub(super) fn update(&mut self, chunk: &[u8]) {
         self.sha256.update(chunk);
         if let Some(sha512) = &mut self.sha512 {
             sha512.update(chunk);
         }
     }
 
-    fn finish(self) -> (Sha256, Digest) {
+    pub(super) fn finish(self) -> (Sha256, Digest) {
         let sha256 = Sha256::from_bytes(self.sha256.finalize().into());
         let digest = match self.sha512 {
             None => Digest::Sha256(sha256),

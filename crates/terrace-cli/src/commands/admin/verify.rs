@@ -6,6 +6,7 @@ use serde_json::json;
 use terrace_core::api::admin::VerifyBody;
 
 use super::loss::{Older, has_old_archives, lost_documents, lost_entries, lost_releases};
+use super::replicate::{Difference, each_page};
 use super::stored::{References, all_archives, each_fact, each_tombstone};
 use crate::args::{AcceptedLoss, RegistryArguments};
 use crate::commands::connection::connect;
@@ -13,7 +14,7 @@ use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
 use crate::registry::client::Client;
 
-/// Checks that everything stored is intact. Changes nothing.
+/// Checks that everything stored is intact, also in the second bucket. Changes nothing.
 pub(crate) fn verify(
     quick: bool,
     copy: Option<&Path>,
@@ -86,6 +87,10 @@ pub(crate) fn verify(
             orphan_bytes += archive.size;
         }
     }
+    let copy = match quick {
+        true => None,
+        false => compare_buckets(&client, &references, output, &mut wrong)?,
+    };
     if !wrong.is_empty() {
         return Err(Failure::Refused(wrong));
     }
@@ -108,6 +113,13 @@ pub(crate) fn verify(
                 .to_owned(),
         );
     }
+    lines.extend(copy.as_ref().map(|copy| match copy.missing {
+        0 => "the second bucket has all of them".to_owned(),
+        missing => format!(
+            "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
+            bytes(copy.missing_bytes)
+        ),
+    }));
     if orphans > 0 {
         lines.push(format!(
             "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
@@ -125,9 +137,53 @@ pub(crate) fn verify(
         "hashed_bytes": hashed,
         "orphans": orphans,
         "orphan_bytes": orphan_bytes,
+        "missing_in_fallback": copy.as_ref().map(|copy| copy.missing),
     });
     output.result(&lines, &report);
     Ok(())
+}
+
+/// Compares the two buckets, if the registry has two, and adds faults of the second one to `wrong`. This needs the scope admin,
+/// like hashing.
+fn compare_buckets(
+    client: &Client<'_>,
+    references: &References,
+    output: &Output,
+    wrong: &mut Vec<String>,
+) -> Result<Option<Difference>, Failure> {
+    let is_configured = match client.failover() {
+        Ok(state) => state.configured,
+        // The registry is older than this command.
+        Err(Failure::Missing(_)) => false,
+        Err(failure) => return Err(failure),
+    };
+    if !is_configured {
+        return Ok(None);
+    }
+    output.progress("comparing the two buckets");
+    let found = match each_page(client, true, |_| Ok(())) {
+        Ok(found) => found,
+        Err(failure) => {
+            wrong.push(format!("the buckets cannot be compared: {failure}"));
+            return Ok(None);
+        }
+    };
+    for key in &found.erased {
+        wrong.push(format!(
+            "{key} was erased, and the second bucket still has it; the scheduled copy removes it, as `terrace admin replicate` does"
+        ));
+    }
+    // Those that the main bucket has lost, and those that were collected as garbage while the second one did not answer.
+    let lost = found
+        .surplus
+        .iter()
+        .filter(|key| references.bytes.contains_key(*key));
+    for key in lost {
+        wrong.push(format!(
+            "{key} is missing only in the main bucket: publish or push the same contents again, or take it from the second bucket"
+        ));
+    }
+    Ok(Some(found))
 }
 
 /// Checks that the token suffices to have the stored bytes hashed, before everything is read.

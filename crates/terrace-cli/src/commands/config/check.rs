@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 use terrace_core::config::{
     ADMIN_TOKEN, Config, ConfigError, DOWNLOADS, LOGIN_CLIENT_SECRET, LOGIN_ISSUER,
-    S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_SECRET_ACCESS_KEY, SETTINGS,
+    S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_FALLBACK_ACCESS_KEY_ID, S3_FALLBACK_BUCKET,
+    S3_FALLBACK_ENDPOINT, S3_FALLBACK_SECRET_ACCESS_KEY, S3_SECRET_ACCESS_KEY, SETTINGS,
 };
 use terrace_core::limits;
 
@@ -284,6 +285,9 @@ fn assumed_secrets(vars: &[(&str, &str)]) -> Vec<&'static str> {
     let mut secrets = vec![ADMIN_TOKEN];
     if has(S3_ENDPOINT) || has(S3_BUCKET) {
         secrets.extend([S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY]);
+    }
+    if has(S3_FALLBACK_ENDPOINT) || has(S3_FALLBACK_BUCKET) {
+        secrets.extend([S3_FALLBACK_ACCESS_KEY_ID, S3_FALLBACK_SECRET_ACCESS_KEY]);
     }
     if has(LOGIN_ISSUER) {
         secrets.push(LOGIN_CLIENT_SECRET);

@@ -2,6 +2,7 @@
 
 use terrace_core::api::admin::ArchiveSource;
 use terrace_core::model::version::Version;
+use terrace_core::storage::failover::ServingBucket;
 
 use super::outcome::Outcome;
 use super::target::{Facts, Target};
@@ -183,6 +184,45 @@ pub(super) fn has_whole_log(target: &Target) -> Outcome {
             "an entry was removed from the bucket",
             "restore it from a copy, and compare with `terrace admin audit`",
         ),
+    })
+}
+
+/// K5
+pub(super) fn has_copy(target: &Target) -> Outcome {
+    of(target, "K5", |facts| {
+        let Some(state) = &facts.failover else {
+            return Outcome::skip("no second bucket is configured");
+        };
+        if state.serving == ServingBucket::Fallback {
+            return Outcome::warn(
+                format!(
+                    "the second bucket serves downloads since {}: {}",
+                    state.since.as_deref().unwrap_or("an unknown time"),
+                    state.reason.as_deref().unwrap_or("no reason")
+                ),
+                "the main bucket did not answer, or an administrator changed it; nothing can be published meanwhile",
+                "when the main bucket answers, run `terrace admin failover off --reason …`, if an administrator changed it",
+            );
+        }
+        let copy = state.copy.clone().unwrap_or_default();
+        match (&copy.error, &copy.compared, copy.missing) {
+            (Some(error), ..) => Outcome::warn(
+                error,
+                "the second bucket cannot be reached, or its key pair lacks rights: the copy falls behind",
+                "correct the TERRACE_S3_FALLBACK_… settings; the key pair needs to list, read, write and remove objects",
+            ),
+            (None, None, _) => Outcome::warn(
+                "the copy was never compared completely",
+                "the second bucket is new, or the cron trigger does not run",
+                "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
+            ),
+            (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
+            (None, Some(time), missing) => Outcome::warn(
+                format!("{missing} of {} were missing at {time}", copy.stored),
+                "more was published than the scheduled runs copy",
+                "run `terrace admin replicate`",
+            ),
+        }
     })
 }
 

@@ -103,6 +103,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("K2", Group::Indices, "the periodic repair runs", Remote(admin::repairs)),
     check("K3", Group::Indices, "indices agree with the facts", Remote(admin::agree)),
     check("K4", Group::Indices, "the audit log is complete", Remote(admin::has_whole_log)),
+    check("K5", Group::Indices, "the second bucket has everything", Remote(admin::has_copy)),
 
     check("U1", Group::Upstream, "pulled registries answer", Remote(admin::reaches_origins)),
     check("U2", Group::Upstream, "issuers of tokens answer", Remote(admin::reaches_issuers)),

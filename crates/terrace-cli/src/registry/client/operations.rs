@@ -2,15 +2,17 @@
 
 use terrace_base::percent::encode;
 use terrace_core::api::admin::{
-    DocumentedAnswer, ErasureAnswer, ErasureBody, FactBody, FactsAnswer, GarbageAnswer,
-    GarbageBody, ReindexAnswer, ReindexBody, RestoreAnswer, RestoreBody, StoredAnswer, UploadBody,
-    UploadsAnswer, UploadsBody, VerifyAnswer, VerifyBody,
+    DocumentedAnswer, ErasureAnswer, ErasureBody, FactBody, FactsAnswer, FailoverAnswer,
+    FailoverBody, GarbageAnswer, GarbageBody, ReindexAnswer, ReindexBody, ReplicationAnswer,
+    ReplicationBody, RestoreAnswer, RestoreBody, StoredAnswer, UploadBody, UploadsAnswer,
+    UploadsBody, VerifyAnswer, VerifyBody,
 };
 use ureq::http::Method;
 
 use super::{Call, Client, json_text};
 use crate::error::Failure;
 
+const FAILOVER: &str = "/admin/v1/failover";
 const FACTS: &str = "/admin/v1/facts";
 const DOCUMENTATION: &str = "/admin/v1/documentation";
 const ARCHIVES: &str = "/admin/v1/archives";
@@ -30,6 +32,26 @@ impl Client<'_> {
 
     pub(crate) fn erase(&self, body: &ErasureBody) -> Result<ErasureAnswer, Failure> {
         self.post("/admin/v1/erasures".to_owned(), body)
+    }
+
+    /// Returns the bucket that serves downloads.
+    pub(crate) fn failover(&self) -> Result<FailoverAnswer, Failure> {
+        self.get(FAILOVER.to_owned())
+    }
+
+    /// Changes the bucket that serves downloads.
+    pub(crate) fn set_failover(&self, body: &FailoverBody) -> Result<FailoverAnswer, Failure> {
+        let text = json_text(body)?;
+        self.ask(Call {
+            method: Method::PUT,
+            path: FAILOVER.to_owned(),
+            body: Some((&text, "application/json")),
+        })
+    }
+
+    /// Compares a page of the two buckets.
+    pub(crate) fn replication(&self, body: &ReplicationBody) -> Result<ReplicationAnswer, Failure> {
+        self.post("/admin/v1/replication".to_owned(), body)
     }
 
     /// Returns a page of the documents with a key prefix: those after a key.

@@ -184,6 +184,7 @@ fn sound_facts() -> DoctorAnswer {
                 error: None,
             })
             .to_vec(),
+        failover: None,
         object: Some(ObjectFacts {
             key: "archives/0.SHA256SUMS".to_owned(),
             error: None,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::FailoverAnswer;
+
 /// The source of the URLs of archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +41,9 @@ pub struct DoctorAnswer {
     pub indices: IndexFacts,
     /// The other servers that the settings name.
     pub services: Vec<ServiceFacts>,
+    /// The second bucket, if the deployment has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<FailoverAnswer>,
     /// The object that was written, read by its URL, and removed; only if the request asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectFacts>,

@@ -170,6 +170,9 @@ pub struct StoredArchive {
     /// The download URL, if requested. It is a secret while it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The download URL of the copy in the second bucket, if the registry has one. It is a secret as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_url: Option<String>,
 }
 
 /// The body of `POST /admin/v1/archives`: objects of a backup, some of which may be missing.
@@ -284,4 +287,7 @@ pub struct ErasureAnswer {
     /// The time until which URLs that were signed before may upload an erased archive again. The repair removes it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uploads_end: Option<UnixTime>,
+    /// The keys of objects that are still in the second bucket, because it could not be reached. The repair removes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_in_fallback: Vec<String>,
 }

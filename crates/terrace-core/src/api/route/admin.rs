@@ -51,6 +51,10 @@ pub enum AdminRoute {
     StoredArchives,
     /// `/admin/v1/garbage`
     Garbage,
+    /// `/admin/v1/failover`
+    Failover,
+    /// `/admin/v1/replication`
+    Replication,
     /// `/admin/v1/erasures`
     Erasures,
     /// `/admin/v1/webhooks`
@@ -108,6 +112,8 @@ impl AdminRoute {
             ["v1", "facts"] => Self::Facts,
             ["v1", "archives"] => Self::StoredArchives,
             ["v1", "garbage"] => Self::Garbage,
+            ["v1", "failover"] => Self::Failover,
+            ["v1", "replication"] => Self::Replication,
             ["v1", "erasures"] => Self::Erasures,
             ["v1", "webhooks"] => Self::Webhooks,
             ["v1", "webhooks", id] => Self::Webhook(id.parse().map_err(bad)?),

@@ -11,11 +11,13 @@ use crate::model::package::Package;
 
 /// Prefixes below which nothing belongs in a copy of the registry: bytes, which are copied separately, temporary
 /// documents, and functions of other facts.
-pub const NOT_EXPORTED: [&str; 13] = [
+pub const NOT_EXPORTED: [&str; 14] = [
     ARCHIVES,
     "audit-head",
     CARDS,
     "changes/",
+    // The state of this deployment.
+    "failover/",
     GARBAGE,
     STAGED,
     "leases/",
@@ -109,6 +111,8 @@ impl FactKey {
             | Self::RevocationChange
             | Self::RuleChange
             | Self::RepairCursor
+            | Self::Failover
+            | Self::FallbackCopy
             | Self::Webhooks
             | Self::WebhookState(_)
             | Self::Garbage(_)
@@ -151,6 +155,8 @@ impl FactKey {
             | Self::RevocationChange
             | Self::RuleChange
             | Self::RepairCursor
+            | Self::Failover
+            | Self::FallbackCopy
             | Self::Webhooks
             | Self::WebhookState(_)
             | Self::Garbage(_)
@@ -209,6 +215,13 @@ impl IndexKey {
         }
         let (first, whole) = text.split_once('/')?;
         match first {
+            "failover" => {
+                return match whole {
+                    "serving" => Some(Self::Failover),
+                    "probes" => Some(Self::FailoverProbes),
+                    _ => None,
+                };
+            }
             "catalog" => return Owner::parse_key(whole).map(Self::Catalog),
             "symbols" => return Owner::parse_key(whole).map(Self::Symbols),
             "merged-catalog" => return whole.parse().ok().map(Self::MergedCatalog),
@@ -249,6 +262,8 @@ impl IndexKey {
             Self::Pushed(_)
             | Self::Revocations
             | Self::Rules
+            | Self::Failover
+            | Self::FailoverProbes
             | Self::Catalog(_)
             | Self::Symbols(_)
             | Self::MergedCatalog(_) => None,
@@ -343,6 +358,8 @@ mod tests {
             FactKey::Rule("0123456789abcdef".parse().unwrap()),
             FactKey::RuleChange,
             FactKey::RepairCursor,
+            FactKey::Failover,
+            FactKey::FallbackCopy,
             FactKey::Written(IndexKey::Revocations),
             FactKey::Garbage(archive().into()),
             FactKey::Garbage(BytesKey::Blob(digest)),
@@ -366,7 +383,12 @@ mod tests {
     fn every_index_key_is_parsed() {
         let repository = RepositoryName::parse("team/app").unwrap();
         let digest = Digest::Sha256(Sha256::of(b""));
-        let mut keys = vec![IndexKey::Revocations, IndexKey::Rules];
+        let mut keys = vec![
+            IndexKey::Revocations,
+            IndexKey::Rules,
+            IndexKey::Failover,
+            IndexKey::FailoverProbes,
+        ];
         for package in packages() {
             let version = || "1.2.3-RC.1+b.1".parse().unwrap();
             keys.extend([

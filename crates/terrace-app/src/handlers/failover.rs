@@ -1,0 +1,100 @@
+//! The bucket that serves downloads: its state, and its change by an administrator, also while R2 does not answer.
+
+use terrace_core::api::admin::{CopyFacts, FailoverAnswer, FailoverBody};
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::model::status::Reason;
+use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Clock as _, Host};
+use crate::json;
+use crate::services::{failover, failover_changes, fallback_copy};
+
+/// `GET /admin/v1/failover`
+pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
+    let state = failover::stored(ctx).await?.unwrap_or_default();
+    let recorded = failover_changes::is_recorded(ctx, &state).await;
+    Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
+}
+
+/// `PUT /admin/v1/failover`
+pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let FailoverBody { serving, reason } = json::parse(&call.body)?;
+    let reason: Reason = reason.parse().map_err(|_| {
+        let limit = limits::REASON_BYTES;
+        Problem::Invalid(vec![format!(
+            "the reason must be one line of 1 to {limit} bytes of printable text"
+        )])
+    })?;
+    let Some(fallback) = &ctx.config.fallback else {
+        let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
+        return Err(Problem::Conflict(vec![message.to_owned()]).into());
+    };
+    if serving == ServingBucket::Fallback {
+        // Downloads would fail for certain.
+        failover_changes::ensure_answers(ctx, fallback).await?;
+    }
+    let before = failover::stored(ctx).await?.unwrap_or_default();
+    let state = FailoverDocument {
+        serving,
+        since: before.time_of_change(ctx.host.clock().now()),
+        by: ctx.config.access.audited_name(&call.caller),
+        reason: reason.to_string(),
+    };
+    let recorded = failover_changes::change(ctx, &state).await?;
+    Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
+}
+
+/// Returns the state of the failover for the doctor; `None` without a second bucket.
+pub(crate) async fn facts<P: Host>(
+    ctx: &Context<'_, P>,
+) -> Result<Option<FailoverAnswer>, Failure> {
+    if ctx.config.fallback.is_none() {
+        return Ok(None);
+    }
+    let state = failover::stored(ctx).await?.unwrap_or_default();
+    let recorded = failover_changes::is_recorded(ctx, &state).await;
+    Ok(Some(answer(ctx, state, recorded).await))
+}
+
+async fn answer<P: Host>(
+    ctx: &Context<'_, P>,
+    state: FailoverDocument,
+    recorded: bool,
+) -> FailoverAnswer {
+    let has_changed = state != FailoverDocument::default();
+    let FailoverDocument {
+        serving,
+        since,
+        by,
+        reason,
+        ..
+    } = state;
+    let some = |text: String| Some(text).filter(|text| !text.is_empty());
+    FailoverAnswer {
+        configured: ctx.config.fallback.is_some(),
+        serving,
+        since: has_changed.then(|| since.to_string()),
+        by: some(by),
+        reason: some(reason),
+        recorded,
+        copy: copy(ctx, recorded).await,
+    }
+}
+
+/// Returns the state of the copy. If R2 has just failed to answer, it is not asked again.
+async fn copy<P: Host>(ctx: &Context<'_, P>, r2_answers: bool) -> Option<CopyFacts> {
+    if !r2_answers {
+        return None;
+    }
+    match fallback_copy::progress(ctx).await {
+        Ok(document) => document.map(CopyFacts::from),
+        Err(failure) => {
+            ctx.report(failure);
+            None
+        }
+    }
+}

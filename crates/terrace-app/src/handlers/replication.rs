@@ -1,0 +1,58 @@
+//! The steps of `terrace admin replicate`, which copies archives from the main bucket to the second one.
+
+use terrace_base::sort;
+use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::storage::key::BytesKey;
+
+use crate::context::Context;
+use crate::handlers::archive_inventory::no_signer;
+use crate::handlers::outcome::{Call, Handled};
+use crate::host::{Clock as _, Host};
+use crate::json;
+use crate::services::{failover, fallback_copy};
+
+/// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs for what is missing.
+pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let ReplicationBody { after, dry_run } = json::parse(&call.body)?;
+    let Some(fallback) = &ctx.config.fallback else {
+        let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
+        return Err(Problem::Conflict(vec![message.to_owned()]).into());
+    };
+    if !dry_run {
+        // Its copies are what clients get meanwhile.
+        failover::ensure_main_serves(ctx).await?;
+    }
+    let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
+    let most = limits::MISSING_COPIES_AT_ONCE;
+    let found = fallback_copy::compare(ctx, fallback, after.as_deref(), most).await?;
+    let erased = match dry_run {
+        true => fallback_copy::leftovers(ctx, &found.surplus).await?,
+        false => fallback_copy::remove_leftovers(ctx, &found.surplus).await?,
+    };
+    let now = ctx.host.clock().now();
+    let missing = found.missing.into_iter().map(|(key, size)| {
+        let upload = fallback.upload(key, now);
+        let headers = upload.headers.into_iter();
+        MissingCopy {
+            key: key.to_string(),
+            size,
+            url: urls.download(&call.origin, key, now),
+            upload: UploadRequest {
+                method: "PUT".to_owned(),
+                url: upload.url,
+                headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
+            },
+        }
+    });
+    let surplus = found.surplus.iter().filter(|key| !erased.contains(key));
+    let answer = ReplicationAnswer {
+        stored: found.stored,
+        missing: missing.collect(),
+        surplus: surplus.map(BytesKey::to_string).collect(),
+        erased: erased.iter().map(BytesKey::to_string).collect(),
+        next: found.next,
+    };
+    Ok(json::reply(200, &answer)?.into())
+}

@@ -1,0 +1,254 @@
+//! Changes of the bucket that serves downloads: by an administrator, and by the probe of the scheduled event.
+//!
+//! The index is written first, and isolates follow it. While R2 takes no writes, the fact and the entry of the audit log are
+//! missing; the first probe after the outage writes them ([`settle`]).
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use terrace_base::digest::Sha256;
+use terrace_core::limits;
+use terrace_core::storage::failover::{FailoverDocument, PROBE, ProbeCount, ServingBucket};
+use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
+use terrace_presign::SignedMethod;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{
+    BucketRequest, Clock as _, Condition, Host, Indices as _, LogLevel, StoreError, Upstream as _,
+};
+use crate::json;
+use crate::services::audit::AuditedChange;
+use crate::services::{audit, documents, failover, fallback_requests};
+
+/// Changes the bucket that serves downloads. Returns whether the fact follows already; R2 may be unavailable.
+pub(crate) async fn change<P: Host>(
+    ctx: &Context<'_, P>,
+    document: &FailoverDocument,
+) -> Result<bool, Failure> {
+    put_index(ctx, &IndexKey::Failover, &document.index()).await?;
+    let now = ctx.host.clock().now();
+    ctx.host.cache().store_serving(document.serving, now);
+    let line = format!(
+        "failover: downloads are served from the {} bucket from now on (by {}: {})",
+        document.serving, document.by, document.reason
+    );
+    ctx.host.log(&line);
+    let settled = async {
+        let fact = read_fact(ctx).await?;
+        settle(ctx, Some(document), fact).await
+    };
+    match in_time(ctx, settled).await {
+        Ok(()) => Ok(true),
+        Err(failure) => {
+            ctx.report(failure);
+            Ok(false)
+        }
+    }
+}
+
+/// The fact, with the condition that it has not been changed since.
+type StoredFact = (Option<FailoverDocument>, Condition);
+
+async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure> {
+    documents::read_for_change(ctx, &FactKey::Failover).await
+}
+
+/// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
+/// The audit entry of a change comes before its fact, so that none is missing.
+async fn settle<P: Host>(
+    ctx: &Context<'_, P>,
+    indexed: Option<&FailoverDocument>,
+    (fact, condition): StoredFact,
+) -> Result<(), Failure> {
+    match (indexed, fact) {
+        (Some(indexed), fact) if indexed.is_newer_than(fact.as_ref()) => {
+            let change = AuditedChange::of_failover(indexed);
+            audit::record(ctx, change, 200).await?;
+            let text = json::text(indexed)?;
+            documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
+            Ok(())
+        }
+        (indexed, Some(fact)) if fact.is_newer_than(indexed) => {
+            put_index(ctx, &IndexKey::Failover, &fact.index()).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether the fact is equal to the state in the index. Not if R2 does not answer.
+pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+    match in_time(ctx, read_fact(ctx)).await {
+        Ok((fact, _)) => fact.unwrap_or_default() == *state,
+        Err(failure) => {
+            ctx.report(failure);
+            false
+        }
+    }
+}
+
+/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A state that an
+/// administrator has set ends by an administrator. Logs its own failures. Returns the bucket that serves downloads after it.
+pub(crate) async fn probe<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> ServingBucket {
+    let probed = async {
+        // Without KV there is neither a state nor a place for one.
+        let indexed = failover::stored(ctx).await?;
+        let began = ctx.host.clock().now();
+        let (state, failure) = ask_main(ctx, indexed).await;
+        ctx.host.cache().store_serving(state.serving, began);
+        judge(ctx, fallback, state, failure).await
+    };
+    match probed.await {
+        Ok(()) => {}
+        Err(Failure::Origin(reason)) => ctx
+            .host
+            .log_at(LogLevel::Error, &format!("failover: {reason}")),
+        Err(failure) => drop(ctx.report(failure)),
+    }
+    ctx.host.cache().last_serving()
+}
+
+/// Asks the main bucket by its binding, by which the registry reads it, and by its S3 endpoint, by which clients do: either may
+/// fail. Returns the later one of the states in the index and in the fact, and the reason why the bucket cannot serve
+/// downloads, if it cannot.
+async fn ask_main<P: Host>(
+    ctx: &Context<'_, P>,
+    indexed: Option<FailoverDocument>,
+) -> (FailoverDocument, Option<String>) {
+    let fact = match in_time(ctx, read_fact(ctx)).await {
+        Ok(fact) => fact,
+        Err(failure) => {
+            let is_outage = matches!(failure, Failure::Store(StoreError::Failed { .. }));
+            ctx.report(failure);
+            let reason = is_outage.then(|| "R2 does not answer".to_owned());
+            return (indexed.unwrap_or_default(), reason);
+        }
+    };
+    let known = fact.0.clone();
+    // A failed write changes nothing about downloads.
+    if let Err(failure) = in_time(ctx, settle(ctx, indexed.as_ref(), fact)).await {
+        ctx.report(failure);
+    }
+    let state = match (indexed, known) {
+        (Some(indexed), Some(known)) if known.is_newer_than(Some(&indexed)) => known,
+        (indexed, known) => indexed.or(known).unwrap_or_default(),
+    };
+    (state, failure_of_endpoint(ctx).await)
+}
+
+/// Returns the reason why clients cannot download from the S3 endpoint of the main bucket; `None` if they can, or do not. Wrong
+/// keys are no outage: the second bucket would hide them.
+async fn failure_of_endpoint<P: Host>(ctx: &Context<'_, P>) -> Option<String> {
+    let urls = ctx.config.archive_urls.as_ref()?;
+    let guard = urls.bucket_guard()?;
+    let request = BucketRequest {
+        method: SignedMethod::Get,
+        url: urls.download("", probe_key(), ctx.host.clock().now()),
+        headers: Vec::new(),
+        body: None,
+        max_bytes: limits::BUCKET_PAGE_BYTES,
+    };
+    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
+    match asked.await.map(|answer| answer.status) {
+        Ok(status @ 500..) => Some(format!("its S3 endpoint answers with status {status}")),
+        Ok(_) => None,
+        Err(error) => Some(format!("its S3 endpoint does not answer: {error}")),
+    }
+}
+
+/// The key of an archive that no registry stores: a bucket answers 404.
+fn probe_key() -> BytesKey {
+    let digest = Sha256::of(b"terrace failover probe");
+    let kind = ArchiveKind::Shasums;
+    ArchiveKey { digest, kind }.into()
+}
+
+/// Counts a probe, and changes the bucket if that suffices.
+async fn judge<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    state: FailoverDocument,
+    failure: Option<String>,
+) -> Result<(), Failure> {
+    let counted = failover::stored_at::<_, ProbeCount>(ctx, &IndexKey::FailoverProbes);
+    let counted = counted.await?.unwrap_or_default();
+    let count = counted.after_one_more(state.serving);
+    let (serving, needed, reason) = match (state.serving, failure) {
+        (ServingBucket::Main, Some(reason)) => {
+            ctx.host.log(&format!(
+                "failover: failed probe {}: {reason}",
+                count.contrary
+            ));
+            (ServingBucket::Fallback, limits::FAILOVER_PROBES, reason)
+        }
+        (ServingBucket::Fallback, None) if state.is_by_probe() => {
+            let reason = "the main bucket answers again".to_owned();
+            (ServingBucket::Main, limits::FAILBACK_PROBES, reason)
+        }
+        _ if counted.contrary == 0 => return Ok(()),
+        _ => return put_count(ctx, ProbeCount::default()).await,
+    };
+    put_count(ctx, count).await?;
+    if count.contrary < needed {
+        return Ok(());
+    }
+    if serving == ServingBucket::Fallback {
+        // Without it, nothing is gained. The count stays, so that the next probe tries again.
+        ensure_answers(ctx, fallback).await?;
+    }
+    let document = FailoverDocument {
+        serving,
+        since: state.time_of_change(ctx.host.clock().now()),
+        by: PROBE.to_owned(),
+        reason,
+    };
+    change(ctx, &document).await.map(drop)
+}
+
+async fn put_count<P: Host>(ctx: &Context<'_, P>, count: ProbeCount) -> Result<(), Failure> {
+    put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await
+}
+
+/// Checks that the second bucket answers.
+///
+/// # Errors
+/// If it does not.
+pub(crate) async fn ensure_answers<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    fallback_requests::list(ctx, fallback, ARCHIVES, (None, 1)).await?;
+    Ok(())
+}
+
+async fn put_index<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+    index: &IndexDocument,
+) -> Result<(), Failure> {
+    let put = async || Ok(ctx.host.indices().put(key, index).await?);
+    documents::retry_while_busy(ctx, put).await
+}
+
+/// Returns the result of work on R2, or an error if R2 does not answer in time.
+async fn in_time<P: Host, T>(
+    ctx: &Context<'_, P>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let limit = pin!(ctx.host.clock().sleep(seconds));
+    match select(pin!(work), limit).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(StoreError::Failed {
+            operation: "R2".to_owned(),
+            cause: format!("it has not answered for {seconds} seconds"),
+        }
+        .into()),
+    }
+}

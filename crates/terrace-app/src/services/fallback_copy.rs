@@ -1,0 +1,240 @@
+//! The copy of the archives and blobs in the second bucket: compared with the main bucket page by page, and completed.
+//!
+//! A publish does not wait for the copy. An object that only the second bucket has is removed if it was erased, and otherwise
+//! stays: the main bucket may be the one that lost it.
+
+use terrace_core::limits;
+use terrace_core::storage::failover::{CopyCounts, FallbackCopyDocument};
+use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::key::{BytesKey, FactKey};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Host};
+use crate::json;
+use crate::services::{documents, fallback_requests, garbage, inventory};
+
+/// The differences of one page.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    /// The number of objects in the main bucket.
+    pub(crate) stored: u64,
+    /// Those that the second bucket does not have with this length, each with its length.
+    pub(crate) missing: Vec<(BytesKey, u64)>,
+    /// The objects that only the second bucket has.
+    pub(crate) surplus: Vec<BytesKey>,
+    /// The cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
+/// Compares a page of the two buckets. The page ends early when it has `most` missing objects.
+pub(crate) async fn compare<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    after: Option<&str>,
+    most: usize,
+) -> Result<Comparison, Failure> {
+    let limit = limits::COMPARED_AT_ONCE;
+    // The main bucket first: an archive that is copied in the meantime is no difference.
+    let stored = inventory::page(ctx, after, limit).await?;
+    let (prefix, after) = inventory::place(after)?;
+    let after = after.map(|after| format!("{prefix}{after}"));
+    let copies = fallback_requests::list(ctx, fallback, prefix, (after.as_deref(), limit)).await?;
+    let objects = stored.page.objects.into_iter();
+    let objects: Vec<(String, u64)> = objects
+        .map(|object| (format!("{prefix}{}", object.name), object.size))
+        .collect();
+    // Beyond the last key of a truncated list, nothing is known.
+    let end_of = |objects: &[(String, u64)], is_truncated: bool| {
+        let last = objects.last().map(|(key, _)| key.clone());
+        last.filter(|_| is_truncated)
+    };
+    let ends = [
+        end_of(&objects, stored.page.is_truncated),
+        end_of(&copies.objects, copies.is_truncated),
+    ];
+    let mut end = ends.into_iter().flatten().min();
+    let mut found = Comparison::default();
+    for (key, size) in &objects {
+        if end.as_ref().is_some_and(|end| key > end) {
+            break;
+        }
+        found.stored += 1;
+        let copy = size_in(&copies.objects, key);
+        if copy == Some(*size) {
+            continue;
+        }
+        // Objects with other keys are not the registry's.
+        if let Some(bytes) = BytesKey::parse_key(key) {
+            found.missing.push((bytes, *size));
+        }
+        if found.missing.len() == most {
+            end = Some(key.clone());
+            break;
+        }
+    }
+    let is_before_end = |key: &String| end.as_ref().is_none_or(|end| key <= end);
+    let is_surplus = |key: &String| size_in(&objects, key).is_none();
+    let keys = copies.objects.iter().map(|(key, _)| key);
+    let surplus = keys.filter(|key| is_before_end(key) && is_surplus(key));
+    found.surplus = surplus.filter_map(|key| BytesKey::parse_key(key)).collect();
+    found.next = end.or_else(|| inventory::after_last(prefix));
+    Ok(found)
+}
+
+/// Returns the length of an object in a listing, which is in the order of the keys.
+fn size_in(listed: &[(String, u64)], key: &str) -> Option<u64> {
+    let place = listed.binary_search_by(|(known, _)| known.as_str().cmp(key));
+    listed.get(place.ok()?).map(|(_, size)| *size)
+}
+
+/// Copies an object, natively. Returns `false` if there is nothing to copy: it has been removed or erased in the meantime.
+pub(crate) async fn copy<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    key: BytesKey,
+) -> Result<bool, Failure> {
+    let Some(opened) = ctx.host.archives().open(key).await? else {
+        return Ok(false);
+    };
+    fallback_requests::store(ctx, fallback, key, opened).await?;
+    // An erasure in between has not found the copy.
+    if garbage::is_erased(ctx, key).await? {
+        fallback_requests::discard(ctx, key).await?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Returns those objects of the second bucket that were erased, or whose removal was interrupted.
+pub(crate) async fn leftovers<P: Host>(
+    ctx: &Context<'_, P>,
+    surplus: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let mut found = Vec::new();
+    if surplus.is_empty() {
+        return Ok(found);
+    }
+    let marks = garbage::fence(ctx).await?;
+    let marked = surplus.iter().filter(|key| marks.has_mark(**key));
+    for key in marked.take(limits::SURPLUS_AT_ONCE) {
+        if garbage::is_leftover(ctx, *key).await? {
+            found.push(*key);
+        }
+    }
+    Ok(found)
+}
+
+/// Removes [leftovers] from the second bucket. Returns their keys.
+pub(crate) async fn remove_leftovers<P: Host>(
+    ctx: &Context<'_, P>,
+    surplus: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let found = leftovers(ctx, surplus).await?;
+    for key in &found {
+        garbage::remove_leftover(ctx, *key).await?;
+    }
+    Ok(found)
+}
+
+/// The reason to take a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// It is the turn of the copy.
+    Turn,
+    /// Nothing else is to be done: a walk that has begun goes on.
+    Leisure,
+}
+
+/// Compares the next page of the two buckets, and copies some of the missing objects. A failure is recorded for the operator.
+pub(crate) async fn take_step<P: Host>(
+    ctx: &Context<'_, P>,
+    occasion: Occasion,
+) -> Result<(), Failure> {
+    let Some(fallback) = &ctx.config.fallback else {
+        return Ok(());
+    };
+    let key = FactKey::FallbackCopy;
+    let read = documents::read_for_change::<_, FallbackCopyDocument>(ctx, &key);
+    let (document, condition) = read.await?;
+    let mut document = document.unwrap_or_default();
+    if occasion == Occasion::Leisure && !document.is_behind() {
+        return Ok(());
+    }
+    let taken = walk_page(ctx, fallback, &mut document).await;
+    document.error = taken.as_ref().err().map(reason);
+    let text = json::text(&document)?;
+    documents::put(ctx, &key, &text, &[], condition).await?;
+    taken
+}
+
+/// Returns the progress of the copy.
+pub(crate) async fn progress<P: Host>(
+    ctx: &Context<'_, P>,
+) -> Result<Option<FallbackCopyDocument>, Failure> {
+    documents::read(ctx, &FactKey::FallbackCopy).await
+}
+
+async fn walk_page<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    document: &mut FallbackCopyDocument,
+) -> Result<(), Failure> {
+    let began = ctx.host.clock().now();
+    let found = compare(ctx, fallback, document.next.as_deref(), usize::MAX).await?;
+    let mut counts = CopyCounts {
+        stored: found.stored,
+        ..CopyCounts::default()
+    };
+    let mut failed = None;
+    for (place, (key, size)) in found.missing.into_iter().enumerate() {
+        let is_late = ctx.host.clock().now().since(began) > limits::COPY_RUN_SECONDS;
+        let is_next = place < limits::COPIED_AT_ONCE && !is_late;
+        let copied = match is_next {
+            true => copy(ctx, fallback, key).await.map(Some),
+            false => Ok(None),
+        };
+        match copied {
+            Ok(Some(true)) => counts.copied += 1,
+            Ok(Some(false)) => {}
+            Ok(None) => count_missing(&mut counts, size),
+            // The walk goes on: one object, which may be damaged, must not stop the others.
+            Err(failure) => {
+                count_missing(&mut counts, size);
+                failed.get_or_insert(failure);
+            }
+        }
+    }
+    match remove_leftovers(ctx, &found.surplus).await {
+        Ok(removed) => counts.removed = removed.len() as u64,
+        Err(failure) => drop(failed.get_or_insert(failure)),
+    }
+    add(&mut document.current, &counts);
+    document.current.at = ctx.host.clock().now();
+    document.next = found.next;
+    if document.next.is_none() {
+        document.last = Some(std::mem::take(&mut document.current));
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn count_missing(counts: &mut CopyCounts, size: u64) {
+    counts.missing += 1;
+    counts.missing_bytes += size;
+}
+
+fn add(sum: &mut CopyCounts, counts: &CopyCounts) {
+    sum.stored += counts.stored;
+    sum.missing += counts.missing;
+    sum.missing_bytes += counts.missing_bytes;
+    sum.copied += counts.copied;
+    sum.removed += counts.removed;
+}
+
+/// Returns the reason of a failure, as far as an operator may see it without the log.
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Origin(reason) => reason.clone(),
+        _ => "the log has the reason".to_owned(),
+    }
+}

@@ -1,0 +1,79 @@
+//! `terrace admin failover`.
+
+use serde_json::json;
+use terrace_core::api::admin::{CopyFacts, FailoverAnswer, FailoverBody};
+use terrace_core::storage::failover::ServingBucket;
+
+use crate::args::{FailoverCommand, RegistryArguments};
+use crate::commands::connection::connect;
+use crate::error::Failure;
+use crate::output::{Output, bytes, plural};
+
+/// Executes the command.
+pub(super) fn failover(
+    command: &FailoverCommand,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect(registry, output)?;
+    let (serving, reason) = match command {
+        FailoverCommand::Status => {
+            let state = client.failover()?;
+            print(&state, output);
+            return Ok(());
+        }
+        FailoverCommand::On { reason } => (ServingBucket::Fallback, reason),
+        FailoverCommand::Off { reason } => (ServingBucket::Main, reason),
+    };
+    let reason = reason.clone();
+    let state = client.set_failover(&FailoverBody { serving, reason })?;
+    print(&state, output);
+    Ok(())
+}
+
+fn print(state: &FailoverAnswer, output: &Output) {
+    let mut lines = vec![match (state.configured, state.serving) {
+        (false, _) => {
+            "the registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables".to_owned()
+        }
+        (true, ServingBucket::Main) => "the main bucket serves downloads".to_owned(),
+        (true, ServingBucket::Fallback) => {
+            "the second bucket serves downloads, and nothing can be changed".to_owned()
+        }
+    }];
+    if let Some(since) = &state.since {
+        let by = state.by.as_deref().unwrap_or_default();
+        let reason = state.reason.as_deref().unwrap_or_default();
+        lines.push(format!(
+            "since {since} (by {by}: {reason}); a change takes effect everywhere within a minute"
+        ));
+    }
+    if !state.recorded {
+        lines.push(
+            "the change is not in R2 and in the audit log yet, because R2 does not answer: the registry adds it later"
+                .to_owned(),
+        );
+    }
+    lines.extend(state.copy.as_ref().map(copy));
+    output.result(&lines, &json!({ "status": "ok", "failover": state }));
+}
+
+/// Describes the copy in the second bucket.
+fn copy(copy: &CopyFacts) -> String {
+    let mut text = match (&copy.compared, copy.missing) {
+        (None, _) => "the copy has not been compared completely yet".to_owned(),
+        (Some(time), 0) => format!(
+            "the copy had everything ({}) at {time}",
+            plural(copy.stored, "archive")
+        ),
+        (Some(time), missing) => format!(
+            "the copy lacked {missing} of {} ({}) at {time}: `terrace admin replicate` copies them",
+            plural(copy.stored, "archive"),
+            bytes(copy.missing_bytes)
+        ),
+    };
+    if let Some(error) = &copy.error {
+        text.push_str(&format!("; the last step failed: {error}"));
+    }
+    text
+}

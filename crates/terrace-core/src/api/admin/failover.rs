@@ -1,0 +1,120 @@
+//! `/admin/v1/failover` and `/admin/v1/replication`: the second bucket.
+
+use serde::{Deserialize, Serialize};
+
+use super::UploadRequest;
+use crate::storage::failover::{CopyCounts, FallbackCopyDocument, ServingBucket};
+
+/// The body of `PUT /admin/v1/failover`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailoverBody {
+    /// The bucket that serves downloads from now on.
+    pub serving: ServingBucket,
+    /// The reason, in one line.
+    pub reason: String,
+}
+
+/// The state of the failover.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailoverAnswer {
+    /// Whether the deployment has a second bucket.
+    pub configured: bool,
+    /// The bucket that serves downloads.
+    pub serving: ServingBucket,
+    /// The time of the last change (RFC 3339); none if there never was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The name of the administrator who changed it, or `probe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The reason of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether the change is also stored in R2 and in the audit log. During an outage it is not: the registry adds it later.
+    pub recorded: bool,
+    /// The state of the copy in the second bucket; none before its first comparison, or if R2 does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyFacts>,
+}
+
+/// The state of the copy in the second bucket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyFacts {
+    /// The end of the last complete comparison (RFC 3339); none before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<String>,
+    /// The number of archives and blobs in the main bucket.
+    pub stored: u64,
+    /// How many of them the second bucket did not have after that comparison.
+    pub missing: u64,
+    /// Their bytes.
+    pub missing_bytes: u64,
+    /// The reason why the last step failed; none if it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl From<FallbackCopyDocument> for CopyFacts {
+    fn from(document: FallbackCopyDocument) -> Self {
+        let FallbackCopyDocument { last, error, .. } = document;
+        let compared = last.as_ref().map(|last| last.at.to_string());
+        let CopyCounts {
+            stored,
+            missing,
+            missing_bytes,
+            ..
+        } = last.unwrap_or_default();
+        Self {
+            compared,
+            stored,
+            missing,
+            missing_bytes,
+            error,
+        }
+    }
+}
+
+/// The body of `POST /admin/v1/replication`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplicationBody {
+    /// The key returned by the previous step; none for the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Whether nothing is removed from the second bucket.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+/// The response of a step of the replication: a comparison of a page of the two buckets.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ReplicationAnswer {
+    /// The number of archives and blobs in the main bucket.
+    pub stored: u64,
+    /// The ones that the second bucket does not have.
+    #[serde(default)]
+    pub missing: Vec<MissingCopy>,
+    /// Erased archives and blobs that the second bucket still had. They are removed from it now, unless nothing may be removed.
+    #[serde(default)]
+    pub erased: Vec<String>,
+    /// Other archives and blobs that only the second bucket has. They stay: the main bucket may have lost them.
+    #[serde(default)]
+    pub surplus: Vec<String>,
+    /// The key after which the next step starts; none after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// An archive or blob that the second bucket does not have.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MissingCopy {
+    /// The storage key.
+    pub key: String,
+    /// The length in bytes.
+    pub size: u64,
+    /// The download URL. It is a secret while it is valid.
+    pub url: String,
+    /// The upload to the second bucket.
+    pub upload: UploadRequest,
+}
