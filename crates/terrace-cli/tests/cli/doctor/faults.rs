@@ -551,13 +551,31 @@ fn p4_m3_and_m4_a_missing_package_with_another_status_is_found() {
 #[test]
 fn m3_an_empty_list_for_a_missing_module_is_a_warning_elsewhere_and_a_fault_in_terrace() {
     let is_absent = |head: &Head| head.target.starts_with("/v1/modules/terrace-doctor-absent");
-    for body in [
-        r#"{"modules":[{"versions":null}]}"#,
-        r#"{"modules":[{"versions":[]}]}"#,
-        r#"{"modules":[]}"#,
-        r#"{"modules":null}"#,
+    let (of_terrace, elsewhere) = ((true, "fail", 3), (false, "warn", 0));
+    for (body, cause, kinds) in [
+        (
+            r#"{"modules":[{"versions":null}]}"#,
+            "without versions",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":[{"versions":[]}]}"#,
+            "without versions",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":[]}"#,
+            "invalid response",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":null}"#,
+            "invalid response",
+            [of_terrace, elsewhere],
+        ),
+        (r#"{"error":"x"}"#, "", [of_terrace, (false, "fail", 3)]),
     ] {
-        for (is_terrace, status, code) in [(true, "fail", 3), (false, "warn", 0)] {
+        for (is_terrace, status, code) in kinds {
             let registry = Sound::start(move |head, response| match head.target.as_str() {
                 "/healthz" if !is_terrace => Response::new(404, "nothing"),
                 _ if is_absent(head) => {
@@ -568,13 +586,33 @@ fn m3_an_empty_list_for_a_missing_module_is_a_warning_elsewhere_and_a_fault_in_t
             let arguments = ["--only", "P,M"];
             let ended = ended(&mut doctor(&registry.url, &arguments)).expect(code);
             assert_found("M3", status, &ended);
+            let error = checks(&ended)["M3"]["error"].to_string();
+            assert!(status == "fail" || error.contains(cause), "{body}: {error}");
         }
     }
 }
 
 #[test]
 fn m1_and_m2_a_module_that_clients_cannot_find_is_found() {
-    found_in("M1", "/v1/modules/acme/vpc/aws/versions", |_| html(200));
+    let versions = "/v1/modules/acme/vpc/aws/versions";
+    found_in("M1", versions, |_| html(200));
+    for (body, cause) in [
+        (r#"{"modules":[]}"#, "an invalid response"),
+        (r#"{"modules":[{"versions":[]}]}"#, "has no versions"),
+        (r#"{"error":"x"}"#, "not the document"),
+    ] {
+        let registry = Sound::start(move |head, response| match head.target == versions {
+            true => Response {
+                body: body.into(),
+                ..response
+            },
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+        assert_found("M1", "fail", &ended);
+        let error = checks(&ended)["M1"]["error"].to_string();
+        assert!(error.contains(cause), "{body}: {error}");
+    }
     let download = "/v1/modules/acme/vpc/aws/1.0.0/download";
     found_in("M2", download, |_| Response::new(500, "{}"));
     found_in("M2", download, |mut it| {
