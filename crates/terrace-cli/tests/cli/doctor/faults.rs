@@ -401,7 +401,16 @@ fn a3_an_unusable_sign_in_is_found() {
 
 #[test]
 fn a4_a_token_that_is_not_valid_or_ends_soon_is_found() {
-    found_in("A4", "/api/v1/token", |_| Response::new(401, "{}"));
+    let registry = Sound::start(|head, response| match head.target == "/api/v1/token" {
+        true => Response::new(401, "{}"),
+        false => response,
+    });
+    let refused = ended(&mut doctor(&registry.url, &[])).expect(3);
+    assert_found("A4", "fail", &refused);
+    // Where everything is public, reads ignore the token.
+    for id in ["P1", "P4", "M1", "M3", "M4", "D1", "O2"] {
+        assert_eq!(checks(&refused)[id]["status"], "pass", "{id}: {refused:#?}");
+    }
     let registry = Sound::start(|head, response| match head.target == "/api/v1/token" {
         true => edited(response, |document| {
             document["expires"] = json!(UnixTime(now().0 + 86_400).to_string());
@@ -432,10 +441,30 @@ fn a4_a_token_that_the_registry_refuses_everywhere_is_one_fault() {
         });
         let ended = ended(&mut doctor(&registry.url, named)).expect(3);
         assert_found("A4", "fail", &ended);
-        for id in ["P1", "P4", "M1", "M3", "M4", "D1"] {
+        for id in ["P1", "P4", "M1", "M3", "M4", "D1", "R1"] {
             assert_eq!(checks(&ended)[id]["observed"], "A4 failed", "{id}");
         }
     }
+}
+
+#[test]
+fn a4_a_failing_storage_is_not_blamed_on_the_token() {
+    for (status, cause) in [
+        (401, "the token is mistyped"),
+        (500, "storage"),
+        (503, "storage"),
+    ] {
+        let registry = Sound::start(move |head, response| match head.target == "/api/v1/token" {
+            true => Response::new(status, "{}"),
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+        assert_found("A4", "fail", &ended);
+        let error = checks(&ended)["A4"]["error"].to_string();
+        assert!(error.contains(cause), "{status}: {error}");
+    }
+}
+
 }
 
 /// Returns the IDs of the checks that are skipped because of a rate limit.
