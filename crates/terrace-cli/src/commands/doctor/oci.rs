@@ -121,7 +121,7 @@ pub(super) fn has_manifest(target: &Target) -> Outcome {
 pub(super) fn has_blob(target: &Target) -> Outcome {
     let index = match manifest(target, &tag(target)) {
         Ok(seen) => seen,
-        Err(outcome) if outcome.is_problem() => return Outcome::skip("O2 failed"),
+        Err(outcome) if outcome.is_problem() => return Outcome::skip_after("O2"),
         Err(outcome) => return outcome,
     };
     let digest_in = |body: &[u8], list: &str| {

@@ -61,7 +61,7 @@ impl Gap {
         match self.outcome.status {
             _ if self.id == of => self.outcome.clone(),
             Status::Skip => self.outcome.clone(),
-            _ => Outcome::skip(format!("{} failed", self.id)),
+            _ => Outcome::skip_after(self.id),
         }
     }
 }

@@ -465,6 +465,49 @@ fn a4_a_failing_storage_is_not_blamed_on_the_token() {
     }
 }
 
+#[test]
+fn a_fault_outside_the_selection_that_prevents_its_checks_is_reported() {
+    let is_refused = |head: &Head| {
+        let token = head.headers.get("authorization");
+        token.is_some_and(|it| it.contains(TOKEN)) && head.target != DISCOVERY
+    };
+    let refusing = Sound::start(move |head, response| match is_refused(head) {
+        true => Response::new(401, "{}").with("date", http_date(now())),
+        false => response,
+    });
+    let closed = Sound::start(|head, response| match head.target == DISCOVERY {
+        true => html(200),
+        false => response,
+    });
+    for (registry, arguments, reporter) in [
+        (&refusing, &["--only", "P1"][..], "A4"),
+        (&refusing, &["--only", "P,M,D"], "A4"),
+        (&refusing, &["--only", "R2"], "A4"),
+        (&refusing, &["--skip", "A4"], "A4"),
+        (&closed, &["--only", "P1"], "S2"),
+        (&closed, &["--only", "O2,D3"], "S2"),
+    ] {
+        let ended = ended(&mut doctor(&registry.url, arguments)).expect(3);
+        assert_found(reporter, "fail", &ended);
+    }
+    let only = ended(&mut doctor(&refusing.url, &["--only", "P1"])).expect(3);
+    let ids: Vec<String> = checks(&only).into_keys().collect();
+    assert_eq!(ids, ["A4", "P1"]);
+}
+
+#[test]
+fn an_unreachable_registry_is_reported_in_any_selection() {
+    let ended_by = |url: &str, reporter: &str| {
+        let mut command = doctor(url, &["--only", "P1"]);
+        let ended = ended(command.env_remove("SSL_CERT_FILE")).expect(6);
+        assert_found(reporter, "fail", &ended);
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    drop(listener);
+    ended_by(&url, "T1");
+    let registry = Sound::start(|_, response| response);
+    ended_by(&registry.url, "T2");
 }
 
 /// Returns the IDs of the checks that are skipped because of a rate limit.
