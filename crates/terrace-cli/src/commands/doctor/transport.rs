@@ -172,23 +172,30 @@ pub(super) fn redirects(target: &Target) -> Outcome {
         Err(_) => return Outcome::skip_after("T1"),
     };
     let plain = format!("http://{}/", target.url_host());
-    let is_strict = secure.is_some_and(|seen| seen.header("strict-transport-security").is_some());
+    let is_strict = secure.map(|seen| seen.header("strict-transport-security").is_some());
     judge_plain(target.probe.look(&Ask::get(plain)), is_strict)
 }
 
-/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the registry.
-fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: bool) -> Outcome {
-    let hsts = if is_strict { ", with HSTS" } else { "" };
+/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the
+/// registry, if it is known.
+fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: Option<bool>) -> Outcome {
+    let hsts = match is_strict {
+        Some(true) => ", with HSTS",
+        Some(false) => ", without HSTS",
+        None => "",
+    };
     match answer {
         Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
         Err(_) => Outcome::pass(format!("port 80 does not answer{hsts}")),
         Ok(seen) if seen.redirect().is_some_and(|to| to.starts_with("https://")) => {
             Outcome::pass(format!("port 80 redirects{hsts}"))
         }
-        Ok(seen) if seen.status >= 400 => Outcome::pass(format!("port 80 answers {}", seen.status)),
+        Ok(seen) if seen.status >= 400 => {
+            Outcome::pass(format!("port 80 answers {}{hsts}", seen.status))
+        }
         Ok(seen) => Outcome::warn(
             format!(
-                "http://… answers {} and does not redirect to https",
+                "http://… answers {} and does not redirect to https{hsts}",
                 seen.status
             ),
             "a token that is sent there by mistake can be read in transit",

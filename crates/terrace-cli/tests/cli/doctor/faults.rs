@@ -259,7 +259,10 @@ fn a_sound_registry_at_a_name_passes_the_checks_that_a_port_excludes() {
     assert_eq!(problems, (vec![], vec![]), "{ended:#?}");
     // The tried provider is public, and a proxy is between this machine and the certificate.
     assert_eq!(with_status(&ended, "skip"), ["A2", "T3"], "{ended:#?}");
-    assert_eq!(checks(&ended)["T5"]["observed"], "port 80 redirects");
+    assert_eq!(
+        checks(&ended)["T5"]["observed"],
+        "port 80 redirects, without HSTS"
+    );
     let strict = |_: &Head, response: Response| {
         response.with("strict-transport-security", "max-age=31536000")
     };
@@ -288,14 +291,23 @@ fn t5_a_host_that_cannot_be_resolved_is_reported_by_t1_alone() {
 #[test]
 fn t5_plain_http_without_a_redirect_is_found() {
     let is_plain = |head: &Head| head.target == "/" || head.target.starts_with("http://");
-    let ended = at_a_name(
-        move |head, response| match is_plain(head) {
-            true => Response::new(200, "a page"),
-            false => response,
-        },
-        0,
+    let answered = |status| {
+        at_a_name(
+            move |head, response| match is_plain(head) {
+                true => Response::new(status, "a page"),
+                false => response.with("strict-transport-security", "max-age=31536000"),
+            },
+            0,
+        )
+    };
+    let page = answered(200);
+    assert_found("T5", "warn", &page);
+    let observed = checks(&page)["T5"]["observed"].to_string();
+    assert!(observed.contains("to https, with HSTS"), "{observed}");
+    assert_eq!(
+        checks(&answered(404))["T5"]["observed"],
+        "port 80 answers 404, with HSTS"
     );
-    assert_found("T5", "warn", &ended);
 }
 
 #[test]
