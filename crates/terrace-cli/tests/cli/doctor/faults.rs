@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
 
@@ -726,6 +727,18 @@ fn o1_o2_and_o3_an_oci_repository_that_does_not_answer_is_found() {
         ..it
     });
     found_in("O3", "/blobs/", |_| Response::new(403, "{}"));
+    let registry = Sound::start(move |head, response| match head.target == tag {
+        true => {
+            let empty = edited(response, |index| index["manifests"] = json!([]));
+            let digest = format!("sha256:{}", Sha256::of(&empty.body));
+            set(empty, "docker-content-digest", &digest)
+        }
+        false => response,
+    });
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+    assert_found("O3", "fail", &ended);
+    let observed = checks(&ended)["O3"]["observed"].clone();
+    assert_eq!(observed, "the index lists no manifest");
 }
 
 #[test]
