@@ -51,7 +51,8 @@ pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
     parse(text, 'm')
 }
 
-/// The longest time for a request: no server answers later.
+/// The longest time for a request: a longer one is most likely meant in another unit, and a server that stalls would hold
+/// up the command for so long.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Parses the time for a request, which is most likely meant in seconds.

@@ -130,7 +130,7 @@ pub(super) fn has_own_bucket(plan: &Plan) -> Outcome {
         Err(gap) => return gap.outcome("B7"),
     };
     let Some(binding) = configuration.bucket() else {
-        return Outcome::skip("B1 failed");
+        return Outcome::skip_after("B1");
     };
     let default = created(configuration, FACTS);
     let name = binding.bucket_name.as_deref().unwrap_or(&default);
@@ -167,7 +167,7 @@ pub(super) fn has_own_namespace(plan: &Plan) -> Outcome {
         Err(gap) => return gap.outcome("B8"),
     };
     let Some(binding) = configuration.namespace() else {
-        return Outcome::skip("B1 failed");
+        return Outcome::skip_after("B1");
     };
     let namespaces = match plan.namespaces() {
         Ok(namespaces) => namespaces,

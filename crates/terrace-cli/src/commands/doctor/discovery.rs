@@ -72,7 +72,7 @@ pub(super) fn uses_usual_paths(target: &Target) -> Outcome {
         Err(gap) => return gap.outcome("S5"),
     };
     let Ok(base) = Url::parse(&discovery.seen.url) else {
-        return Outcome::skip("S1 failed");
+        return Outcome::skip_after("S1");
     };
     for (name, text) in services(discovery) {
         let usual = USUAL_PATHS.iter().find(|(known, _)| *known == name);

@@ -68,7 +68,7 @@ impl Offered {
         match self.start(target) {
             Ok(seen) if seen.status == 200 => Ok(seen),
             Err(error @ ProbeError::Limited(_)) => Err(Outcome::skip(error)),
-            Ok(_) | Err(_) => Err(Outcome::skip("D1 failed")),
+            Ok(_) | Err(_) => Err(Outcome::skip_after("D1")),
         }
     }
 }
@@ -293,7 +293,7 @@ pub(super) fn unpacks(target: &Target) -> Outcome {
         match entries {
             Ok(observed) => Outcome::pass(observed),
             Err(_) if offered.sha256.is_some_and(|it| it != archive.sha256) => {
-                Outcome::skip("D3 failed")
+                Outcome::skip_after("D3")
             }
             Err(reason) => Outcome::fail(
                 reason,
@@ -387,7 +387,7 @@ pub(super) fn answers_ranges(target: &Target) -> Outcome {
                 },
             },
             Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
-            Err(_) => Outcome::skip("D1 failed"),
+            Err(_) => Outcome::skip_after("D1"),
         }
     })
 }

@@ -4,6 +4,7 @@ use super::check::{Check, Made, Run};
 use super::machine::Machine;
 use super::outcome::{Group, Outcome, Status};
 use super::plan::Plan;
+use super::table::CHECKS;
 use super::target::Target;
 use crate::http::timed;
 use crate::output::Output;
@@ -21,7 +22,7 @@ pub(super) struct Subjects<'a> {
     pub(super) plan: Option<&'a Plan>,
 }
 
-/// Makes the checks. Returns them in their order.
+/// Makes the checks, and those that report why one of them cannot be made. Returns them in the order of the table.
 pub(super) fn make(
     checks: &[&'static Check],
     subjects: &Subjects<'_>,
@@ -30,23 +31,39 @@ pub(super) fn make(
     let progress = output.counter(checks.len());
     let target = subjects.target;
     let is_unreachable = target.is_ok_and(|target| target.reached().is_err());
-    let make_one = |check: &&'static Check| {
-        progress.begin(check.title);
+    let make_one = |check: &'static Check| {
         let (outcome, took) = timed(|| make_check(check, subjects, is_unreachable));
-        progress.advance();
         Made {
             check,
             outcome,
             took,
         }
     };
+    let make_counted = |check: &&'static Check| {
+        progress.begin(check.title);
+        let made = make_one(check);
+        progress.advance();
+        made
+    };
     let is_last = |check: &&&'static Check| matches!(check.run, Run::Last(_));
     let first: Vec<&'static Check> = checks.iter().filter(|it| !is_last(it)).copied().collect();
     let last: Vec<&'static Check> = checks.iter().filter(is_last).copied().collect();
-    let mut made = parallel::map(&first, CHECKS_AT_ONCE, make_one);
-    made.extend(parallel::map(&last, 1, make_one));
-    made.sort_by_key(|made| checks.iter().position(|check| check.id == made.check.id));
+    let mut made = parallel::map(&first, CHECKS_AT_ONCE, make_counted);
+    made.extend(parallel::map(&last, 1, make_counted));
+    // Without them, a fault that prevents all chosen checks would look like success.
+    while let Some(reporter) = absent_reporter(&made) {
+        made.push(make_one(reporter));
+    }
+    made.sort_by_key(|made| CHECKS.iter().position(|check| check.id == made.check.id));
     made
+}
+
+/// Returns a check that was not made, and that reports why one of these was skipped.
+fn absent_reporter(made: &[Made]) -> Option<&'static Check> {
+    let mut reporters = made.iter().filter_map(|it| it.outcome.reporter);
+    let is_absent = |id: &&str| made.iter().all(|it| it.check.id != *id);
+    let id = reporters.find(is_absent)?;
+    CHECKS.iter().find(|check| check.id == id)
 }
 
 fn make_check(check: &Check, subjects: &Subjects<'_>, is_unreachable: bool) -> Outcome {
@@ -58,7 +75,7 @@ fn make_check(check: &Check, subjects: &Subjects<'_>, is_unreachable: bool) -> O
         (Run::Local(run), target) => run(subjects.machine, target.ok()),
         (Run::Remote(_) | Run::Last(_), Err(reason)) => Outcome::skip(reason),
         (Run::Remote(_) | Run::Last(_), Ok(_)) if is_unreachable && !explains(check) => {
-            Outcome::skip("the registry cannot be reached")
+            Outcome::skip_for("T1", "the registry cannot be reached")
         }
         (Run::Remote(run) | Run::Last(run), Ok(target)) => run(target),
     }

@@ -125,32 +125,42 @@ pub(super) fn mirrors(machine: &Machine, _: Option<&Target>) -> Outcome {
         Some(outcome) => outcome,
         None if mirrors.is_empty() => Outcome::pass("none"),
         None => {
-            let shown: Vec<String> = mirrors.iter().map(|text| without_password(text)).collect();
+            let urls = mirrors.iter().filter_map(|text| mirror_url(text));
+            let shown: Vec<String> = urls.map(|url| without_secrets(&url)).collect();
             Outcome::pass(shown.join(", "))
         }
     }
 }
 
-/// Returns a URL without its user and password.
-fn without_password(text: &str) -> String {
-    match text.split_once("://") {
-        Some((scheme, rest)) if rest.contains('@') => {
-            let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-            format!("{scheme}://{host}")
-        }
-        _ => text.to_owned(),
-    }
+/// Returns the URL of a network mirror. A text without a host is not one for clients, and neither is `https:HOST`, which
+/// this parser completes.
+fn mirror_url(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok().filter(Url::has_host);
+    url.filter(|_| text.contains("://"))
+}
+
+/// Returns the scheme, the host, the port and the path of a URL: its other parts may be secrets.
+fn without_secrets(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}"));
+    format!(
+        "{}://{}{}{}",
+        url.scheme(),
+        url.host_str().unwrap_or_default(),
+        port.unwrap_or_default(),
+        url.path()
+    )
 }
 
 /// Judges the URL of a network mirror. The advice is the URL without any of its faults.
 fn fault_of_mirror(text: &str) -> Option<Outcome> {
     const EXAMPLE: &str = "https://registry.example.com/mirror/";
-    let Some(url) = Url::parse(text).ok().filter(Url::has_host) else {
+    let Some(url) = mirror_url(text) else {
+        let shown = match text.contains(['@', '?', '#']) {
+            true => "a network mirror".to_owned(),
+            false => format!("the network mirror {text:?}"),
+        };
         return Some(Outcome::fail(
-            format!(
-                "the network mirror {:?} is not a URL with a host",
-                without_password(text)
-            ),
+            format!("{shown} is not a URL with a host"),
             "the clients reject the whole configuration",
             format!("write the URL of the mirror, such as {EXAMPLE}"),
         ));
@@ -178,7 +188,7 @@ fn fault_of_mirror(text: &str) -> Option<Outcome> {
     let port = url.port().map(|port| format!(":{port}"));
     let (port, path) = (port.unwrap_or_default(), url.path().trim_end_matches('/'));
     Some(Outcome::fail(
-        format!("the network mirror {} {fault}", without_password(text)),
+        format!("the network mirror {} {fault}", without_secrets(&url)),
         cause,
         format!("write https://{host}{port}{path}/"),
     ))
@@ -351,12 +361,56 @@ mod tests {
         ] {
             assert_eq!(fault_of_mirror(text), None, "{text}");
         }
-        for text in ["", "r.example.com/mirror/", "file:///mirror/", "https://"] {
+        for text in [
+            "",
+            "r.example.com/mirror/",
+            "file:///mirror/",
+            "https://",
+            "https:r.example.com/mirror/",
+        ] {
             let fix = fault_of_mirror(text).unwrap().fix;
             assert!(
                 fix.contains("https://registry.example.com/mirror/"),
                 "{text}: {fix}"
             );
         }
+    }
+
+    #[test]
+    fn the_url_of_a_mirror_is_shown_without_its_secrets() {
+        for (text, shown) in [
+            (
+                "https://r.example.com/mirror/?token=hunter2",
+                "https://r.example.com/mirror/ has something",
+            ),
+            (
+                "https://r.example.com/mirror/#hunter2",
+                "https://r.example.com/mirror/ has something",
+            ),
+            (
+                "http://ann:hunter2@r.example.com:8443/m/",
+                "http://r.example.com:8443/m/ is not https",
+            ),
+            (
+                "http://r.example.com/@team/mirror/",
+                "http://r.example.com/@team/mirror/ is not https",
+            ),
+            (
+                "https:ann:hunter2@r.example.com/m",
+                "a network mirror is not",
+            ),
+            ("ann:hunter2@r.example.com/m/", "a network mirror is not"),
+            ("r.example.com/m/?token=hunter2", "a network mirror is not"),
+            (
+                "r.example.com/m/",
+                "the network mirror \"r.example.com/m/\" is not",
+            ),
+        ] {
+            let fault = fault_of_mirror(text).unwrap();
+            assert!(fault.observed.contains(shown), "{text}: {fault:?}");
+            assert!(!format!("{fault:?}").contains("hunter2"), "{fault:?}");
+        }
+        let url = mirror_url("https://ann:hunter2@r.example.com/@team/").unwrap();
+        assert_eq!(without_secrets(&url), "https://r.example.com/@team/");
     }
 }

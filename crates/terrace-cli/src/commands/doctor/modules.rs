@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::outcome::Outcome;
 use super::providers::{ABSENT, absent};
-use super::target::{Target, lists_no_version};
-use crate::http::ProbeError;
+use super::target::{ModuleList, Target};
+use crate::http::{ProbeError, Seen};
 use crate::output::plural;
 
 /// M1
@@ -76,19 +76,36 @@ pub(super) fn misses(target: &Target) -> Outcome {
     let path = format!("{ABSENT}/{ABSENT}/aws/versions");
     let fetch = service.fetch(&path, 64 * 1024, "version list");
     match target.fetch(&fetch) {
-        // Some registries do so.
-        Ok((fetched, _)) if !target.is_terrace() && lists_no_version(&fetched) => Outcome::warn(
-            "200 and an empty list for a module that does not exist",
-            "clients report that the module has no versions, in place of that it does not exist",
-            "answer 404 for packages that do not exist, if the registry can",
-        ),
-        Ok((_, seen)) => absent(target, "module", &seen),
+        Ok((fetched, seen)) => match ModuleList::read(&fetched.body) {
+            // Some registries do so.
+            Ok(list) if fetched.status == 200 && !target.is_terrace() => {
+                absent_in(&list, target, &seen)
+            }
+            Ok(_) | Err(_) => absent(target, "module", &seen),
+        },
         Err(error) => Outcome::unanswered(
             &error,
             "no answer about a module that does not exist",
             "answer 404",
         ),
     }
+}
+
+/// Judges the list of a module that does not exist.
+fn absent_in(list: &ModuleList, target: &Target, seen: &Seen) -> Outcome {
+    let (observed, cause) = match list {
+        ModuleList::NoModule => (
+            "200 and a list without a module, for a module that does not exist",
+            "clients report an invalid response of the registry instead of a missing module",
+        ),
+        ModuleList::NoVersion => (
+            "200 and an empty list of versions, for a module that does not exist",
+            "clients report a module without versions instead of a missing module",
+        ),
+        ModuleList::Versions(_) => return absent(target, "module", seen),
+    };
+    let fix = "answer 404 for packages that do not exist, if the registry can";
+    Outcome::warn(observed, cause, fix)
 }
 
 /// M4

@@ -121,7 +121,7 @@ pub(super) fn has_manifest(target: &Target) -> Outcome {
 pub(super) fn has_blob(target: &Target) -> Outcome {
     let index = match manifest(target, &tag(target)) {
         Ok(seen) => seen,
-        Err(outcome) if outcome.is_problem() => return Outcome::skip("O2 failed"),
+        Err(outcome) if outcome.is_problem() => return Outcome::skip_after("O2"),
         Err(outcome) => return outcome,
     };
     let digest_in = |body: &[u8], list: &str| {
@@ -135,7 +135,11 @@ pub(super) fn has_blob(target: &Target) -> Outcome {
         Some(digest.to_owned())
     };
     let Some(digest) = digest_in(&index.body, "manifests") else {
-        return Outcome::skip("O2 did not pass");
+        return Outcome::fail(
+            "the index lists no manifest",
+            "OpenTofu's oci_mirror finds the version, and no platform of it",
+            "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
+        );
     };
     let platform = match manifest(target, &digest) {
         Ok(seen) => seen,

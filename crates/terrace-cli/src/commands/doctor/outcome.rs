@@ -124,6 +124,8 @@ pub(super) struct Outcome {
     pub(super) cause: String,
     /// The action against a problem; otherwise empty.
     pub(super) fix: String,
+    /// The ID of the check that reports the fault which prevents this one.
+    pub(super) reporter: Option<&'static str>,
 }
 
 impl Outcome {
@@ -133,6 +135,19 @@ impl Outcome {
 
     pub(super) fn skip(reason: impl fmt::Display) -> Self {
         Self::new(Status::Skip, reason, "", "")
+    }
+
+    /// Returns the outcome of a check that cannot be made because of a fault that another one reports.
+    pub(super) fn skip_for(reporter: &'static str, reason: impl fmt::Display) -> Self {
+        Self {
+            reporter: Some(reporter),
+            ..Self::skip(reason)
+        }
+    }
+
+    /// Returns the outcome of a check that cannot be made because another one failed.
+    pub(super) fn skip_after(failed: &'static str) -> Self {
+        Self::skip_for(failed, format!("{failed} failed"))
     }
 
     pub(super) fn warn(
@@ -174,6 +189,7 @@ impl Outcome {
             observed: printable(&observed.to_string()),
             cause: printable(&cause.to_string()),
             fix: printable(&fix.to_string()),
+            reporter: None,
         }
     }
 

@@ -19,7 +19,7 @@ use terrace_core::upstream::origin::{Fetch, Fetched};
 
 pub(super) use discovery::{Discovery, NO_REDIRECT, USUAL_PATHS, services};
 pub(super) use facts::Facts;
-pub(super) use sample::{ModuleSample, PackageSample, ProviderSample, absolute, lists_no_version};
+pub(super) use sample::{ModuleList, ModuleSample, PackageSample, ProviderSample, absolute};
 
 use super::outcome::{Outcome, Status};
 use crate::args::{DoctorArguments, RegistryArguments};
@@ -61,7 +61,7 @@ impl Gap {
         match self.outcome.status {
             _ if self.id == of => self.outcome.clone(),
             Status::Skip => self.outcome.clone(),
-            _ => Outcome::skip(format!("{} failed", self.id)),
+            _ => Outcome::skip_after(self.id),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn reaches(target: &Target) -> Outcome {
             Outcome::pass(format!("{addresses}status {}", seen.status))
         }
         // T2 explains it.
-        Err(error) if is_of_certificate(error) => Outcome::skip("T2 failed"),
+        Err(error) if is_of_certificate(error) => Outcome::skip_after("T2"),
         Err(error) => Outcome::fail(
             error,
             "the name does not resolve, nothing listens there, a firewall drops the connection, or the server stalls",
@@ -63,7 +63,7 @@ pub(super) fn trusts(target: &Target) -> Outcome {
             return Outcome::pass(version.unwrap_or("through a proxy"));
         }
         Err(error) if is_of_certificate(error) => error,
-        Err(_) => return Outcome::skip("T1 failed"),
+        Err(_) => return Outcome::skip_after("T1"),
     };
     let Ok(shown) = handshake(target) else {
         return Outcome::fail(error, "the certificate is not valid", "renew it");
@@ -130,10 +130,10 @@ pub(super) fn lasts(target: &Target) -> Outcome {
         .map(|certificate| certificate.not_after)
         .min();
     let Some(end) = first else {
-        return Outcome::skip("T2 failed");
+        return Outcome::skip_after("T2");
     };
     if end < target.now {
-        return Outcome::skip("T2 failed");
+        return Outcome::skip_after("T2");
     }
     let days = end.since(target.now) / DAY_SECONDS;
     let text = format!("{} left", days_in_words(days));
@@ -168,27 +168,34 @@ pub(super) fn redirects(target: &Target) -> Outcome {
     let secure = match target.reached() {
         Ok(seen) => Some(seen),
         Err(error) if is_of_certificate(error) => None,
-        // What does not answer at all says nothing about port 80.
-        Err(_) => return Outcome::skip("T1 failed"),
+        // A host that does not answer says nothing about port 80.
+        Err(_) => return Outcome::skip_after("T1"),
     };
     let plain = format!("http://{}/", target.url_host());
-    let is_strict = secure.is_some_and(|seen| seen.header("strict-transport-security").is_some());
+    let is_strict = secure.map(|seen| seen.header("strict-transport-security").is_some());
     judge_plain(target.probe.look(&Ask::get(plain)), is_strict)
 }
 
-/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the registry.
-fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: bool) -> Outcome {
-    let hsts = if is_strict { ", with HSTS" } else { "" };
+/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the
+/// registry, if it is known.
+fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: Option<bool>) -> Outcome {
+    let hsts = match is_strict {
+        Some(true) => ", with HSTS",
+        Some(false) => ", without HSTS",
+        None => "",
+    };
     match answer {
         Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
         Err(_) => Outcome::pass(format!("port 80 does not answer{hsts}")),
         Ok(seen) if seen.redirect().is_some_and(|to| to.starts_with("https://")) => {
             Outcome::pass(format!("port 80 redirects{hsts}"))
         }
-        Ok(seen) if seen.status >= 400 => Outcome::pass(format!("port 80 answers {}", seen.status)),
+        Ok(seen) if seen.status >= 400 => {
+            Outcome::pass(format!("port 80 answers {}{hsts}", seen.status))
+        }
         Ok(seen) => Outcome::warn(
             format!(
-                "http://… answers {} and does not redirect to https",
+                "http://… answers {} and does not redirect to https{hsts}",
                 seen.status
             ),
             "a token that is sent there by mistake can be read in transit",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
 
@@ -259,7 +260,10 @@ fn a_sound_registry_at_a_name_passes_the_checks_that_a_port_excludes() {
     assert_eq!(problems, (vec![], vec![]), "{ended:#?}");
     // The tried provider is public, and a proxy is between this machine and the certificate.
     assert_eq!(with_status(&ended, "skip"), ["A2", "T3"], "{ended:#?}");
-    assert_eq!(checks(&ended)["T5"]["observed"], "port 80 redirects");
+    assert_eq!(
+        checks(&ended)["T5"]["observed"],
+        "port 80 redirects, without HSTS"
+    );
     let strict = |_: &Head, response: Response| {
         response.with("strict-transport-security", "max-age=31536000")
     };
@@ -288,14 +292,23 @@ fn t5_a_host_that_cannot_be_resolved_is_reported_by_t1_alone() {
 #[test]
 fn t5_plain_http_without_a_redirect_is_found() {
     let is_plain = |head: &Head| head.target == "/" || head.target.starts_with("http://");
-    let ended = at_a_name(
-        move |head, response| match is_plain(head) {
-            true => Response::new(200, "a page"),
-            false => response,
-        },
-        0,
+    let answered = |status| {
+        at_a_name(
+            move |head, response| match is_plain(head) {
+                true => Response::new(status, "a page"),
+                false => response.with("strict-transport-security", "max-age=31536000"),
+            },
+            0,
+        )
+    };
+    let page = answered(200);
+    assert_found("T5", "warn", &page);
+    let observed = checks(&page)["T5"]["observed"].to_string();
+    assert!(observed.contains("to https, with HSTS"), "{observed}");
+    assert_eq!(
+        checks(&answered(404))["T5"]["observed"],
+        "port 80 answers 404, with HSTS"
     );
-    assert_found("T5", "warn", &ended);
 }
 
 #[test]
@@ -401,7 +414,16 @@ fn a3_an_unusable_sign_in_is_found() {
 
 #[test]
 fn a4_a_token_that_is_not_valid_or_ends_soon_is_found() {
-    found_in("A4", "/api/v1/token", |_| Response::new(401, "{}"));
+    let registry = Sound::start(|head, response| match head.target == "/api/v1/token" {
+        true => Response::new(401, "{}"),
+        false => response,
+    });
+    let refused = ended(&mut doctor(&registry.url, &[])).expect(3);
+    assert_found("A4", "fail", &refused);
+    // Where everything is public, reads ignore the token.
+    for id in ["P1", "P4", "M1", "M3", "M4", "D1", "O2"] {
+        assert_eq!(checks(&refused)[id]["status"], "pass", "{id}: {refused:#?}");
+    }
     let registry = Sound::start(|head, response| match head.target == "/api/v1/token" {
         true => edited(response, |document| {
             document["expires"] = json!(UnixTime(now().0 + 86_400).to_string());
@@ -432,10 +454,73 @@ fn a4_a_token_that_the_registry_refuses_everywhere_is_one_fault() {
         });
         let ended = ended(&mut doctor(&registry.url, named)).expect(3);
         assert_found("A4", "fail", &ended);
-        for id in ["P1", "P4", "M1", "M3", "M4", "D1"] {
+        for id in ["P1", "P4", "M1", "M3", "M4", "D1", "R1"] {
             assert_eq!(checks(&ended)[id]["observed"], "A4 failed", "{id}");
         }
     }
+}
+
+#[test]
+fn a4_a_failing_storage_is_not_blamed_on_the_token() {
+    for (status, cause) in [
+        (401, "the token is mistyped"),
+        (500, "storage"),
+        (503, "storage"),
+    ] {
+        let registry = Sound::start(move |head, response| match head.target == "/api/v1/token" {
+            true => Response::new(status, "{}"),
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+        assert_found("A4", "fail", &ended);
+        let error = checks(&ended)["A4"]["error"].to_string();
+        assert!(error.contains(cause), "{status}: {error}");
+    }
+}
+
+#[test]
+fn a_fault_outside_the_selection_that_prevents_its_checks_is_reported() {
+    let is_refused = |head: &Head| {
+        let token = head.headers.get("authorization");
+        token.is_some_and(|it| it.contains(TOKEN)) && head.target != DISCOVERY
+    };
+    let refusing = Sound::start(move |head, response| match is_refused(head) {
+        true => Response::new(401, "{}").with("date", http_date(now())),
+        false => response,
+    });
+    let closed = Sound::start(|head, response| match head.target == DISCOVERY {
+        true => html(200),
+        false => response,
+    });
+    for (registry, arguments, reporter) in [
+        (&refusing, &["--only", "P1"][..], "A4"),
+        (&refusing, &["--only", "P,M,D"], "A4"),
+        (&refusing, &["--only", "R2"], "A4"),
+        (&refusing, &["--skip", "A4"], "A4"),
+        (&closed, &["--only", "P1"], "S2"),
+        (&closed, &["--only", "O2,D3"], "S2"),
+    ] {
+        let ended = ended(&mut doctor(&registry.url, arguments)).expect(3);
+        assert_found(reporter, "fail", &ended);
+    }
+    let only = ended(&mut doctor(&refusing.url, &["--only", "P1"])).expect(3);
+    let ids: Vec<String> = checks(&only).into_keys().collect();
+    assert_eq!(ids, ["A4", "P1"]);
+}
+
+#[test]
+fn an_unreachable_registry_is_reported_in_any_selection() {
+    let ended_by = |url: &str, reporter: &str| {
+        let mut command = doctor(url, &["--only", "P1"]);
+        let ended = ended(command.env_remove("SSL_CERT_FILE")).expect(6);
+        assert_found(reporter, "fail", &ended);
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    drop(listener);
+    ended_by(&url, "T1");
+    let registry = Sound::start(|_, response| response);
+    ended_by(&registry.url, "T2");
 }
 
 /// Returns the IDs of the checks that are skipped because of a rate limit.
@@ -551,13 +636,31 @@ fn p4_m3_and_m4_a_missing_package_with_another_status_is_found() {
 #[test]
 fn m3_an_empty_list_for_a_missing_module_is_a_warning_elsewhere_and_a_fault_in_terrace() {
     let is_absent = |head: &Head| head.target.starts_with("/v1/modules/terrace-doctor-absent");
-    for body in [
-        r#"{"modules":[{"versions":null}]}"#,
-        r#"{"modules":[{"versions":[]}]}"#,
-        r#"{"modules":[]}"#,
-        r#"{"modules":null}"#,
+    let (of_terrace, elsewhere) = ((true, "fail", 3), (false, "warn", 0));
+    for (body, cause, kinds) in [
+        (
+            r#"{"modules":[{"versions":null}]}"#,
+            "without versions",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":[{"versions":[]}]}"#,
+            "without versions",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":[]}"#,
+            "invalid response",
+            [of_terrace, elsewhere],
+        ),
+        (
+            r#"{"modules":null}"#,
+            "invalid response",
+            [of_terrace, elsewhere],
+        ),
+        (r#"{"error":"x"}"#, "", [of_terrace, (false, "fail", 3)]),
     ] {
-        for (is_terrace, status, code) in [(true, "fail", 3), (false, "warn", 0)] {
+        for (is_terrace, status, code) in kinds {
             let registry = Sound::start(move |head, response| match head.target.as_str() {
                 "/healthz" if !is_terrace => Response::new(404, "nothing"),
                 _ if is_absent(head) => {
@@ -568,13 +671,33 @@ fn m3_an_empty_list_for_a_missing_module_is_a_warning_elsewhere_and_a_fault_in_t
             let arguments = ["--only", "P,M"];
             let ended = ended(&mut doctor(&registry.url, &arguments)).expect(code);
             assert_found("M3", status, &ended);
+            let error = checks(&ended)["M3"]["error"].to_string();
+            assert!(status == "fail" || error.contains(cause), "{body}: {error}");
         }
     }
 }
 
 #[test]
 fn m1_and_m2_a_module_that_clients_cannot_find_is_found() {
-    found_in("M1", "/v1/modules/acme/vpc/aws/versions", |_| html(200));
+    let versions = "/v1/modules/acme/vpc/aws/versions";
+    found_in("M1", versions, |_| html(200));
+    for (body, cause) in [
+        (r#"{"modules":[]}"#, "an invalid response"),
+        (r#"{"modules":[{"versions":[]}]}"#, "has no versions"),
+        (r#"{"error":"x"}"#, "not the document"),
+    ] {
+        let registry = Sound::start(move |head, response| match head.target == versions {
+            true => Response {
+                body: body.into(),
+                ..response
+            },
+            false => response,
+        });
+        let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+        assert_found("M1", "fail", &ended);
+        let error = checks(&ended)["M1"]["error"].to_string();
+        assert!(error.contains(cause), "{body}: {error}");
+    }
     let download = "/v1/modules/acme/vpc/aws/1.0.0/download";
     found_in("M2", download, |_| Response::new(500, "{}"));
     found_in("M2", download, |mut it| {
@@ -604,6 +727,18 @@ fn o1_o2_and_o3_an_oci_repository_that_does_not_answer_is_found() {
         ..it
     });
     found_in("O3", "/blobs/", |_| Response::new(403, "{}"));
+    let registry = Sound::start(move |head, response| match head.target == tag {
+        true => {
+            let empty = edited(response, |index| index["manifests"] = json!([]));
+            let digest = format!("sha256:{}", Sha256::of(&empty.body));
+            set(empty, "docker-content-digest", &digest)
+        }
+        false => response,
+    });
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+    assert_found("O3", "fail", &ended);
+    let observed = checks(&ended)["O3"]["observed"].clone();
+    assert_eq!(observed, "the index lists no manifest");
 }
 
 #[test]

@@ -139,6 +139,9 @@ fn l5_and_l6_a_mirror_that_is_not_used_as_meant_is_found() {
     ] {
         found("L5", 3, &mut installing(url, "").doctor(&[]));
     }
+    // `ended` checks that the secret is not printed.
+    let secret = format!("https://ann:{TOKEN}@r.example.com/mirror/?token={TOKEN}");
+    found("L5", 3, &mut installing(&secret, "").doctor(&[]));
     let valid = "https://r.example.com/mirror/";
     found("L6", 0, &mut installing(valid, "direct {}").doctor(&[]));
     ended(&mut installing(valid, "").doctor(&["--strict", "--skip", "L10"])).expect(0);

@@ -44,7 +44,10 @@ impl Target {
                     "the registry has another version than this command, or a proxy answers";
                 gap(Outcome::fail(error, cause, "use the same version of both"))
             }),
-            401 => Err(gap(Outcome::skip("the token is not valid"))),
+            401 => Err(match self.presented_token() {
+                Err(unknown) => unknown.clone(),
+                Ok(_) => gap(Outcome::skip("the token is not valid")),
+            }),
             403 => Err(gap(Outcome::skip(
                 "the token is not that of an administrator",
             ))),

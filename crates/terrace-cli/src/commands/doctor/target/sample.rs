@@ -64,19 +64,43 @@ pub(in crate::commands::doctor) struct ModuleSample {
 /// The versions of a module, as the protocol defines them.
 #[derive(Deserialize)]
 struct ModuleDocument {
-    #[serde(default)]
+    // Without this attribute, a document without the member would be an empty list.
+    #[serde(deserialize_with = "Option::deserialize")]
     modules: Option<Vec<ModuleVersions>>,
 }
 
 #[derive(Deserialize)]
 struct ModuleVersions {
-    #[serde(default)]
     versions: Option<Vec<ModuleVersion>>,
 }
 
 #[derive(Deserialize)]
 struct ModuleVersion {
     version: String,
+}
+
+/// The list of a module's versions, as clients read it: they take the first module only.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::commands::doctor) enum ModuleList {
+    NoModule,
+    NoVersion,
+    Versions(Vec<String>),
+}
+
+impl ModuleList {
+    /// Reads the body of a response.
+    pub(in crate::commands::doctor) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+        let document: ModuleDocument = serde_json::from_slice(body)?;
+        let Some(first) = document.modules.into_iter().flatten().next() else {
+            return Ok(Self::NoModule);
+        };
+        let versions = first.versions.into_iter().flatten();
+        let versions: Vec<String> = versions.map(|it| it.version).collect();
+        Ok(match versions.is_empty() {
+            true => Self::NoVersion,
+            false => Self::Versions(versions),
+        })
+    }
 }
 
 impl Target {
@@ -264,19 +288,14 @@ impl Target {
                 &format!("status {}", fetched.status),
             )));
         }
-        let document = serde_json::from_slice::<ModuleDocument>(&fetched.body);
-        let document = document.map_err(|error| gap(unreadable(&seen, &error)))?;
-        let listed = document
-            .modules
-            .into_iter()
-            .flatten()
-            .next()
-            .and_then(|it| it.versions);
-        let listed = listed.unwrap_or_default();
-        let versions: Result<Vec<Version>, _> = listed
-            .iter()
-            .map(|it| Version::parse_request(&it.version))
-            .collect();
+        let list = ModuleList::read(&fetched.body);
+        let list = list.map_err(|error| gap(unreadable(&seen, &error)))?;
+        let versions: Result<Vec<Version>, _> = match &list {
+            ModuleList::NoModule | ModuleList::NoVersion => Ok(Vec::new()),
+            ModuleList::Versions(texts) => {
+                texts.iter().map(|it| Version::parse_request(it)).collect()
+            }
+        };
         let versions = versions.map_err(|error| gap(unreadable(&seen, &error)))?;
         let stable = versions.iter().filter(|it| !it.is_prerelease()).max();
         match stable.or_else(|| versions.iter().max()) {
@@ -285,15 +304,7 @@ impl Target {
                 newest: newest.clone(),
                 count: versions.len(),
             }),
-            None => {
-                let cause = "clients report that no version matches";
-                let fix = "answer 404 for a module without versions";
-                Err(gap(Outcome::fail(
-                    "the list of versions is empty",
-                    cause,
-                    fix,
-                )))
-            }
+            None => Err(gap(empty(&list))),
         }
     }
 
@@ -329,14 +340,6 @@ impl Target {
     }
 }
 
-/// Returns whether a response lists no version of a module, as some registries answer in place of 404.
-pub(in crate::commands::doctor) fn lists_no_version(fetched: &Fetched) -> bool {
-    let document = serde_json::from_slice::<ModuleDocument>(&fetched.body);
-    let modules = document.map(|it| it.modules.unwrap_or_default());
-    let is_empty = |it: &ModuleVersions| it.versions.as_ref().is_none_or(Vec::is_empty);
-    fetched.status == 200 && modules.is_ok_and(|modules| modules.iter().all(is_empty))
-}
-
 /// Returns the absolute URL of a request.
 pub(in crate::commands::doctor) fn absolute(fetch: &Fetch) -> String {
     match &fetch.base {
@@ -360,6 +363,22 @@ fn unreadable(seen: &Seen, error: &dyn std::fmt::Display) -> Outcome {
     };
     let fix = "compare with docs/clients.md, 2.1 and 3.1; for a private package, set TERRACE_TOKEN";
     Outcome::fail(error, cause, fix)
+}
+
+/// Judges a list without a version of a module that exists.
+fn empty(list: &ModuleList) -> Outcome {
+    match list {
+        ModuleList::NoModule => Outcome::fail(
+            "the list has no module",
+            "clients report an invalid response of the registry",
+            "list the module with its versions, or answer 404 if it does not exist",
+        ),
+        ModuleList::NoVersion | ModuleList::Versions(_) => Outcome::fail(
+            "the list of versions is empty",
+            "clients report that the module has no versions",
+            "answer 404 for a module without versions",
+        ),
+    }
 }
 
 fn undelivered(what: &str, error: &str) -> Outcome {
@@ -390,4 +409,27 @@ fn unguarded(error: &ProbeError, fetch: &Fetch) -> Outcome {
             host.unwrap_or_default()
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_without_a_module_one_without_versions_and_no_list_differ() {
+        let read = |body: &str| ModuleList::read(body.as_bytes());
+        for body in [r#"{"modules":[]}"#, r#"{"modules":null}"#] {
+            assert_eq!(read(body).unwrap(), ModuleList::NoModule, "{body}");
+        }
+        for body in [
+            r#"{"modules":[{}]}"#,
+            r#"{"modules":[{"versions":null}]}"#,
+            r#"{"modules":[{"versions":[]},{"versions":[{"version":"1.0.0"}]}]}"#,
+        ] {
+            assert_eq!(read(body).unwrap(), ModuleList::NoVersion, "{body}");
+        }
+        for body in [r#"{"error":"x"}"#, "{}", "[]", "null"] {
+            read(body).unwrap_err();
+        }
+    }
 }

@@ -4,13 +4,17 @@ use terrace_core::api::admin::PresentedToken;
 
 use super::{Gap, Target};
 use crate::commands::doctor::outcome::Outcome;
+use crate::commands::doctor::providers::ABSENT;
+
+/// The most bytes of the list of a package that does not exist.
+const LIST_BYTES: u64 = 64 * 1024;
 
 /// The answer of a registry about a token.
 pub(super) enum Presented {
     Valid(PresentedToken),
-    /// The registry does not accept the token.
+    /// The registry does not accept the token, and refuses reads that present it.
     Refused(Gap),
-    /// There is no token, or no answer about it.
+    /// There is no token, no answer about it, or a registry whose reads ignore tokens.
     Unknown(Gap),
 }
 
@@ -23,8 +27,7 @@ impl Target {
         }
     }
 
-    /// Returns why a check that reads with the token cannot be made: the registry refuses the token, and with it every
-    /// request, which A4 reports.
+    /// Returns why a check that reads with the token cannot be made: the registry refuses such reads, which A4 reports.
     pub(in crate::commands::doctor) fn refused_token(&self) -> Option<&Gap> {
         match self.presented() {
             Presented::Refused(gap) => Some(gap),
@@ -49,15 +52,47 @@ impl Target {
             Err(error) => return Presented::Unknown(gap(Outcome::skip(error))),
         };
         let token: Option<PresentedToken> = serde_json::from_slice(&seen.body).ok();
-        let fault = gap(Outcome::fail(
-            format!("status {} for the token", seen.status),
-            "the token is mistyped, expired, revoked, or of another registry",
-            "create another one with `terrace token create`, or sign in again",
-        ));
         match (seen.status, token) {
             (200, Some(token)) => Presented::Valid(token),
-            (401, _) => Presented::Refused(fault),
-            _ => Presented::Unknown(fault),
+            (401, _) if self.refuses_reads() => Presented::Refused(gap(fault(401))),
+            (status, _) => Presented::Unknown(gap(fault(status))),
         }
     }
+
+    /// Returns whether the registry refuses a read of a protocol because of its token. Where everything is public, it
+    /// ignores the token instead. An unknown answer counts as a refusal, so that one fault is not reported by many checks.
+    fn refuses_reads(&self) -> bool {
+        let fetch = self.discovery().ok().and_then(|discovery| {
+            let of_provider =
+                || Some((discovery.providers.as_ref()?, format!("{ABSENT}/{ABSENT}")));
+            let of_module = || {
+                Some((
+                    discovery.modules.as_ref()?,
+                    format!("{ABSENT}/{ABSENT}/aws"),
+                ))
+            };
+            let (service, address) = of_provider().or_else(of_module)?;
+            Some(service.fetch(&format!("{address}/versions"), LIST_BYTES, "version list"))
+        });
+        let read = fetch.and_then(|fetch| self.fetch(&fetch).ok());
+        read.is_none_or(|(fetched, _)| fetched.status == 401)
+    }
+}
+
+fn fault(status: u16) -> Outcome {
+    let (cause, fix) = match status {
+        200 => (
+            "the registry has another version than this command, or a proxy answers",
+            "use the same version of both, and let /api/v1/token pass",
+        ),
+        500.. => (
+            "the registry or its storage fails",
+            "look at the registry's log for /api/v1/token",
+        ),
+        _ => (
+            "the token is mistyped, expired, revoked, or of another registry",
+            "create another one with `terrace token create`, or sign in again",
+        ),
+    };
+    Outcome::fail(format!("status {status} for the token"), cause, fix)
 }
