@@ -6,7 +6,6 @@ import { parseArgs } from "node:util";
 
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnder } from "./lib/npm.mjs";
-import { adminOf } from "./lib/publisher.mjs";
 import { main, say } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
 import { runTestFiles, testFiles } from "./lib/test-files.mjs";
@@ -24,16 +23,22 @@ const COSTS = {
   clients: { versions: 7, megabytes: 25, requests: 150, r2: 400, kv: 250 },
 };
 
+/** The time and the length of an answer to the first requests, whose server may be no registry. */
+const INSPECTED_MS = 30_000;
+const INSPECTED_BYTES = 1_000_000;
+
+/** The hosts to which a token may be sent without TLS. */
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+
 endWithParent();
 await main(async () => {
   const { url, token, parts, yes, worker } = parse(process.argv.slice(2));
   await trustAuthority(process.env.SSL_CERT_FILE);
-  const admin = adminOf(url, token);
   const prefix = `acceptance${Math.floor(Date.now() / 1000).toString(36)}`;
   say(statement(url, prefix, parts));
   if (!yes && !(await agreed())) throw new Error("nothing was sent: repeat the command with --yes, or answer with yes");
 
-  const found = await inspect(url, admin, prefix);
+  const found = await inspect(url, token, prefix);
   const tally = new Tally();
   const env = { ...process.env, TERRACE_TEST_URL: url, TERRACE_TEST_TOKEN: token, TERRACE_TEST_PREFIX: prefix, ...(worker && { TERRACE_TEST_WORKER: worker }) };
   if (parts.includes("clients")) {
@@ -67,10 +72,11 @@ function parse(args) {
   if (positionals.length !== 1 || !URL.canParse(text)) throw new Error(USAGE);
   // The next message quotes the URL.
   if (text.includes("@") || text.includes("?")) throw new Error("the URL has a user, a password or a query, which is not sent: write it without; the token belongs in TERRACE_TOKEN");
-  const { protocol, origin, pathname, hash } = new URL(text);
+  const { protocol, origin, hostname, pathname, hash } = new URL(text);
   const isOrigin = ["http:", "https:"].includes(protocol) && pathname === "/" && !hash;
-  if (!isOrigin) throw new Error(`${text} is not the URL of a registry, such as https://registry.example.com`);
-  if (values.only && !PARTS.includes(values.only)) throw new Error(`--only ${values.only}: the parts are ${PARTS.join(" and ")}`);
+  if (!isOrigin) throw new Error(`${printable(text)} is not the URL of a registry, such as https://registry.example.com`);
+  if (protocol === "http:" && !LOOPBACK.includes(hostname)) throw new Error(`${origin} would get the admin token without TLS: write https://`);
+  if (values.only !== undefined && !PARTS.includes(values.only)) throw new Error(`--only ${printable(values.only) || '""'}: the parts are ${PARTS.join(" and ")}`);
   const token = process.env.TERRACE_TOKEN;
   if (!token) throw new Error("TERRACE_TOKEN is not set: the run publishes, and needs the admin token");
   // An invalid header is quoted by the error of `fetch`.
@@ -90,26 +96,52 @@ async function trustAuthority(file) {
 }
 
 /** Returns whether the registry can be read without a token, and where its archives are. It leaves an entry in the audit log. */
-async function inspect(url, admin, prefix) {
-  const ask = (method, path, body) => admin(method, path, body).catch((error) => {
-    const isOther = error instanceof SyntaxError;
-    throw isOther ? new Error(`${url} answers ${method} ${path} without JSON: it is no Terrace registry, or a page is in front of it`) : error;
-  });
-  const { status } = await fetch(new URL(`/v1/modules/${prefix}/nothing/none/versions`, url)).catch((error) => {
-    throw new Error(`${url} does not answer: ${error.cause?.message ?? error.message}`);
-  });
+async function inspect(url, token, prefix) {
+  const ask = async (method, path, { body, authorization } = {}) => {
+    const { status, text } = await answered(new URL(path, url), { method, body, headers: authorization && { authorization } });
+    try {
+      return { status, answer: JSON.parse(text) };
+    } catch {
+      throw new Error(`${url} answers ${method} ${path} without JSON: it is no Terrace registry, or a page is in front of it`);
+    }
+  };
+  const authorization = `Bearer ${token}`;
+  const { status } = await answered(new URL(`/v1/modules/${prefix}/nothing/none/versions`, url));
   // A description without its archive is answered with the URL for the upload, and publishes nothing.
   const archive = { format: "zip", sha256: "0".repeat(63) + "1", size: 1 };
-  const described = await ask("PUT", `/admin/v1/modules/${prefix}/nothing/none/1.0.0`, JSON.stringify({ archive }));
-  if (described.status !== 202) throw new Error(`${url} answers ${described.status} to a publish: ${described.answer?.errors?.join?.("; ") ?? "it states no reason, and may be no Terrace registry"}`);
+  const described = await ask("PUT", `/admin/v1/modules/${prefix}/nothing/none/1.0.0`, { body: JSON.stringify({ archive }), authorization });
+  if (described.status !== 202) {
+    const reasons = described.answer?.errors?.join?.("; ");
+    throw new Error(`${url} answers ${described.status} to a publish: ${printable(reasons ?? "it states no reason, and may be no Terrace registry")}`);
+  }
   const [{ upload }] = described.answer.missing;
-  const { status: examined, answer: facts } = await ask("GET", "/admin/v1/doctor");
+  const { status: examined, answer: facts } = await ask("GET", "/admin/v1/doctor", { authorization });
   if (examined !== 200) throw new Error(`${url} answers ${examined} to GET /admin/v1/doctor: the run needs the admin token`);
   return {
     isPublic: status === 404,
     mode: facts.archives === "bucket" ? "presigned" : "worker",
     uploads: new URL(upload.url, url).origin === url ? "worker" : "presigned",
   };
+}
+
+/** Returns the status and the text of an answer. The server may be any, so it has limited time, and its text a limited length. */
+async function answered(url, options) {
+  try {
+    const response = await fetch(url, { ...options, signal: AbortSignal.timeout(INSPECTED_MS) });
+    const chunks = [];
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      if (Buffer.concat(chunks).length > INSPECTED_BYTES) throw new Error(`an answer of more than ${INSPECTED_BYTES} bytes`);
+    }
+    return { status: response.status, text: Buffer.concat(chunks).toString() };
+  } catch (error) {
+    throw new Error(`${url.origin} does not answer: ${printable(error.cause?.message ?? error.message)}`);
+  }
+}
+
+/** Returns a text without the characters that a terminal obeys. */
+function printable(text) {
+  return String(text).replace(/\p{C}/gu, "\u{fffd}");
 }
 
 /** States what a run does to the registry. */
