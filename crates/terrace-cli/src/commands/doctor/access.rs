@@ -6,8 +6,7 @@ use ureq::http::Method;
 use url::Url;
 
 use super::outcome::{Outcome, days as days_in_words};
-use super::providers::ABSENT;
-use super::target::Target;
+use super::target::{ABSENT, Target};
 use crate::http::Ask;
 
 /// The days before the expiry of a token from which on it is a warning.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::outcome::Outcome;
-use super::providers::{ABSENT, absent};
-use super::target::{ModuleList, Target};
+use super::providers::absent;
+use super::target::{ABSENT, ModuleList, Target};
 use crate::http::{ProbeError, Seen};
 use crate::output::plural;
 

@@ -3,12 +3,9 @@
 use terrace_openpgp::{SigningKey, parse_signing_keys};
 
 use super::outcome::Outcome;
-use super::target::Target;
+use super::target::{ABSENT, Target};
 use crate::http::Seen;
 use crate::output::plural;
-
-/// A name that no registry has.
-pub(super) const ABSENT: &str = "terrace-doctor-absent";
 
 /// P1
 pub(super) fn lists(target: &Target) -> Outcome {

@@ -32,6 +32,9 @@ use crate::output::Output;
 use crate::registry::token_source::TokenSource;
 use crate::upstream::resolve::resolve;
 
+/// A name that no registry has.
+pub(super) const ABSENT: &str = "terrace-doctor-absent";
+
 /// The name of a registry whose host cannot be part of an address, such as an IP address.
 const NAMELESS: &str = "registry.invalid";
 

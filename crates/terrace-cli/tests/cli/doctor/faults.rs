@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
+use terrace_core::api::admin::{ArchiveSource, CopyFacts, DoctorAnswer, FailoverAnswer};
+use terrace_core::storage::failover::ServingBucket;
 
 use super::certificate::{Template, pem, serving};
 use super::sound::{Build, Sound, http_date, now, set};
@@ -920,6 +921,20 @@ fn r2_to_v1_problems_that_the_registry_states_are_found() {
             .push("modules/acme/vpc/aws/tags".to_owned())
     });
     stated("K4", "fail", |it| it.audit.complete = false);
+    let failover = |change: fn(&mut FailoverAnswer)| {
+        stated("K5", "warn", move |it| {
+            change(it.failover.as_mut().unwrap())
+        });
+    };
+    let copy = |change: fn(&mut CopyFacts)| {
+        stated("K5", "warn", move |it| {
+            change(it.failover.as_mut().unwrap().copy.as_mut().unwrap());
+        });
+    };
+    failover(|it| it.serving = ServingBucket::Fallback);
+    failover(|it| it.copy = None);
+    copy(|it| it.missing = 2);
+    copy(|it| it.error = Some("the second bucket answers 403".to_owned()));
     stated("U1", "fail", |it| {
         it.services[0].error = Some("no answer".to_owned())
     });

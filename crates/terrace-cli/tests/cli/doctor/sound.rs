@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
-    ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
+    ArchiveSource, AuditFacts, CopyFacts, DoctorAnswer, FailoverAnswer, IndexFacts, ObjectFacts,
+    RepairFacts, ServiceFacts,
 };
+use terrace_core::storage::failover::ServingBucket;
 
 use super::proxy;
 use crate::support::http::{Head, Response, Then, serve};
@@ -184,7 +186,19 @@ fn sound_facts() -> DoctorAnswer {
                 error: None,
             })
             .to_vec(),
-        failover: None,
+        failover: Some(FailoverAnswer {
+            configured: true,
+            serving: ServingBucket::Main,
+            since: None,
+            by: None,
+            reason: None,
+            recorded: true,
+            copy: Some(CopyFacts {
+                compared: Some(now().to_string()),
+                stored: 5,
+                ..CopyFacts::default()
+            }),
+        }),
         object: Some(ObjectFacts {
             key: "archives/0.SHA256SUMS".to_owned(),
             error: None,

@@ -2,9 +2,8 @@
 
 use terrace_core::api::admin::PresentedToken;
 
-use super::{Gap, Target};
+use super::{ABSENT, Gap, Target};
 use crate::commands::doctor::outcome::Outcome;
-use crate::commands::doctor::providers::ABSENT;
 
 /// The most bytes of the list of a package that does not exist.
 const LIST_BYTES: u64 = 64 * 1024;
