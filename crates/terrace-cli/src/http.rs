@@ -15,10 +15,10 @@ use url::Url;
 
 pub(crate) use agent::{
     Authorities, certificate_files, describe, download_agent, guard_error, guarded_agent,
-    is_transient_error, is_transient_status, retry_after, text, trusts_any,
+    is_transient_error, is_transient_status, is_trusted, retry_after, text, trusts_any,
 };
 pub(crate) use base_url::{BaseUrl, BaseUrlError, is_loopback};
-pub(crate) use certificates::{Presented, presented};
+pub(crate) use certificates::{Certificate, Presented, presented};
 pub(crate) use probe::{Ask, Probe, ProbeError, Seen, at_once, header, timed};
 pub(crate) use response::Response;
 pub(crate) use retry::Retries;

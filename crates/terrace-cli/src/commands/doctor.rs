@@ -26,7 +26,9 @@ mod target;
 mod transport;
 mod wrangler;
 
-use std::fs;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 
 use check::{Check, Made, Run};
 use engine::Subjects;
@@ -64,6 +66,7 @@ pub(crate) fn run(
         false => registry_url(&named.registry)?,
     };
     require_registry(&checks, url.is_some())?;
+    let junit = arguments.junit.as_deref().map(created).transpose()?;
     let plan = arguments.pre.then(|| Plan::new(arguments, output));
     let plan = plan.transpose()?;
     let machine = Machine::find(output);
@@ -81,11 +84,6 @@ pub(crate) fn run(
         plan: plan.as_ref(),
     };
     let made = engine::make(&checks, &subjects, output);
-    if let Some(path) = &arguments.junit {
-        let text = output.without_secrets(&report::junit(&made, arguments.strict));
-        fs::write(path, text)
-            .map_err(|error| Failure::Local(format!("{}: {error}", path.display())))?;
-    }
     let is_unreachable = target.as_ref().is_some_and(|it| it.reached().is_err());
     let exit = exit(&made, is_unreachable, arguments.strict);
     let url = url.as_ref().map(BaseUrl::as_str);
@@ -96,10 +94,27 @@ pub(crate) fn run(
     };
     let document = report::document(url, &made, exit);
     output.report(report::screen(&subject, &made, watch.elapsed()), &document);
+    let text = output.without_secrets(&report::junit(&made, arguments.strict));
+    let written = junit.map_or(Ok(()), |mut file| file.write_all(text.as_bytes()));
+    // The result on standard output is complete already.
+    if let (Err(error), Some(path)) = (&written, &arguments.junit) {
+        output.warning(&format!("--junit {}: {error}", path.display()));
+    }
     match exit {
+        Exit::Success if written.is_err() => Err(Failure::Reported(Exit::Unexpected)),
         Exit::Success => Ok(()),
         exit => Err(Failure::Reported(exit)),
     }
+}
+
+/// Creates the file for the result before the checks are made, which take time.
+fn created(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
+        Failure::Usage(format!(
+            "--junit {}: {error}; name a file that can be written",
+            path.display()
+        ))
+    })
 }
 
 /// Returns the arguments for the registry that the command line or the settings name.

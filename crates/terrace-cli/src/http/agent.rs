@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls_native_certs::CertificateResult;
 use terrace_core::http::guard::{Guard, GuardError};
 use ureq::config::{Config, ConfigBuilder};
 use ureq::http::{Response, Uri};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::tls::{Certificate as Root, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -14,7 +17,9 @@ use ureq::{Agent, Body, Timeout};
 use url::Url;
 
 use super::base_url::is_loopback;
+use super::certificates::Certificate;
 use crate::error::Failure;
+use crate::output::plural;
 
 /// The timeout for establishing a connection, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -123,11 +128,11 @@ impl Resolver for GuardedResolver {
 /// system without any certificates, such as a bare container, gets Mozilla's.
 fn roots() -> Result<RootCerts, Failure> {
     let found = rustls_native_certs::load_native_certs();
-    if !found.certs.is_empty() {
-        let certs: Vec<_> = found
-            .certs
+    let anchors = anchors(&found);
+    if !anchors.is_empty() {
+        let certs: Vec<_> = anchors
             .iter()
-            .map(|der| Certificate::from_der(der).to_owned())
+            .map(|der| Root::from_der(der).to_owned())
             .collect();
         return Ok(RootCerts::new_with_certs(&certs));
     }
@@ -142,6 +147,26 @@ fn roots() -> Result<RootCerts, Failure> {
         )));
     }
     Ok(RootCerts::WebPki)
+}
+
+/// Returns the certificates among these files that can vouch for others: a PEM block may contain anything.
+fn anchors(found: &CertificateResult) -> Vec<&CertificateDer<'static>> {
+    let is_anchor = |der: &&CertificateDer<'static>| {
+        let added = RootCertStore::empty().add((*der).clone());
+        added.is_ok()
+    };
+    found.certs.iter().filter(is_anchor).collect()
+}
+
+/// Returns whether this machine trusts a certificate itself.
+pub(crate) fn is_trusted(certificate: &Certificate) -> bool {
+    let Ok(RootCerts::Specific(roots)) = roots() else {
+        return false;
+    };
+    let mut roots = roots
+        .iter()
+        .filter_map(|root| Certificate::parse(root.der()));
+    roots.any(|root| root.is_same(certificate))
 }
 
 /// Returns whether TLS connections are possible: not if the variables name certificates, and none can be read.
@@ -199,8 +224,14 @@ fn check_certificates(name: &str, places: &[&PathBuf]) -> Result<(), String> {
             _ => (Some(place.as_path()), None),
         };
         let found = rustls_native_certs::load_certs_from_paths(file, directory);
-        if !found.certs.is_empty() {
+        if !anchors(&found).is_empty() {
             return Ok(());
+        }
+        if !found.certs.is_empty() {
+            reason = format!(
+                "{} in it, and none can be parsed",
+                plural(found.certs.len(), "certificate")
+            );
         }
         if let Some(error) = found.errors.first() {
             reason = error.to_string();

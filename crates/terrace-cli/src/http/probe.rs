@@ -118,6 +118,9 @@ pub(crate) enum ProbeError {
     /// The server limits the rate of requests, which says nothing about anything else.
     #[error("{}", limited(*.0))]
     Limited(Option<Duration>),
+    /// The server does not use this protocol.
+    #[error("{1}")]
+    Foreign(&'static str, String),
     /// There was no response, or it broke off.
     #[error("{0}")]
     Unreachable(String),
@@ -136,9 +139,14 @@ fn limited(pause: Option<Duration>) -> String {
 
 impl From<ureq::Error> for ProbeError {
     fn from(error: ureq::Error) -> Self {
-        match guard_error(&error) {
-            Some(error) => Self::Guarded(error.clone()),
-            None => Self::Unreachable(describe(&error)),
+        if let Some(error) = guard_error(&error) {
+            return Self::Guarded(error.clone());
+        }
+        let text = describe(&error);
+        match error {
+            ureq::Error::Protocol(_) => Self::Foreign("HTTP", text),
+            ureq::Error::Io(_) if text.contains("corrupt message") => Self::Foreign("TLS", text),
+            _ => Self::Unreachable(text),
         }
     }
 }

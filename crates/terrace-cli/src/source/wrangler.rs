@@ -223,6 +223,8 @@ impl Deployment {
     /// # Errors
     /// The reason why the file describes no such deployment.
     pub(crate) fn read(text: &str, notation: Notation, env: Option<&str>) -> Result<Self, String> {
+        // wrangler ignores the mark as well.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (File { top, env: others }, table) = notation.parse(text)?;
         let known: Vec<&str> = others.keys().map(String::as_str).collect();
         let section = match env {

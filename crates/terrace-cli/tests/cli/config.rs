@@ -65,6 +65,23 @@ fn the_file_is_chosen_in_the_order_of_wrangler() {
 }
 
 #[test]
+fn a_byte_order_mark_is_ignored_as_by_wrangler() {
+    for (name, text) in [
+        ("wrangler.toml", "[vars]\nTERRACE_ACCESS = \"x\"\n"),
+        ("wrangler.json", r#"{ "vars": { "TERRACE_ACCESS": "x" } }"#),
+        (
+            "wrangler.jsonc",
+            r#"{ "vars": { "TERRACE_ACCESS": "x" }, }"#,
+        ),
+    ] {
+        let folder = directory(&[(name, &format!("\u{feff}{text}"))]);
+        let mut command = terrace(&["config", "check"]);
+        let read = ended(command.current_dir(folder.path())).expect(3);
+        assert!(read.stderr.contains("TERRACE_ACCESS is \"x\""), "{read:?}");
+    }
+}
+
+#[test]
 fn json_with_an_error_of_syntax_is_rejected_with_its_place() {
     let folder = directory(&[("wrangler.jsonc", "{\n  \"vars\": { TERRACE_ACCESS }\n}")]);
     let mut command = terrace(&["config", "check"]);

@@ -61,7 +61,7 @@ fn assert_sound(ended: &Ended, skipped: &[&str]) {
 fn a_sound_registry_passes_all_checks() {
     let registry = Sound::start(|_, response| response);
     let ended = ended(&mut doctor(&registry.url, &["--deep"])).expect(0);
-    // The package that is tried is public.
+    // The package that is tried is public, and there is no second bucket.
     assert_sound(&ended, &["A2"]);
     let document = ended.json();
     assert_eq!(document["success"], true);
@@ -191,6 +191,29 @@ fn the_result_for_people_has_a_line_for_each_check_and_names_the_fix() {
         junit.contains("<failure message=\"a rule &lt;b&gt;trusts&lt;/b&gt; nobody\">"),
         "{junit}"
     );
+}
+
+#[test]
+fn a_file_for_the_result_that_cannot_be_written_is_reported_before_the_checks() {
+    let registry = Sound::start(|_, response| panic!("a request: {response:?}"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("absent/doctor.xml");
+    let mut command = doctor(&registry.url, &["--junit"]);
+    let refused = ended(command.arg(&file)).expect(2);
+    assert!(
+        refused.errors().contains("absent/doctor.xml"),
+        "{refused:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_is_printed_even_if_the_file_for_it_is_full() {
+    let registry = Sound::start(|_, response| response);
+    let full = ["--only", "S1", "--junit", "/dev/full"];
+    let ended = ended(&mut doctor(&registry.url, &full)).expect(1);
+    assert_eq!(with_status(&ended, "pass"), ["S1"], "{ended:#?}");
+    assert!(ended.stderr.contains("--junit /dev/full: "), "{ended:#?}");
 }
 
 #[test]

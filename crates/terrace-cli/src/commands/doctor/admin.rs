@@ -99,7 +99,7 @@ pub(super) fn is_healthy(target: &Target) -> Outcome {
     if let Some(skipped) = target.skipped_elsewhere() {
         return skipped;
     }
-    match target.probe.send(&target.get("/healthz")) {
+    match target.health() {
         Ok(seen) if seen.status == 200 => Outcome::pass("KV and R2 answer"),
         Ok(seen) => Outcome::fail(
             String::from_utf8_lossy(&seen.body),

@@ -71,6 +71,24 @@ impl Offered {
             Ok(_) | Err(_) => Err(Outcome::skip_after("D1")),
         }
     }
+
+    /// Returns the response to a GET request that succeeds, and whose body is the archive itself.
+    ///
+    /// # Errors
+    /// The outcome of a check that needs it.
+    fn unencoded(&self, target: &Target) -> Result<Seen, Outcome> {
+        let seen = self.started(target)?;
+        match encoding(&seen) {
+            None => Ok(seen),
+            Some(_) => Err(Outcome::skip_after("D5")),
+        }
+    }
+}
+
+/// Returns the encoding of a body that is not sent as stored.
+fn encoding(seen: &Seen) -> Option<&str> {
+    let encoding = seen.header("content-encoding");
+    encoding.filter(|it| *it != "identity")
 }
 
 /// Returns the archives of the packages that are tried.
@@ -123,7 +141,10 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
         .iter()
         .all(|it| it.status == super::outcome::Status::Skip)
     {
-        true => Outcome::skip(observed.join("; ")),
+        true => Outcome {
+            reporter: outcomes.iter().find_map(|it| it.reporter),
+            ..Outcome::skip(observed.join("; "))
+        },
         false => Outcome::pass(observed.join("; ")),
     }
 }
@@ -134,7 +155,7 @@ pub(super) fn opens(target: &Target) -> Outcome {
         Ok(seen) if seen.status == 200 => {
             Outcome::pass(format!("{} from {}", offered.what, offered.host()))
         }
-        Ok(seen) => refused(offered, &seen),
+        Ok(seen) => refused(target, offered, &seen),
         Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
         Err(error) => Outcome::fail(
             format!("{} from {}: {error}", offered.what, offered.host()),
@@ -145,7 +166,10 @@ pub(super) fn opens(target: &Target) -> Outcome {
 }
 
 /// Explains why a storage refuses a download, by its error.
-fn refused(offered: &Offered, seen: &Seen) -> Outcome {
+fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
+    if let Some(outcome) = target.outage(seen).filter(|_| offered.is_own(target)) {
+        return outcome;
+    }
     let text = String::from_utf8_lossy(&seen.body);
     let has = |code: &str| text.contains(&format!("<Code>{code}</Code>"));
     let observed = format!(
@@ -190,6 +214,12 @@ fn refused(offered: &Offered, seen: &Seen) -> Outcome {
             "the clock of the registry differs from that of its storage, or a cache keeps old URLs",
             "look at C1, C2 and W3",
         )
+    } else if seen.status >= 500 {
+        (
+            "",
+            "an outage: the storage of the archives, or a proxy in front of it, fails",
+            "look at the log and the status page of the storage; then run the command again",
+        )
     } else {
         (
             "",
@@ -208,7 +238,7 @@ fn refused(offered: &Offered, seen: &Seen) -> Outcome {
 /// D2
 pub(super) fn answers_head(target: &Target) -> Outcome {
     each(target, |offered| {
-        let start = match offered.started(target) {
+        let start = match offered.unencoded(target) {
             Ok(seen) => seen,
             Err(outcome) => return outcome,
         };
@@ -306,7 +336,7 @@ pub(super) fn unpacks(target: &Target) -> Outcome {
 
 /// Downloads a whole archive to a temporary file.
 fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
-    let seen = offered.started(target)?;
+    let seen = offered.unencoded(target)?;
     let most = match target.is_deep {
         true => terrace_core::limits::ARCHIVE_BYTES,
         false => SHALLOW_BYTES,
@@ -352,8 +382,8 @@ fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
 /// D5
 pub(super) fn keeps_encoding(target: &Target) -> Outcome {
     each(target, |offered| match offered.started(target) {
-        Ok(seen) => match seen.header("content-encoding") {
-            None | Some("identity") => Outcome::pass(format!("{}: as stored", offered.what)),
+        Ok(seen) => match encoding(&seen) {
+            None => Outcome::pass(format!("{}: as stored", offered.what)),
             Some(encoding) => Outcome::fail(
                 format!("{}: Content-Encoding {encoding}", offered.what),
                 "a proxy compresses archives again, so that their length and perhaps their bytes differ",
@@ -367,6 +397,9 @@ pub(super) fn keeps_encoding(target: &Target) -> Outcome {
 /// D6
 pub(super) fn answers_ranges(target: &Target) -> Outcome {
     each(target, |offered| {
+        if let Err(outcome) = offered.unencoded(target) {
+            return outcome;
+        }
         let ask = Ask::get(&offered.url).with("range", "bytes=0-0").most(1024);
         match target.probe.follow(&ask) {
             Ok((seen, _)) => match (seen.status, seen.body.len()) {
@@ -377,14 +410,11 @@ pub(super) fn answers_ranges(target: &Target) -> Outcome {
                     "answer ranges exactly, or ignore them and answer 200",
                 ),
                 (200, _) => Outcome::pass(format!("{}: ignored", offered.what)),
-                (status, _) => match offered.started(target) {
-                    Err(outcome) => outcome,
-                    Ok(_) => Outcome::warn(
-                        format!("{}: status {status} for a range", offered.what),
-                        "a download manager or a proxy cannot resume a download",
-                        "answer 206, or ignore the range and answer 200",
-                    ),
-                },
+                (status, _) => Outcome::warn(
+                    format!("{}: status {status} for a range", offered.what),
+                    "a download manager or a proxy cannot resume a download",
+                    "answer 206, or ignore the range and answer 200",
+                ),
             },
             Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
             Err(_) => Outcome::skip_after("D1"),

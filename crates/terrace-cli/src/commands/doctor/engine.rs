@@ -6,6 +6,7 @@ use super::outcome::{Group, Outcome, Status};
 use super::plan::Plan;
 use super::table::CHECKS;
 use super::target::Target;
+use super::transport;
 use crate::http::timed;
 use crate::output::Output;
 use crate::parallel;
@@ -31,8 +32,13 @@ pub(super) fn make(
     let progress = output.counter(checks.len());
     let target = subjects.target;
     let is_unreachable = target.is_ok_and(|target| target.reached().is_err());
+    let is_limited = target.is_ok_and(transport::is_limited);
     let make_one = |check: &'static Check| {
-        let (outcome, took) = timed(|| make_check(check, subjects, is_unreachable));
+        let (mut outcome, took) = timed(|| make_check(check, subjects, is_unreachable));
+        let is_remote = matches!(check.run, Run::Remote(_) | Run::Last(_));
+        if is_limited && is_remote && outcome.status == Status::Skip {
+            outcome.reporter = outcome.reporter.or(Some("T1"));
+        }
         Made {
             check,
             outcome,

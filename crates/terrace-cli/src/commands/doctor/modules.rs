@@ -142,6 +142,9 @@ pub(super) fn mirrors(target: &Target) -> Outcome {
             .probe
             .send(&target.get_as_caller(&path))
             .map_err(|it| unanswered(&it))?;
+        if let Some(outcome) = target.outage(&seen) {
+            return Err(outcome);
+        }
         match (seen.status, seen.media_type().as_str()) {
             (200, "application/json") => {
                 Ok(serde_json::from_slice(&seen.body).unwrap_or(Value::Null))

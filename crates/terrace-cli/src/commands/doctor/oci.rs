@@ -29,11 +29,13 @@ pub(super) fn answers(target: &Target) -> Outcome {
         401 => challenge(target, &seen),
         404 | 405 | 501 => Outcome::skip("no OCI repositories"),
         status if !target.is_terrace() => Outcome::skip(format!("status {status}")),
-        status => Outcome::fail(
-            format!("status {status} for /v2/"),
-            "OCI clients begin with this request, and stop at any other status than 200 and 401",
-            "let /v2/ pass to the registry",
-        ),
+        status => target.outage(&seen).unwrap_or_else(|| {
+            Outcome::fail(
+                format!("status {status} for /v2/"),
+                "OCI clients begin with this request, and stop at any other status than 200 and 401",
+                "let /v2/ pass to the registry",
+            )
+        }),
     }
 }
 
@@ -79,11 +81,13 @@ fn manifest(target: &Target, reference: &str) -> Result<Seen, Outcome> {
     match seen.status {
         200 => Ok(seen),
         401 => Err(Outcome::skip("OCI clients need a token here")),
-        status => Err(Outcome::fail(
-            format!("status {status} for the manifest {reference}"),
-            "the registry lists the version, and OpenTofu's oci_mirror does not find it",
-            "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
-        )),
+        status => Err(target.outage(&seen).unwrap_or_else(|| {
+            Outcome::fail(
+                format!("status {status} for the manifest {reference}"),
+                "the registry lists the version, and OpenTofu's oci_mirror does not find it",
+                "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
+            )
+        })),
     }
 }
 

@@ -178,6 +178,15 @@ impl Outcome {
         }
     }
 
+    /// Judges a status of 500 and above, which says nothing about the subject of a check.
+    pub(super) fn outage(status: u16, path: &str) -> Self {
+        Self::fail(
+            format!("the registry answers {status} for {path}"),
+            "an outage: the registry, its storage or a proxy in front of it fails",
+            "look at the registry's log for this path, and at cloudflarestatus.com; then run the command again",
+        )
+    }
+
     fn new(
         status: Status,
         observed: impl fmt::Display,

@@ -94,6 +94,9 @@ const NOT_FOUND: &str = "answer 404 for packages that do not exist";
 /// Judges the response about a package that does not exist. Clients read only its status, so a registry of files may answer
 /// with the page of its web server; before Terrace, such a page is another program's.
 pub(super) fn absent(target: &Target, kind: &str, seen: &Seen) -> Outcome {
+    if let Some(outcome) = target.outage(seen) {
+        return outcome;
+    }
     let has_token = target.has_token();
     match seen.status {
         404 if seen.media_type().contains("html") && target.is_terrace() => Outcome::warn(

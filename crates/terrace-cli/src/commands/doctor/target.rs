@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched};
+use url::Url;
 
 pub(super) use discovery::{Discovery, NO_REDIRECT, USUAL_PATHS, services};
 pub(super) use facts::Facts;
@@ -91,7 +91,7 @@ pub(super) struct Target {
     pub(super) module: OnceLock<Known<ModuleSample>>,
     pub(super) facts: OnceLock<Known<Facts>>,
     presented: OnceLock<token::Presented>,
-    is_terrace: OnceLock<Result<bool, ProbeError>>,
+    health: OnceLock<Result<Seen, ProbeError>>,
 }
 
 impl Target {
@@ -122,7 +122,7 @@ impl Target {
             module: OnceLock::new(),
             facts: OnceLock::new(),
             presented: OnceLock::new(),
-            is_terrace: OnceLock::new(),
+            health: OnceLock::new(),
         })
     }
 
@@ -190,13 +190,6 @@ impl Target {
         }
     }
 
-    /// Returns the response to a request of the catalogue or the admin API, parsed; `None` for every other response.
-    pub(super) fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ProbeError> {
-        let seen = self.probe.send(&self.get_as_caller(path))?;
-        let document = (seen.status == 200).then(|| serde_json::from_slice(&seen.body).ok());
-        Ok(document.flatten())
-    }
-
     /// Returns the response to a request of a protocol, as the core's parsers take it.
     pub(super) fn fetch(&self, fetch: &Fetch) -> Result<(Fetched, Seen), ProbeError> {
         let url = match &fetch.base {
@@ -234,15 +227,35 @@ impl Target {
 
     /// Returns whether the registry is a Terrace registry, which has more routes than the protocols define.
     pub(super) fn is_terrace(&self) -> bool {
-        *self.kind().as_ref().unwrap_or(&false)
+        self.kind().unwrap_or(false)
     }
 
     /// Returns whether the registry is a Terrace registry, or why that is not known.
-    fn kind(&self) -> &Result<bool, ProbeError> {
-        self.is_terrace.get_or_init(|| {
-            let seen = self.probe.send(&self.get("/healthz"))?;
-            let body: Option<serde_json::Value> = serde_json::from_slice(&seen.body).ok();
-            Ok(body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some()))
+    fn kind(&self) -> Result<bool, &ProbeError> {
+        let seen = self.health().as_ref()?;
+        let body: Option<serde_json::Value> = serde_json::from_slice(&seen.body).ok();
+        Ok(body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some()))
+    }
+
+    /// Returns what the registry states about its storage, which K1 reports.
+    pub(super) fn health(&self) -> &Result<Seen, ProbeError> {
+        self.health
+            .get_or_init(|| self.probe.send(&self.get("/healthz")))
+    }
+
+    /// Returns the outcome of a check whose request has a status of 500 and above: K1 reports a storage that does not answer.
+    pub(super) fn outage(&self, seen: &Seen) -> Option<Outcome> {
+        if seen.status < 500 {
+            return None;
+        }
+        let is_unhealthy = self.health().as_ref().is_ok_and(|it| it.status != 200);
+        Some(match is_unhealthy && self.is_terrace() {
+            true => Outcome::skip_after("K1"),
+            false => {
+                let url = Url::parse(&seen.url).ok();
+                let path = url.as_ref().map(Url::path).unwrap_or_default();
+                Outcome::outage(seen.status, path)
+            }
         })
     }
 

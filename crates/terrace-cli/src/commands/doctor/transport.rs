@@ -4,7 +4,9 @@ use std::net::ToSocketAddrs as _;
 
 use super::outcome::{Outcome, days as days_in_words};
 use super::target::Target;
-use crate::http::{Ask, Presented, ProbeError, Seen, is_loopback, presented};
+use crate::http::{
+    Ask, Certificate, Presented, ProbeError, Seen, is_loopback, is_trusted, presented,
+};
 use crate::output::plural;
 
 /// The days before the end of a certificate from which on it is a warning: those that renew themselves do so earlier.
@@ -16,6 +18,11 @@ const DAY_SECONDS: u64 = 86_400;
 pub(super) fn reaches(target: &Target) -> Outcome {
     let (host, port) = (target.url_host(), target.base().port());
     match target.reached() {
+        Ok(_) if is_limited(target) => Outcome::warn(
+            "status 429 for the first request",
+            "a rate limit of the registry, of a proxy or of a firewall: other checks are skipped",
+            "wait a minute and run the command again, or choose fewer checks with --only",
+        ),
         Ok(seen) => {
             let bare = host.trim_start_matches('[').trim_end_matches(']');
             let addresses = (bare, port).to_socket_addrs().map(Iterator::count);
@@ -28,6 +35,17 @@ pub(super) fn reaches(target: &Target) -> Outcome {
         }
         // T2 explains it.
         Err(error) if is_of_certificate(error) => Outcome::skip_after("T2"),
+        Err(error @ ProbeError::Foreign(protocol, _)) => Outcome::fail(
+            error,
+            format!(
+                "it answers, but not with {protocol}: the scheme or the port of the URL is wrong, or another program \
+                 listens there"
+            ),
+            format!(
+                "correct the scheme or the port of the URL, then `curl -v {}/healthz`",
+                target.url()
+            ),
+        ),
         Err(error) => Outcome::fail(
             error,
             "the name does not resolve, nothing listens there, a firewall drops the connection, or the server stalls",
@@ -37,6 +55,11 @@ pub(super) fn reaches(target: &Target) -> Outcome {
             ),
         ),
     }
+}
+
+/// Returns whether the registry limits the rate of requests from the first one on.
+pub(super) fn is_limited(target: &Target) -> bool {
+    matches!(target.reached(), Ok(seen) if seen.status == 429)
 }
 
 fn is_of_certificate(error: &ProbeError) -> bool {
@@ -90,6 +113,9 @@ pub(super) fn trusts(target: &Target) -> Outcome {
             "issue one for this hostname; on Cloudflare, add the hostname as a custom domain",
         );
     }
+    if text.contains("CaUsedAsEndEntity") {
+        return authority(own);
+    }
     let is_whole = chain.last().is_some_and(|last| last.is_self_signed());
     let is_ordered = chain.windows(2).all(|pair| match pair {
         [one, next] => one.is_signed_by(next),
@@ -116,6 +142,22 @@ pub(super) fn trusts(target: &Target) -> Outcome {
         },
         "set SSL_CERT_FILE to the certificate of the authority, for terraform, tofu and this command",
     )
+}
+
+/// Judges a certificate of a server that is that of an authority.
+fn authority(own: &Certificate) -> Outcome {
+    let (cause, fix) = match is_trusted(own) {
+        true => (
+            "terraform and tofu accept it, this command does not: an authority must not be a server",
+            "reissue it with basicConstraints=CA:FALSE",
+        ),
+        false => (
+            "this machine does not know the certificate, and an authority must not be a server",
+            "reissue it with basicConstraints=CA:FALSE, and set SSL_CERT_FILE to it, or to the authority that signs it",
+        ),
+    };
+    let observed = "the certificate of the server is that of an authority (CA:TRUE)";
+    Outcome::fail(observed, cause, fix)
 }
 
 /// T3

@@ -15,13 +15,15 @@ pub(crate) struct Certificate {
     issuer: Vec<u8>,
     /// Its own name, encoded.
     subject: Vec<u8>,
+    /// Its public key, encoded.
+    key: Vec<u8>,
     pub(crate) not_before: UnixTime,
     pub(crate) not_after: UnixTime,
 }
 
 impl Certificate {
     /// Parses a certificate; `None` if it is not one.
-    pub(super) fn parse(der: &[u8]) -> Option<Self> {
+    pub(in crate::http) fn parse(der: &[u8]) -> Option<Self> {
         let mut outer = Der(der);
         let mut certificate = Der(outer.take(SEQUENCE)?);
         let mut fields = Der(certificate.take(SEQUENCE)?);
@@ -36,9 +38,11 @@ impl Certificate {
         let not_before = time(validity.next()?)?;
         let not_after = time(validity.next()?)?;
         let subject = fields.take(SEQUENCE)?.to_vec();
+        let key = fields.take(SEQUENCE)?.to_vec();
         Some(Self {
             issuer,
             subject,
+            key,
             not_before,
             not_after,
         })
@@ -47,6 +51,11 @@ impl Certificate {
     /// Returns whether the certificate names itself as the authority that signed it.
     pub(crate) fn is_self_signed(&self) -> bool {
         self.issuer == self.subject
+    }
+
+    /// Returns whether both certificates have the same name and the same key, as it decides about trust.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (&self.subject, &self.key) == (&other.subject, &other.key)
     }
 
     /// Returns whether the other certificate belongs to the authority that signed this one.

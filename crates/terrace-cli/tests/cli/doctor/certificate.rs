@@ -31,6 +31,8 @@ pub(crate) struct Template {
     pub(crate) address: Option<[u8; 4]>,
     /// The name of the server, in place of an address.
     pub(crate) name: Option<&'static str>,
+    /// Whether it is one of an authority, in spite of an address or a name.
+    pub(crate) is_authority: bool,
     /// The days until its end, which may be past.
     pub(crate) days: i64,
 }
@@ -42,6 +44,7 @@ impl Template {
         issuer: "server",
         address: Some([127, 0, 0, 1]),
         name: None,
+        is_authority: false,
         days: 365,
     };
 }
@@ -86,19 +89,18 @@ pub(crate) fn certificate(template: Template) -> CertificateDer<'static> {
     let start = UnixTime(end.0 - 400 * 86_400);
     let named = template.name.map(|name| der(0x82, &[name.as_bytes()]));
     let addressed = template.address.map(|address| der(0x87, &[&address]));
-    let extension = match named.or(addressed) {
-        Some(subject) => {
-            let names = der(SEQUENCE, &[&subject]);
-            der(SEQUENCE, &[&ALTERNATIVE_NAMES, &der(0x04, &[&names])])
-        }
-        None => {
-            let constraints = der(SEQUENCE, &[&TRUE]);
-            der(
-                SEQUENCE,
-                &[&CONSTRAINTS, &TRUE, &der(0x04, &[&constraints])],
-            )
-        }
-    };
+    let subject = named.or(addressed);
+    let constraints = (subject.is_none() || template.is_authority).then(|| {
+        let constraints = der(SEQUENCE, &[&TRUE]);
+        let value = der(0x04, &[&constraints]);
+        der(SEQUENCE, &[&CONSTRAINTS, &TRUE, &value])
+    });
+    let names = subject.map(|subject| {
+        let value = der(0x04, &[&der(SEQUENCE, &[&subject])]);
+        der(SEQUENCE, &[&ALTERNATIVE_NAMES, &value])
+    });
+    let extensions = [constraints, names].into_iter().flatten();
+    let extensions = extensions.collect::<Vec<_>>().concat();
     let contents = der(
         SEQUENCE,
         &[
@@ -109,7 +111,7 @@ pub(crate) fn certificate(template: Template) -> CertificateDer<'static> {
             &der(SEQUENCE, &[&time(start), &time(end)]),
             &name(template.subject),
             public.as_ref(),
-            &der(0xa3, &[&der(SEQUENCE, &[&extension])]),
+            &der(0xa3, &[&der(SEQUENCE, &[&extensions])]),
         ],
     );
     let signer = key

@@ -183,9 +183,19 @@ fn l9_a_place_without_certificates_is_found_whatever_the_other_variable_names() 
     let certificate = fs::read_to_string(fixture("tls/cert.pem")).unwrap();
     home.write("certificates/own.pem", &certificate);
     home.write("empty.pem", "");
-    let [valid, none, empty, absent] =
-        ["certificates", "none", "empty.pem", "absent.pem"].map(|name| home.path().join(name));
-    for file in [&empty, &absent] {
+    let foreign = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    home.write("foreign.pem", foreign);
+    home.write("mixed.pem", &format!("{foreign}{certificate}"));
+    let names = [
+        "certificates",
+        "none",
+        "empty.pem",
+        "absent.pem",
+        "foreign.pem",
+        "mixed.pem",
+    ];
+    let [valid, none, empty, absent, foreign, mixed] = names.map(|name| home.path().join(name));
+    for file in [&empty, &absent, &foreign] {
         found("L9", 3, home.doctor(&[]).env("SSL_CERT_FILE", file));
         let mut with_directory = home.doctor(&[]);
         with_directory
@@ -194,6 +204,9 @@ fn l9_a_place_without_certificates_is_found_whatever_the_other_variable_names() 
         found("L9", 3, &mut with_directory);
     }
     found("L9", 3, home.doctor(&[]).env("SSL_CERT_DIR", &none));
+    let mixed = ended(home.doctor(&["--only", "L9"]).env("SSL_CERT_FILE", mixed)).expect(0);
+    let observed = checks(&mixed)["L9"]["observed"].to_string();
+    assert!(observed.contains("1 authority by"), "{observed}");
     let several = std::env::join_paths([&absent, &valid]).unwrap();
     let sound = ended(home.doctor(&["--only", "L9"]).env("SSL_CERT_DIR", several)).expect(0);
     let observed = checks(&sound)["L9"]["observed"].to_string();

@@ -3,7 +3,8 @@
 use terrace_core::api::admin::DoctorAnswer;
 
 use super::{Gap, Known, Target};
-use crate::commands::doctor::outcome::Outcome;
+use crate::commands::doctor::access::{self, is_json};
+use crate::commands::doctor::outcome::{Outcome, Status};
 
 /// The facts that the registry states about itself.
 pub(in crate::commands::doctor) type Facts = DoctorAnswer;
@@ -38,6 +39,17 @@ impl Target {
                 "look at the registry's log for /admin/v1/doctor",
             ))
         })?;
+        if let Some(outcome) = self.outage(&seen) {
+            return Err(gap(outcome));
+        }
+        if matches!(seen.status, 200..400) && !is_json(&seen) {
+            // A1 reports a page that answers requests without the token as well.
+            let writes = access::refuses_writes(self);
+            return Err(match writes.status {
+                Status::Fail => Gap::new("A1", writes),
+                _ => gap(access::page("the request for facts", &seen)),
+            });
+        }
         match seen.status {
             200 => serde_json::from_slice(&seen.body).map_err(|error| {
                 let cause =
@@ -56,7 +68,7 @@ impl Target {
             ))),
             status => Err(gap(Outcome::fail(
                 format!("status {status}"),
-                "the registry or its storage fails",
+                "the registry answers clients, and not this request",
                 "look at the registry's log for /admin/v1/doctor",
             ))),
         }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use terrace_core::limits;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Namespace;
@@ -134,6 +135,9 @@ impl Target {
         let (fetched, seen) = self
             .fetch(&fetch)
             .map_err(|error| gap(unanswered(&error)))?;
+        if let Some(outcome) = self.outage(&seen) {
+            return Err(gap(outcome));
+        }
         let versions = OriginVersions::read(&fetch, &fetched);
         let versions = versions.map_err(|error| gap(unreadable(&seen, &error)))?;
         let newest = versions.versions.iter().map(|it| &it.version);
@@ -158,17 +162,9 @@ impl Target {
     /// Returns the address of the first package of a kind that the registry lists.
     ///
     /// # Errors
-    /// The outcome, if the registry limits the rate of requests.
+    /// The outcome, if the registry limits the rate of requests, or fails.
     fn listed<A: FromStr>(&self, kind: &str) -> Result<Option<A>, Outcome> {
-        match self.first(kind) {
-            Ok(address) => Ok(address.and_then(|address| address.parse().ok())),
-            Err(error @ ProbeError::Limited(_)) => Err(Outcome::skip(error)),
-            Err(_) => Ok(None),
-        }
-    }
-
-    fn first(&self, kind: &str) -> Result<Option<String>, ProbeError> {
-        let page: Option<NamespacesPage> = self.json("/api/v1/namespaces")?;
+        let page: Option<NamespacesPage> = self.page("/api/v1/namespaces")?;
         let has = |count: Option<u64>| count != Some(0);
         let namespaces = page.map(|page| page.namespaces).unwrap_or_default();
         let namespaces = namespaces.into_iter().filter(|line| match kind {
@@ -181,13 +177,28 @@ impl Target {
                 continue;
             };
             let path = format!("/api/v1/namespaces/{namespace}?kind={kind}");
-            let page: Option<PackagesPage> = self.json(&path)?;
+            let page: Option<PackagesPage> = self.page(&path)?;
             let packages = page.map(|page| page.packages).unwrap_or_default();
             if let Some(found) = packages.into_iter().find(|package| package.kind == kind) {
-                return Ok(Some(found.address));
+                return Ok(found.address.parse().ok());
             }
         }
         Ok(None)
+    }
+
+    /// Returns a page of the catalogue; `None` for every other response.
+    fn page<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Outcome> {
+        let seen = match self.probe.send(&self.get_as_caller(path)) {
+            Ok(seen) => seen,
+            Err(error @ ProbeError::Limited(_)) => return Err(Outcome::skip(error)),
+            Err(_) => return Ok(None),
+        };
+        // Other registries have no catalogue.
+        match self.outage(&seen).filter(|_| self.is_terrace()) {
+            Some(outcome) => Err(outcome),
+            None if seen.status == 200 => Ok(serde_json::from_slice(&seen.body).ok()),
+            None => Ok(None),
+        }
     }
 
     fn no_sample(&self, kind: &str) -> String {
@@ -239,6 +250,11 @@ impl Target {
                 ProbeError::Limited(_) => gap(Outcome::skip(&error)),
                 error => gap(undelivered(fetch.what, &error.to_string())),
             })?;
+            if fetch.what == PackageInquiry::DESCRIPTION
+                && let Some(outcome) = self.outage(&seen)
+            {
+                return Err(gap(outcome));
+            }
             description.get_or_insert(seen);
             let fed = inquiry.feed(&fetched);
             fed.map_err(|error| gap(undelivered(fetch.what, &error.to_string())))?;
@@ -282,6 +298,9 @@ impl Target {
         let (fetched, seen) = self
             .fetch(&fetch)
             .map_err(|error| gap(unanswered(&error)))?;
+        if let Some(outcome) = self.outage(&seen) {
+            return Err(gap(outcome));
+        }
         if fetched.status != 200 {
             return Err(gap(unreadable(
                 &seen,
@@ -321,6 +340,9 @@ impl Target {
         let fetch = service.fetch(&path, limits::ORIGIN_PACKAGE_BYTES, "module location");
         let (fetched, seen) = self.fetch(&fetch).map_err(|error| unanswered(&error))?;
         let header = seen.header(LOCATION_HEADER).map(str::to_owned);
+        if let Some(outcome) = self.outage(&seen) {
+            return Err(outcome);
+        }
         if !matches!(fetched.status, 200 | 204) {
             return Err(Outcome::fail(
                 format!("status {}", fetched.status),
@@ -357,7 +379,6 @@ fn unreadable(seen: &Seen, error: &dyn std::fmt::Display) -> Outcome {
     let cause = match seen.status {
         401 | 403 => "the package is private, and no token that may read it was sent",
         404 => "the package does not exist, or the caller may not see it",
-        500..=599 => "the registry or its storage fails",
         _ if seen.media_type().contains("html") => "a web page answers in place of the registry",
         _ => "the response is not the document that clients parse",
     };

@@ -50,6 +50,9 @@ impl Target {
             Ok(seen) => seen,
             Err(error) => return Presented::Unknown(gap(Outcome::skip(error))),
         };
+        if let Some(outcome) = self.outage(&seen) {
+            return Presented::Unknown(gap(outcome));
+        }
         let token: Option<PresentedToken> = serde_json::from_slice(&seen.body).ok();
         match (seen.status, token) {
             (200, Some(token)) => Presented::Valid(token),
@@ -83,10 +86,6 @@ fn fault(status: u16) -> Outcome {
         200 => (
             "the registry has another version than this command, or a proxy answers",
             "use the same version of both, and let /api/v1/token pass",
-        ),
-        500.. => (
-            "the registry or its storage fails",
-            "look at the registry's log for /api/v1/token",
         ),
         _ => (
             "the token is mistyped, expired, revoked, or of another registry",
