@@ -61,7 +61,7 @@ fn assert_sound(ended: &Ended, skipped: &[&str]) {
 fn a_sound_registry_passes_all_checks() {
     let registry = Sound::start(|_, response| response);
     let ended = ended(&mut doctor(&registry.url, &["--deep"])).expect(0);
-    // The package that is tried is public, and there is no second bucket.
+    // The package that is tried is public.
     assert_sound(&ended, &["A2"]);
     let document = ended.json();
     assert_eq!(document["success"], true);

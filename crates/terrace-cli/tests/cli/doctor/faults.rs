@@ -259,7 +259,7 @@ fn a_sound_registry_at_a_name_passes_the_checks_that_a_port_excludes() {
     let ended = at_a_name(|_, response| response, 0);
     let problems = (with_status(&ended, "fail"), with_status(&ended, "warn"));
     assert_eq!(problems, (vec![], vec![]), "{ended:#?}");
-    // The tried provider is public, there is no second bucket, and a proxy is between this machine and the certificate.
+    // The tried provider is public, and a proxy is between this machine and the certificate.
     let skipped = with_status(&ended, "skip");
     assert_eq!(skipped, ["A2", "T3"], "{ended:#?}");
     assert_eq!(
