@@ -5,6 +5,7 @@ mod discovery;
 mod facts;
 mod sample;
 mod token;
+mod writes;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -2,8 +2,8 @@
 
 use terrace_core::api::admin::DoctorAnswer;
 
+use super::writes::{is_json, page};
 use super::{Gap, Known, Target};
-use crate::commands::doctor::access::{self, is_json};
 use crate::commands::doctor::outcome::{Outcome, Status};
 
 /// The facts that the registry states about itself.
@@ -44,10 +44,10 @@ impl Target {
         }
         if matches!(seen.status, 200..400) && !is_json(&seen) {
             // A1 reports a page that answers requests without the token as well.
-            let writes = access::refuses_writes(self);
+            let writes = self.refuses_writes();
             return Err(match writes.status {
                 Status::Fail => Gap::new("A1", writes),
-                _ => gap(access::page("the request for facts", &seen)),
+                _ => gap(page("the request for facts", &seen)),
             });
         }
         match seen.status {
