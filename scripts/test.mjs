@@ -84,6 +84,7 @@ if (await tally.attempt(setup)) {
   await checkInstructions();
   const worker = await tally.attempt(buildWorker);
   const cli = await tally.attempt(buildCli);
+  say(freeDisk());
   if (worker) {
     await checkUpload();
     await checkReads();
@@ -127,6 +128,7 @@ async function checkRust() {
   else tally.skip("cargo deny", "it is not on PATH");
   // These tests run natively, without a server, whatever the caller's environment contains.
   const env = { TERRACE_MUTATIONS: MUTATIONS, ...process.env, TERRACE_TEST_URL: undefined };
+  say(freeDisk());
   await tally.suite("cargo test", "cargo", ["test", "--workspace", "--no-fail-fast"], readCargoTest, { env });
 }
 
@@ -207,6 +209,7 @@ async function withServer(mode, work) {
 async function testWithClients() {
   const { directories, reasons } = await ensureOciClients();
   Object.assign(reasons, await ensureBrowser(), await ensureOldTerraform(), await ensureMcpClients());
+  say(freeDisk());
   const env = {
     ...process.env,
     PATH: [cliDir, ...directories, process.env.PATH].join(delimiter),

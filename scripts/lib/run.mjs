@@ -120,6 +120,8 @@ export async function serveProgram(command, args, { cwd = root, env = process.en
   child.on("exit", () => kills.delete(kill));
   child.stdout.pipe(file, { end: false });
   child.stderr.pipe(file, { end: false });
+  // A program must not block because its log cannot be written.
+  file.on("error", () => [child.stdout, child.stderr].forEach((output) => output.resume()));
   const logged = new Promise((done) => child.on("close", () => file.end(done)));
   const ended = new Promise((done) => {
     child.on("error", (error) => {
@@ -180,6 +182,8 @@ function withoutColour({ FORCE_COLOR, CLICOLOR_FORCE, ...env }) {
 async function openLog(log, commandLine) {
   await mkdir(dirname(log), { recursive: true });
   const file = createWriteStream(log, { flags: "a" });
+  // Such as a full disk: the work goes on, and its own errors are reported.
+  file.on("error", (error) => console.error(`${log} ends here, it cannot be written: ${error.message}`));
   file.write(`$ ${commandLine}\n`);
   return file;
 }

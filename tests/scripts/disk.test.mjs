@@ -1,9 +1,10 @@
-// The compiler's incremental state and the disk.
+// The disk: the compiler's incremental state, free space, and logs on a full one.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { freeDisk, requireFreeDisk, withoutIncrementalState } from "../../scripts/lib/disk.mjs";
+import { run, serveProgram } from "../../scripts/lib/run.mjs";
 import { scratch } from "../clients/support/scratch.mjs";
 import { test } from "../clients/support/testing.mjs";
 
@@ -22,4 +23,17 @@ test("free disk space is stated in gigabytes", () => {
 test("a build that needs more than the free disk space does not begin, and says so", () => {
   requireFreeDisk(0);
   assert.throws(() => requireFreeDisk(1e6), /^Error: it is built only with 1000000 GB of free disk space, of which there are \d+\.\d$/);
+});
+
+/** A file that takes no byte, as on a full disk. */
+const FULL = "/dev/full";
+
+test("a program whose log cannot be written runs to its end", async (t) => {
+  if (!existsSync(FULL)) return t.skip(`this system has no ${FULL}`);
+  const script = 'console.log("x".repeat(1_000_000))';
+  const { output } = await run(process.execPath, ["-e", script], { log: FULL });
+  assert.equal(output.length, 1_000_001);
+  const server = await serveProgram(process.execPath, ["-e", script], { log: FULL });
+  assert.equal(await server.ended, 0, "it was not blocked");
+  await server.logged;
 });
