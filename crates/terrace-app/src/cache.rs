@@ -21,16 +21,12 @@ use crate::absences::Absences;
 #[derive(Debug, Default)]
 pub struct Cache {
     revocations: RefCell<Option<Revocations>>,
-    /// When the revocations were read.
-    revocations_read_at: Cell<UnixTime>,
-    /// When a request last started to read the revocations again.
-    refresh_started_at: Cell<UnixTime>,
+    revocations_reads: Reads,
     /// The time at which this version was last found to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
-    /// The bucket that serves downloads, with the time at which that was read.
-    serving: Cell<Option<(ServingBucket, UnixTime)>>,
-    /// When a request last started to read that again.
-    serving_refresh_started_at: Cell<UnixTime>,
+    /// The bucket that serves downloads, once that was read.
+    serving: Cell<Option<ServingBucket>>,
+    serving_reads: Reads,
     absences: Absences,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
@@ -58,27 +54,63 @@ const FAILURE_SECONDS: u64 = 5;
 /// How long to wait for a concurrent fetch from an issuer, in seconds: longer than the fetch may take.
 const FLIGHT_SECONDS: u64 = 20;
 
-/// The cached revocation state of a token, or the cached state of a digest.
+/// A cached value, according to its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CachedRevocation {
-    /// Whether the token is revoked, or the digest may have been erased.
-    Fresh(bool),
-    /// The same. The caller must refresh the cache after the response.
-    Stale(bool),
+pub enum Cached<T> {
+    /// The value.
+    Fresh(T),
+    /// The value. The caller must refresh the cache after the response.
+    Stale(T),
     /// No usable entry.
     Miss,
 }
 
-/// The cached bucket that serves downloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CachedServing {
-    /// The bucket.
-    Fresh(ServingBucket),
-    /// The bucket. The caller must refresh the cache after the response.
-    Stale(ServingBucket),
-    /// No usable entry.
-    Miss,
+/// When a cached value was last read, and when a request last started to read it again.
+#[derive(Debug, Default)]
+struct Reads {
+    read_at: Cell<UnixTime>,
+    refresh_started_at: Cell<UnixTime>,
 }
+
+/// How long a cached value is used, in seconds: as it is, and in total.
+struct Lifetime {
+    fresh: u64,
+    total: u64,
+}
+
+impl Reads {
+    /// Classifies a value by its age. While a request refreshes it, others use it as it is.
+    fn classify<T>(&self, value: T, lifetime: &Lifetime, now: UnixTime) -> Cached<T> {
+        match now.since(self.read_at.get()) {
+            age if age < lifetime.fresh => Cached::Fresh(value),
+            age if age < lifetime.total => {
+                match now.since(self.refresh_started_at.get()) < lifetime.fresh {
+                    true => Cached::Fresh(value),
+                    false => Cached::Stale(value),
+                }
+            }
+            _ => Cached::Miss,
+        }
+    }
+
+    /// Notes that the caller of a stale value refreshes it.
+    fn claim<T>(&self, cached: Cached<T>, now: UnixTime) -> Cached<T> {
+        if matches!(cached, Cached::Stale(_)) {
+            self.refresh_started_at.set(now);
+        }
+        cached
+    }
+}
+
+const REVOCATIONS_LIFETIME: Lifetime = Lifetime {
+    fresh: limits::REVOCATIONS_FRESH_SECONDS,
+    total: limits::REVOCATIONS_SECONDS,
+};
+
+const FAILOVER_LIFETIME: Lifetime = Lifetime {
+    fresh: limits::FAILOVER_FRESH_SECONDS,
+    total: limits::FAILOVER_SECONDS,
+};
 
 impl Cache {
     /// Creates the cache of a host that shares a store with other processes and learns of their changes sooner than absences are
@@ -92,47 +124,35 @@ impl Cache {
 
     /// Returns the bucket that serves downloads, according to the cache. A caller that receives `Stale` must refresh the
     /// cache.
-    pub fn serving(&self, now: UnixTime) -> CachedServing {
-        let cached = self.cached_serving(now);
-        if matches!(cached, CachedServing::Stale(_)) {
-            self.serving_refresh_started_at.set(now);
-        }
-        cached
+    pub fn serving(&self, now: UnixTime) -> Cached<ServingBucket> {
+        self.serving_reads.claim(self.cached_serving(now), now)
     }
 
     /// Returns the bucket that serves downloads, if a fresh cache entry has it.
     pub fn known_serving(&self, now: UnixTime) -> Option<ServingBucket> {
         match self.cached_serving(now) {
-            CachedServing::Fresh(serving) => Some(serving),
-            CachedServing::Stale(_) | CachedServing::Miss => None,
+            Cached::Fresh(serving) => Some(serving),
+            Cached::Stale(_) | Cached::Miss => None,
         }
     }
 
     /// Returns the bucket that served downloads when that was last read; the main one if it never was.
     pub fn last_serving(&self) -> ServingBucket {
-        self.serving.get().unwrap_or_default().0
+        self.serving.get().unwrap_or_default()
     }
 
-    fn cached_serving(&self, now: UnixTime) -> CachedServing {
-        let Some((serving, read)) = self.serving.get() else {
-            return CachedServing::Miss;
+    fn cached_serving(&self, now: UnixTime) -> Cached<ServingBucket> {
+        let Some(serving) = self.serving.get() else {
+            return Cached::Miss;
         };
-        match now.since(read) {
-            age if age < limits::FAILOVER_FRESH_SECONDS => CachedServing::Fresh(serving),
-            age if age < limits::FAILOVER_SECONDS => {
-                let started = now.since(self.serving_refresh_started_at.get());
-                match started < limits::FAILOVER_FRESH_SECONDS {
-                    true => CachedServing::Fresh(serving),
-                    false => CachedServing::Stale(serving),
-                }
-            }
-            _ => CachedServing::Miss,
-        }
+        self.serving_reads
+            .classify(serving, &FAILOVER_LIFETIME, now)
     }
 
     /// Caches the bucket that serves downloads. `began` is the time at which reading it began.
     pub fn store_serving(&self, serving: ServingBucket, began: UnixTime) {
-        self.serving.set(Some((serving, began)));
+        self.serving.set(Some(serving));
+        self.serving_reads.read_at.set(began);
     }
 
     /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
@@ -142,56 +162,40 @@ impl Cache {
 
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
-    pub fn revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
-        self.claim_refresh(self.cached_revocation(token, now), now)
+    pub fn revocation(&self, token: TokenId, now: UnixTime) -> Cached<bool> {
+        let cached = self.cached_revocation(token, now);
+        self.revocations_reads.claim(cached, now)
     }
 
     /// Returns whether a digest may have been erased, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
-    pub fn erasure(&self, digest: Digest, now: UnixTime) -> CachedRevocation {
+    pub fn erasure(&self, digest: Digest, now: UnixTime) -> Cached<bool> {
         let cached = self.listed(now, |known| known.may_have_erased(digest));
-        self.claim_refresh(cached, now)
-    }
-
-    fn claim_refresh(&self, cached: CachedRevocation, now: UnixTime) -> CachedRevocation {
-        if matches!(cached, CachedRevocation::Stale(_)) {
-            self.refresh_started_at.set(now);
-        }
-        cached
+        self.revocations_reads.claim(cached, now)
     }
 
     /// Returns whether a fresh cache entry shows that a token is not revoked.
     pub fn is_known_valid(&self, token: TokenId, now: UnixTime) -> bool {
-        self.cached_revocation(token, now) == CachedRevocation::Fresh(false)
+        self.cached_revocation(token, now) == Cached::Fresh(false)
     }
 
-    fn cached_revocation(&self, token: TokenId, now: UnixTime) -> CachedRevocation {
+    fn cached_revocation(&self, token: TokenId, now: UnixTime) -> Cached<bool> {
         self.listed(now, |known| known.include(token, now))
     }
 
-    fn listed(&self, now: UnixTime, lists: impl Fn(&Revocations) -> bool) -> CachedRevocation {
+    fn listed(&self, now: UnixTime, lists: impl Fn(&Revocations) -> bool) -> Cached<bool> {
         let revocations = self.revocations.borrow();
         let Some(revocations) = revocations.as_ref() else {
-            return CachedRevocation::Miss;
+            return Cached::Miss;
         };
-        let is_listed = lists(revocations);
-        let since = |then: &Cell<UnixTime>| now.0.saturating_sub(then.get().0);
-        match since(&self.revocations_read_at) {
-            age if age < limits::REVOCATIONS_FRESH_SECONDS => CachedRevocation::Fresh(is_listed),
-            age if age < limits::REVOCATIONS_SECONDS => {
-                if since(&self.refresh_started_at) < limits::REVOCATIONS_FRESH_SECONDS {
-                    return CachedRevocation::Fresh(is_listed);
-                }
-                CachedRevocation::Stale(is_listed)
-            }
-            _ => CachedRevocation::Miss,
-        }
+        self.revocations_reads
+            .classify(lists(revocations), &REVOCATIONS_LIFETIME, now)
     }
 
     /// Caches the revoked tokens and erased digests. `began` is the time at which reading them began.
     pub fn store_revocations(&self, revocations: Revocations, began: UnixTime) {
         self.revocations.replace(Some(revocations));
-        self.revocations_read_at.set(began);
+        self.revocations_reads.read_at.set(began);
     }
 
     /// Returns whether this version is remembered to be allowed to change the stored documents.
@@ -336,15 +340,15 @@ mod tests {
     fn the_serving_bucket_is_cached_for_25_seconds_and_stale_from_the_tenth_on() {
         let cache = Cache::default();
         let serving = ServingBucket::Fallback;
-        assert_eq!(cache.serving(NOW), CachedServing::Miss);
+        assert_eq!(cache.serving(NOW), Cached::Miss);
         assert_eq!(cache.last_serving(), ServingBucket::Main);
         cache.store_serving(serving, NOW);
         assert_eq!(cache.known_serving(NOW.plus(9)), Some(serving));
         assert_eq!(cache.known_serving(NOW.plus(10)), None);
-        assert_eq!(cache.serving(NOW.plus(10)), CachedServing::Stale(serving));
+        assert_eq!(cache.serving(NOW.plus(10)), Cached::Stale(serving));
         // Only one request refreshes the cache.
-        assert_eq!(cache.serving(NOW.plus(11)), CachedServing::Fresh(serving));
-        assert_eq!(cache.serving(NOW.plus(25)), CachedServing::Miss);
+        assert_eq!(cache.serving(NOW.plus(11)), Cached::Fresh(serving));
+        assert_eq!(cache.serving(NOW.plus(25)), Cached::Miss);
         assert_eq!(cache.last_serving(), serving);
     }
 
@@ -352,25 +356,13 @@ mod tests {
     fn revocations_are_cached_for_25_seconds_and_stale_from_the_tenth_on() {
         let cache = Cache::default();
         let id = "0000000000000001".parse().unwrap();
-        assert_eq!(cache.revocation(id, NOW), CachedRevocation::Miss);
+        assert_eq!(cache.revocation(id, NOW), Cached::Miss);
         cache.store_revocations(Revocations::default(), NOW);
-        assert_eq!(
-            cache.revocation(id, NOW.plus(9)),
-            CachedRevocation::Fresh(false)
-        );
-        assert_eq!(
-            cache.revocation(id, NOW.plus(10)),
-            CachedRevocation::Stale(false)
-        );
+        assert_eq!(cache.revocation(id, NOW.plus(9)), Cached::Fresh(false));
+        assert_eq!(cache.revocation(id, NOW.plus(10)), Cached::Stale(false));
         // Only one request refreshes the cache.
-        assert_eq!(
-            cache.revocation(id, NOW.plus(11)),
-            CachedRevocation::Fresh(false)
-        );
-        assert_eq!(
-            cache.revocation(id, NOW.plus(20)),
-            CachedRevocation::Stale(false)
-        );
-        assert_eq!(cache.revocation(id, NOW.plus(25)), CachedRevocation::Miss);
+        assert_eq!(cache.revocation(id, NOW.plus(11)), Cached::Fresh(false));
+        assert_eq!(cache.revocation(id, NOW.plus(20)), Cached::Stale(false));
+        assert_eq!(cache.revocation(id, NOW.plus(25)), Cached::Miss);
     }
 }

@@ -16,7 +16,7 @@ use terrace_core::model::token_id::TokenId;
 use terrace_core::read::{IndexForm, RequestHead, invalid_credentials_reply, unauthorized_reply};
 use terrace_core::storage::key::{BytesKey, FactKey, GARBAGE, IndexKey, REVOCATIONS};
 
-use crate::cache::CachedRevocation;
+use crate::cache::Cached;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Indices as _, Request};
@@ -227,12 +227,12 @@ pub(crate) async fn revoked<P: Host, R: Request>(
 async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
     match ctx.host.cache().revocation(token, now) {
-        CachedRevocation::Fresh(is_revoked) => Ok(is_revoked),
-        CachedRevocation::Stale(is_revoked) => {
+        Cached::Fresh(is_revoked) => Ok(is_revoked),
+        Cached::Stale(is_revoked) => {
             ctx.defer(Task::ReadRevocations);
             Ok(is_revoked)
         }
-        CachedRevocation::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
+        Cached::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
     }
 }
 
@@ -243,12 +243,12 @@ pub(crate) async fn may_have_erased<P: Host>(
 ) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
     match ctx.host.cache().erasure(digest, now) {
-        CachedRevocation::Fresh(may_have_erased) => Ok(may_have_erased),
-        CachedRevocation::Stale(may_have_erased) => {
+        Cached::Fresh(may_have_erased) => Ok(may_have_erased),
+        Cached::Stale(may_have_erased) => {
             ctx.defer(Task::ReadRevocations);
             Ok(may_have_erased)
         }
-        CachedRevocation::Miss => Ok(read_revocations(ctx).await?.may_have_erased(digest)),
+        Cached::Miss => Ok(read_revocations(ctx).await?.may_have_erased(digest)),
     }
 }
 

@@ -8,7 +8,7 @@ use terrace_core::read::IndexForm;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
 use terrace_core::storage::key::IndexKey;
 
-use crate::cache::CachedServing;
+use crate::cache::Cached;
 use crate::context::{Context, Task};
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
 
@@ -22,12 +22,12 @@ pub(crate) async fn serving<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
         return ServingBucket::Main;
     }
     match ctx.host.cache().serving(ctx.host.clock().now()) {
-        CachedServing::Fresh(serving) => serving,
-        CachedServing::Stale(serving) => {
+        Cached::Fresh(serving) => serving,
+        Cached::Stale(serving) => {
             ctx.defer(Task::ReadFailover);
             serving
         }
-        CachedServing::Miss => read(ctx).await,
+        Cached::Miss => read(ctx).await,
     }
 }
 
