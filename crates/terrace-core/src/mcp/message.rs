@@ -2,6 +2,7 @@
 //! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>).
 
 use serde_json::value::RawValue;
+use terrace_base::untrusted::quoted;
 
 use super::error::{McpError, Refusal};
 use super::header::{McpHead, decoded};
@@ -9,6 +10,7 @@ use super::members::Members;
 use super::revision::Revision;
 use super::tools::Tool;
 use crate::limits;
+use crate::model::package::Package;
 
 const REVISION: &str = "MCP-Protocol-Version";
 const METHOD: &str = "Mcp-Method";
@@ -55,8 +57,8 @@ pub enum Operation {
     ListTools,
     /// `tools/call`: the tool, and its arguments in JSON.
     CallTool(Tool, Option<String>),
-    /// `resources/list`: the cursor.
-    ListResources(Option<String>),
+    /// `resources/list`: the cursor, which is the last package of the previous page.
+    ListResources(Option<Package>),
     /// `resources/templates/list`
     ListTemplates,
     /// `resources/read`: the URI.
@@ -259,7 +261,7 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
             let arguments = params.arguments.map(str::to_owned);
             Operation::CallTool(tool, arguments)
         }
-        "resources/list" => Operation::ListResources(params.cursor),
+        "resources/list" => Operation::ListResources(params.cursor.map(last_package).transpose()?),
         "resources/templates/list" => match params.cursor {
             None => Operation::ListTemplates,
             Some(_) => return Err(one_page()),
@@ -293,6 +295,16 @@ fn mismatch(name: &'static str, header: &str, body: &str) -> McpError {
 
 fn missing(name: &str) -> McpError {
     McpError::Params(format!("{name} is missing"))
+}
+
+/// Parses the cursor of `resources/list`.
+fn last_package(cursor: String) -> Result<Package, McpError> {
+    Package::parse_key(&cursor).ok_or_else(|| {
+        McpError::Params(format!(
+            "the cursor {} is not the nextCursor of a previous page: list again without a cursor",
+            quoted(&cursor)
+        ))
+    })
 }
 
 fn one_page() -> McpError {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::reply::{Answered, accepted, refused};
 use super::{Incoming, McpError, McpHead, McpRequest, Operation, Revision, Tool, receive};
 use crate::http::reply::{Body, Reply};
+use crate::model::package::Package;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -81,6 +82,12 @@ fn a_request_of_the_newest_revision_states_it_in_its_metadata() {
             Operation::ReadResource("terrace:///x".to_owned()),
         ),
         ("resources/list", None, "", Operation::ListResources(None)),
+        (
+            "resources/list",
+            None,
+            r#""cursor":"modules/acme/vpc/aws","#,
+            Operation::ListResources(Package::parse_key("modules/acme/vpc/aws")),
+        ),
         (
             "resources/templates/list",
             None,
@@ -236,6 +243,10 @@ fn a_malformed_message_is_refused_with_its_code() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#,
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"x"}}"#,
             -32602,
         ),
         (

@@ -63,14 +63,14 @@ pub(super) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     to: &Answered,
-    cursor: Option<String>,
+    last: Option<Package>,
 ) -> Reply<P::Stream> {
     let catalog = match listings::merged(ctx, &call.caller).await {
         Ok(catalog) => catalog,
         Err(failure) => return to.error(McpError::Problem(ctx.report(failure))),
     };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
-    let after = cursor.unwrap_or_default();
+    let after = last.map(|package| package.to_string()).unwrap_or_default();
     let texts = catalog.texts();
     let mut lines = packages(&texts, None, &is_visible).filter(|(key, _)| *key > after.as_str());
     let page: Vec<_> = lines.by_ref().take(limits::MAX_LISTED_AT_ONCE).collect();

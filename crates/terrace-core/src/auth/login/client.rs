@@ -171,6 +171,18 @@ mod tests {
             ),
             (
                 "app.example.com",
+                "app.example.com%3A443",
+                "client_id",
+                "other than 443",
+            ),
+            (
+                "app.example.com",
+                "App.example.com",
+                "client_id",
+                "lower case",
+            ),
+            (
+                "app.example.com",
                 "app.example.com.evil.example",
                 "client_id",
                 "TERRACE_MCP_CLIENT_HOSTS",

@@ -117,8 +117,9 @@ impl TokenRequest {
     pub fn parse(body: &[u8], accepts_clients: bool) -> Result<Self, RedemptionError> {
         // A body that is not UTF-8 has no parameters.
         let form = Form(std::str::from_utf8(body).unwrap_or_default());
-        must_be(form, "grant_type", "authorization_code").map_err(RedemptionError::GrantType)?;
         let wrong = RedemptionError::Parameter;
+        let _: String = required(form, "grant_type").map_err(wrong)?;
+        must_be(form, "grant_type", "authorization_code").map_err(RedemptionError::GrantType)?;
         let id = match accepts_clients && ClientRequest::is_named_by_url(form) {
             true => Some(required(form, "client_id").map_err(RedemptionError::Client)?),
             false => {
@@ -351,7 +352,7 @@ mod tests {
             (
                 "&grant_type=authorization_code",
                 "",
-                "unsupported_grant_type",
+                "invalid_request",
                 "grant_type",
             ),
             ("terraform-cli", "other", "invalid_client", "client_id"),

@@ -20,6 +20,13 @@ pub struct ClientHostError {
     rule: &'static str,
 }
 
+impl ClientHostError {
+    /// Returns the violated rule.
+    pub(super) fn rule(&self) -> &'static str {
+        self.rule
+    }
+}
+
 impl ClientHost {
     /// Returns whether the document of a client is at this host. The client must spell it in the same way.
     pub fn is_of(&self, id: &ClientId) -> bool {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::ClientHost;
 use super::host::authority;
 use crate::auth::login::CLIENT_HOSTS;
 use crate::limits;
@@ -44,9 +45,12 @@ impl ClientId {
         authority(&self.0)
     }
 
-    /// Returns the rule that an ID at an unknown host violates.
+    /// Returns the rule that an ID at an unknown host violates. A host that cannot be named is spelled otherwise first.
     pub(super) fn unknown_host(&self) -> String {
         let host = quoted(self.host());
+        if let Err(error) = self.host().parse::<ClientHost>() {
+            return format!("is at the host {host}, which {}", error.rule());
+        }
         format!(
             "is at the host {host}, which {} of this registry does not name: ask its operator to add it",
             CLIENT_HOSTS
