@@ -20,6 +20,7 @@
 
 mod arriving;
 mod blocking;
+mod chunks;
 mod clock;
 #[cfg(test)]
 mod contract;

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 
 use terrace_app::host::{Payload, StoreError, Stored, Uploads};
-use terrace_core::limits::UNSIZED_CHUNK_BYTES;
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 
@@ -14,6 +13,7 @@ use super::tree::Placement;
 use super::{Directory, Inner, failure};
 use crate::arriving::Arriving;
 use crate::blocking::blocking;
+use crate::chunks::{self, Chunks};
 use crate::stream::ByteStream;
 use crate::volume::read_range;
 
@@ -63,8 +63,7 @@ impl Inner {
     }
 }
 
-impl Directory {
-    /// Stores the next bytes as a chunk, `most` at most, and returns their number. Stores nothing at the end.
+impl Chunks for Directory {
     async fn store_next(
         &self,
         key: ChunkKey,
@@ -96,9 +95,7 @@ impl Uploads for Directory {
         key: ChunkKey,
         payload: Payload<ByteStream>,
     ) -> Result<(), StoreError> {
-        let mut arriving = Arriving::new(payload);
-        let stored = self.store_next(key, &mut arriving, u64::MAX, true);
-        stored.await.map(drop)
+        chunks::store_one(self, key, payload).await
     }
 
     async fn store_chunks(
@@ -106,20 +103,7 @@ impl Uploads for Directory {
         first: ChunkKey,
         stream: ByteStream,
     ) -> Result<Vec<u64>, StoreError> {
-        let mut arriving = Arriving::new(Payload::Stream(stream));
-        let most = u64::from(UNSIZED_CHUNK_BYTES);
-        let mut key = first;
-        let mut lengths = Vec::new();
-        loop {
-            let length = self.store_next(key, &mut arriving, most, false).await?;
-            if length > 0 {
-                lengths.push(length);
-                key.offset += length;
-            }
-            if length < most {
-                return Ok(lengths);
-            }
-        }
+        chunks::store_all(self, first, stream).await
     }
 
     async fn assemble(

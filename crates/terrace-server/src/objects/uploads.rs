@@ -3,20 +3,19 @@
 use futures_util::StreamExt as _;
 use object_store::ObjectStoreExt as _;
 use terrace_app::host::{Archives as _, Payload, StoreError, Stored, Uploads};
-use terrace_core::limits::UNSIZED_CHUNK_BYTES;
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 
 use super::archives::Writing;
 use super::{ObjectStorage, failure, found, path_of};
 use crate::arriving::Arriving;
+use crate::chunks::{self, Chunks};
 use crate::stream::ByteStream;
 
 /// The content type of a chunk.
 const CHUNK: &str = "application/octet-stream";
 
-impl ObjectStorage {
-    /// Stores the next bytes as a chunk, `most` at most, and returns their number. Stores nothing at the end.
+impl Chunks for ObjectStorage {
     async fn store_next(
         &self,
         key: ChunkKey,
@@ -48,9 +47,7 @@ impl Uploads for ObjectStorage {
         key: ChunkKey,
         payload: Payload<ByteStream>,
     ) -> Result<(), StoreError> {
-        let mut arriving = Arriving::new(payload);
-        let stored = self.store_next(key, &mut arriving, u64::MAX, true);
-        stored.await.map(drop)
+        chunks::store_one(self, key, payload).await
     }
 
     async fn store_chunks(
@@ -58,20 +55,7 @@ impl Uploads for ObjectStorage {
         first: ChunkKey,
         stream: ByteStream,
     ) -> Result<Vec<u64>, StoreError> {
-        let mut arriving = Arriving::new(Payload::Stream(stream));
-        let most = u64::from(UNSIZED_CHUNK_BYTES);
-        let mut key = first;
-        let mut lengths = Vec::new();
-        loop {
-            let length = self.store_next(key, &mut arriving, most, false).await?;
-            if length > 0 {
-                lengths.push(length);
-                key.offset += length;
-            }
-            if length < most {
-                return Ok(lengths);
-            }
-        }
+        chunks::store_all(self, first, stream).await
     }
 
     async fn assemble(
