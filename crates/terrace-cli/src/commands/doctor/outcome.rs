@@ -210,6 +210,7 @@ impl Outcome {
 /// Returns a number of days.
 pub(super) fn days(count: u64) -> String {
     match count {
+        0 => "less than a day".to_owned(),
         1 => "1 day".to_owned(),
         count => format!("{count} days"),
     }
