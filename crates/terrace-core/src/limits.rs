@@ -555,7 +555,7 @@ pub const GARBAGE_AT_ONCE: usize = 40;
 /// [`FENCE_SECONDS`], as [`crate::maintenance::garbage`] explains.
 pub const GARBAGE_SECONDS: u64 = 3_600;
 
-/// Time for which nobody makes the tombstone of an archive from a garbage mark that another request may be about to remove, in
+/// Time for which no request makes the tombstone of an archive from a garbage mark that another request may be about to remove, in
 /// seconds. The mark is removed within half of that time or not at all, and one operation of storage takes less than the other
 /// half.
 pub const MARK_REMOVAL_SECONDS: u64 = 60;
@@ -856,6 +856,32 @@ pub const COPIED_AT_ONCE: usize = 10;
 
 /// Time after which a run begins no further copy, in seconds.
 pub const COPY_RUN_SECONDS: u64 = 60;
+
+/// Time after which a step of the copy that has not ended is taken to be interrupted, in seconds: the last copy may begin just
+/// before [`COPY_RUN_SECONDS`], and the removals after it take a minute at most.
+pub const COPY_STEP_SECONDS: u64 = COPY_RUN_SECONDS + COPY_SECONDS as u64 + 60;
+
+/// Maximum age of the last complete comparison of the two buckets for the second one to serve downloads, in seconds. Copies do not
+/// become invalid, so it is long: the comparison of a million archives takes days.
+pub const COPY_RECORD_SECONDS: u64 = 7 * 86_400;
+
+/// Time after which a comparison with the same result is recorded again, in seconds: KV allows 1,000 writes a day on the free plan
+/// (<https://developers.cloudflare.com/kv/platform/limits/>).
+pub const COPY_RECORD_RENEWAL_SECONDS: u64 = 3_600;
+
+/// The second bucket may lack one in this number of archives when it begins to serve downloads: new archives wait for their copy
+/// for some minutes.
+pub const COPY_GAP: u64 = 10;
+
+/// Time within which every location sees a value that was written to KV, in seconds
+/// (<https://developers.cloudflare.com/kv/concepts/how-kv-works/#consistency>).
+pub const KV_ARRIVAL_SECONDS: u64 = 60;
+
+/// How long the removal of one copy may take in an erasure, in seconds. The scheduled copy completes it.
+pub const COPY_REMOVAL_SECONDS: u32 = 5;
+
+/// Time after which an erasure begins no further removal of a copy, in seconds: clients wait for its report.
+pub const COPY_REMOVALS_SECONDS: u64 = 20;
 
 /// Maximum number of archives in one comparison of the two buckets: the listing of the second one is parsed in wasm, within the
 /// 10 ms of CPU of an event on the free plan.

@@ -4,7 +4,8 @@
 //! for R2: <https://developers.cloudflare.com/r2/api/s3/presigned-urls/>.
 //!
 //! # In scope
-//! Requests for one object, path style, payload unsigned, extra headers signed; a page of the listing of a bucket.
+//! Requests for one object, path style, payload unsigned, extra headers signed; a page of the listing of a bucket; a property of
+//! a bucket.
 //!
 //! # Out of scope
 //! Header authentication, session tokens: nothing in Terrace needs them.
@@ -225,6 +226,24 @@ impl Presigner {
             query.push_str(&percent::encode(after));
         }
         self.presign_path(SignedMethod::Get, (&path, &query), &[], now, lifetime)
+    }
+
+    /// Returns the URL of a property of the bucket, such as `versioning`, from `now` for `lifetime` seconds.
+    pub fn presign_property(&self, property: &str, now: UnixTime, lifetime: u32) -> String {
+        let path = format!("{}/{}", self.endpoint.prefix, self.bucket);
+        // Sorted after the parameters of the signature.
+        let query = format!("&{property}=");
+        self.presign_path(SignedMethod::Get, (&path, &query), &[], now, lifetime)
+    }
+
+    /// Returns the URL of the bucket, without a signature.
+    pub fn bucket_url(&self) -> String {
+        let Endpoint {
+            scheme,
+            host,
+            prefix,
+        } = &self.endpoint;
+        format!("{scheme}://{host}{prefix}/{}", self.bucket)
     }
 
     /// Returns the endpoint of the bucket.

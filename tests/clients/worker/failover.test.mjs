@@ -115,6 +115,17 @@ class Registry extends WatchedRegistry {
     assert.equal(failover.serving, bucket);
   }
 
+  /** Runs the scheduled event until the two buckets have been compared completely, and nothing is missing. */
+  async compares() {
+    await this.store([{ key: "failover/copy", text: "{}" }]);
+    for (let runs = 0; runs < 60; runs += 1) {
+      await this.runScheduled();
+      const { copy } = (await this.does(["admin", "failover", "status"])).failover;
+      if (copy?.compared && copy.missing === 0) return;
+    }
+    assert.fail("no comparison was completed");
+  }
+
   async location() {
     return (await this.json("/v1/modules/acme/vpc/aws/1.0.0/download")).location;
   }
@@ -166,6 +177,13 @@ function define(mode) {
     assert.deepEqual([copied.copied, copied.stored], [counted.missing, counted.stored]);
     assert.equal((await registry.does(["admin", "replicate"])).missing, 0);
     assert.equal((await registry.does(["admin", "verify"])).missing_in_fallback, 0);
+  });
+
+  test("the second bucket serves after the first complete comparison", async () => {
+    await registry.does(["admin", "failover", "on", "--reason", "a test"], 4);
+    await registry.compares();
+    const { keeps_versions: keepsVersions } = (await registry.admin("GET", "/admin/v1/doctor")).answer.failover;
+    assert.notEqual(keepsVersions, true);
   });
 
   test("the scheduled event copies later archives, and states their lengths", async () => {
@@ -225,8 +243,10 @@ function define(mode) {
       await registry.breaks();
       await (await workspace(t)).fails("init");
       await registry.serves("fallback");
+      const changed = Date.now();
       t.diagnostic(`followed after ${await registry.follows("fallback")} ms`);
       await installs(t);
+      assert.ok(Date.now() - changed < EFFECT_MS, "the client installs within the stated time");
       if (mode === "worker") {
         const redirected = await fetch(old, { redirect: "manual" });
         assert.equal(redirected.status, 302);
@@ -242,9 +262,17 @@ function define(mode) {
       await installs(t);
       const after = await registry.does(["admin", "verify"]);
       assert.deepEqual([after.archives, after.missing_in_fallback], [before.archives, 0]);
+      const { missing, erased, surplus } = await registry.does(["admin", "replicate"]);
+      assert.deepEqual([missing, erased, surplus], [0, [], []]);
+      for (const name of ["secret", "left"]) {
+        const digest = await digestOf(moduleOf(name));
+        assert.equal(await registry.copyOf(digest), 404, name);
+        assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404, name);
+      }
     });
 
     test("the client installs after three failed probes, and again from the main bucket after five successful ones", async (t) => {
+      await registry.compares();
       await registry.breaks();
       for (let probe = 0; probe < FAILED_PROBES; probe += 1) await registry.runScheduled();
       t.diagnostic(`followed after ${await registry.follows("fallback")} ms`);

@@ -295,6 +295,7 @@ const LAYERS: [&[&str]; 24] = [
     ],
     &[
         "services::garbage",
+        "services::copy_removal",
         "services::failover_changes",
         "services::fallback_copy",
         "services::stored_archives",

@@ -38,8 +38,6 @@ pub(crate) fn package(text: &str) -> Result<Package, Problem> {
     })
 }
 
-pub(crate) use crate::services::inventory::AFTER;
-
 pub(crate) fn check_count(count: usize, limit: usize) -> Result<(), Problem> {
     if count <= limit {
         return Ok(());

@@ -21,7 +21,6 @@ use terrace_core::storage::release::Release;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::handlers::archive_inventory::no_signer;
-use crate::handlers::body::AFTER;
 use crate::handlers::listing;
 use crate::handlers::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::handlers::publish::check_is_foreign;
@@ -134,7 +133,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         Some(after) => Some(
             after
                 .strip_prefix(DOCUMENTATION)
-                .ok_or_else(|| Problem::BadRequest(format!("after is {after:?}: {AFTER}")))?,
+                .ok_or_else(|| Problem::invalid_cursor(after))?,
         ),
     };
     let facts = ctx.host.facts();

@@ -8,7 +8,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, NOT_EXPORTED};
 
 use crate::context::{Context, Task};
 use crate::failure::Failure;
-use crate::handlers::body::{AFTER, check_count};
+use crate::handlers::body::check_count;
 use crate::handlers::listing;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Facts as _, Host};
@@ -75,10 +75,7 @@ async fn fact_keys<P: Host>(
         None => None,
         Some(after) => match after.strip_prefix(prefix) {
             Some(name) => Some(name.to_owned()),
-            None => {
-                let message = format!("after is {after:?}: {AFTER}");
-                return Err(Problem::BadRequest(message).into());
-            }
+            None => return Err(Problem::invalid_cursor(after).into()),
         },
     };
     // What is not exported is listed only if the prefix asks for it.

@@ -5,13 +5,14 @@ use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::status::Reason;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
+use terrace_core::storage::fallback::FallbackBucket;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::{failover, failover_changes, fallback_copy};
+use crate::services::{failover, failover_changes, fallback_copy, fallback_requests};
 
 /// `GET /admin/v1/failover`
 pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
@@ -22,7 +23,11 @@ pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream
 
 /// `PUT /admin/v1/failover`
 pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    let FailoverBody { serving, reason } = json::parse(&call.body)?;
+    let FailoverBody {
+        serving,
+        reason,
+        force,
+    } = json::parse(&call.body)?;
     let reason: Reason = reason.parse().map_err(|_| {
         let limit = limits::REASON_BYTES;
         Problem::Invalid(vec![format!(
@@ -36,6 +41,9 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     if serving == ServingBucket::Fallback {
         // Downloads would fail for certain.
         failover_changes::ensure_answers(ctx, fallback).await?;
+        if !force {
+            check_copies(ctx, fallback).await?;
+        }
     }
     let before = failover::stored(ctx).await?.unwrap_or_default();
     let state = FailoverDocument {
@@ -48,16 +56,36 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
 }
 
+/// Rejects a change to a second bucket that lacks copies.
+async fn check_copies<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    match failover_changes::ensure_has_copies(ctx, fallback).await {
+        Err(Failure::Origin(reason)) => {
+            let message = format!(
+                "{reason}; downloads without a copy would fail: run `terrace admin replicate`, and repeat this request when the \
+                 scheduled run has compared the buckets, some ten minutes later, or send it with \"force\": true (--force)"
+            );
+            Err(Problem::Conflict(vec![message]).into())
+        }
+        checked => checked,
+    }
+}
+
 /// Returns the state of the failover for the doctor; `None` without a second bucket.
 pub(crate) async fn facts<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverAnswer>, Failure> {
-    if ctx.config.fallback.is_none() {
+    let Some(fallback) = &ctx.config.fallback else {
         return Ok(None);
-    }
+    };
     let state = failover::stored(ctx).await?.unwrap_or_default();
     let recorded = failover_changes::is_recorded(ctx, &state).await;
-    Ok(Some(answer(ctx, state, recorded).await))
+    Ok(Some(FailoverAnswer {
+        keeps_versions: fallback_requests::keeps_versions(ctx, fallback).await,
+        ..answer(ctx, state, recorded).await
+    }))
 }
 
 async fn answer<P: Host>(
@@ -82,6 +110,7 @@ async fn answer<P: Host>(
         reason: some(reason),
         recorded,
         copy: copy(ctx, recorded).await,
+        keeps_versions: None,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::services::audit::AuditedChange;
 use crate::services::{
-    audit, documentation, documents, garbage, index_refresh, index_writer, releases,
+    audit, copy_removal, documentation, documents, garbage, index_refresh, index_writer, releases,
 };
 
 /// Archives of documentation, after an erasure that did not name them.
@@ -80,7 +80,9 @@ pub(crate) async fn discard<P: Host>(
 ) -> Result<(), Failure> {
     let broken = vec![Removal::of(package, version)];
     let mut discarded = Discarded::since(ctx.operations());
-    discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await
+    let done = discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await;
+    copy_removal::carry_out(ctx).await;
+    done
 }
 
 /// Does the same for the repair, and adds an entry with the removed archives to the audit log, which copies of the registry
@@ -97,7 +99,9 @@ pub(crate) async fn discard_in_repair<P: Host>(
     if !removed.is_empty() {
         audit::record(ctx, AuditedChange::of_repair(&removed), 200).await?;
     }
-    remove(ctx, &removals, discarded.began).await
+    remove(ctx, &removals, discarded.began).await?;
+    copy_removal::carry_out(ctx).await;
+    Ok(())
 }
 
 /// Removes the documentation of `broken` versions, and that in `erased` from every version. Of the texts of the former and

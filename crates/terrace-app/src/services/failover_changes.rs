@@ -8,7 +8,9 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use terrace_base::digest::Sha256;
 use terrace_core::limits;
-use terrace_core::storage::failover::{FailoverDocument, PROBE, ProbeCount, ServingBucket};
+use terrace_core::storage::failover::{
+    CopyRecord, FailoverDocument, PROBE, ProbeCount, ServingBucket,
+};
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
@@ -71,11 +73,17 @@ async fn settle<P: Host>(
             documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
             Ok(())
         }
-        (indexed, Some(fact)) if fact.is_newer_than(indexed) => {
+        // Until then, this location may not have seen the latest index, which may be newer than the fact.
+        (indexed, Some(fact)) if fact.is_newer_than(indexed) && has_arrived(ctx, &fact) => {
             put_index(ctx, &IndexKey::Failover, &fact.index()).await
         }
         _ => Ok(()),
     }
+}
+
+/// Returns whether every location would see the index of a state, if it had not been lost.
+fn has_arrived<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+    ctx.host.clock().now().since(state.since) >= limits::KV_ARRIVAL_SECONDS
 }
 
 /// Returns whether the fact is equal to the state in the index. Not if R2 does not answer.
@@ -89,8 +97,9 @@ pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverD
     }
 }
 
-/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A state that an
-/// administrator has set ends by an administrator. Logs its own failures. Returns the bucket that serves downloads after it.
+/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A decision of an
+/// administrator for the second bucket is ended by an administrator, and one for the main bucket holds until that bucket has answered
+/// once since. Logs its own failures. Returns the bucket that serves downloads after it.
 pub(crate) async fn probe<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
@@ -177,30 +186,46 @@ async fn judge<P: Host>(
     failure: Option<String>,
 ) -> Result<(), Failure> {
     let counted = failover::stored_at::<_, ProbeCount>(ctx, &IndexKey::FailoverProbes);
-    let counted = counted.await?.unwrap_or_default();
-    let count = counted.after_one_more(state.serving);
+    let counted = counted.await?.unwrap_or_default().of(&state);
+    let count = counted.after_probe(&state, failure.is_none());
+    if let Some(reason) = &failure {
+        let line = match (state.serving, count.contrary) {
+            (ServingBucket::Main, 0) => format!(
+                "failover: failed probe: {reason}; the main bucket serves because an administrator has decided so, until it has \
+                 answered once"
+            ),
+            (ServingBucket::Main, number) => format!("failover: failed probe {number}: {reason}"),
+            (ServingBucket::Fallback, _) => {
+                format!("failover: the main bucket cannot serve yet: {reason}")
+            }
+        };
+        ctx.host.log(&line);
+    }
+    if count != counted {
+        put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
+    }
     let (serving, needed, reason) = match (state.serving, failure) {
         (ServingBucket::Main, Some(reason)) => {
-            ctx.host.log(&format!(
-                "failover: failed probe {}: {reason}",
-                count.contrary
-            ));
             (ServingBucket::Fallback, limits::FAILOVER_PROBES, reason)
         }
-        (ServingBucket::Fallback, None) if state.is_by_probe() => {
+        (ServingBucket::Fallback, None) => {
             let reason = "the main bucket answers again".to_owned();
             (ServingBucket::Main, limits::FAILBACK_PROBES, reason)
         }
-        _ if counted.contrary == 0 => return Ok(()),
-        _ => return put_count(ctx, ProbeCount::default()).await,
+        _ => return Ok(()),
     };
-    put_count(ctx, count).await?;
     if count.contrary < needed {
         return Ok(());
     }
     if serving == ServingBucket::Fallback {
         // Without it, nothing is gained. The count stays, so that the next probe tries again.
+        ensure_has_copies(ctx, fallback).await?;
         ensure_answers(ctx, fallback).await?;
+    }
+    if !is_current(ctx, &state).await? {
+        ctx.host
+            .log("failover: another request has changed the bucket meanwhile");
+        return Ok(());
     }
     let document = FailoverDocument {
         serving,
@@ -211,8 +236,29 @@ async fn judge<P: Host>(
     change(ctx, &document).await.map(drop)
 }
 
-async fn put_count<P: Host>(ctx: &Context<'_, P>, count: ProbeCount) -> Result<(), Failure> {
-    put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await
+/// Returns whether a state still counts, after every value of KV that this location may have cached has expired. A probe must
+/// not replace a state that it has not seen.
+async fn is_current<P: Host>(
+    ctx: &Context<'_, P>,
+    state: &FailoverDocument,
+) -> Result<bool, Failure> {
+    ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
+    let stored = failover::stored(ctx).await?.unwrap_or_default();
+    Ok(stored == *state)
+}
+
+/// Checks that the second bucket has copies of nearly all archives, according to the last complete comparison.
+///
+/// # Errors
+/// If it has not.
+pub(crate) async fn ensure_has_copies<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    let record = failover::stored_at::<_, CopyRecord>(ctx, &IndexKey::FailoverCopy).await?;
+    let now = ctx.host.clock().now();
+    CopyRecord::check(record.as_ref(), &fallback.url(), now)
+        .map_err(|gap| Failure::Origin(format!("the second bucket cannot serve downloads: {gap}")))
 }
 
 /// Checks that the second bucket answers.
@@ -227,7 +273,8 @@ pub(crate) async fn ensure_answers<P: Host>(
     Ok(())
 }
 
-async fn put_index<P: Host>(
+/// Writes an index that follows no other document.
+pub(crate) async fn put_index<P: Host>(
     ctx: &Context<'_, P>,
     key: &IndexKey,
     index: &IndexDocument,

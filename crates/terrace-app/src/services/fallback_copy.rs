@@ -4,15 +4,18 @@
 //! stays: the main bucket may be the one that lost it.
 
 use terrace_core::limits;
-use terrace_core::storage::failover::{CopyCounts, FallbackCopyDocument};
+use terrace_core::storage::failover::{CopyCounts, CopyRecord, FallbackCopyDocument};
 use terrace_core::storage::fallback::FallbackBucket;
-use terrace_core::storage::key::{BytesKey, FactKey};
+use terrace_core::storage::key::{BytesKey, FactKey, IndexKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Host};
+use crate::host::{Archives as _, Clock as _, Condition, Host};
 use crate::json;
-use crate::services::{documents, fallback_requests, garbage, inventory};
+use crate::services::garbage::GcFence;
+use crate::services::{
+    documents, failover, failover_changes, fallback_requests, garbage, inventory,
+};
 
 /// The differences of one page.
 #[derive(Debug, Default)]
@@ -25,6 +28,13 @@ pub(crate) struct Comparison {
     pub(crate) surplus: Vec<BytesKey>,
     /// The cursor of the next page.
     pub(crate) next: Option<String>,
+}
+
+impl Comparison {
+    /// Returns whether there may be something to copy or to remove.
+    fn has_differences(&self) -> bool {
+        !self.missing.is_empty() || !self.surplus.is_empty()
+    }
 }
 
 /// Compares a page of the two buckets. The page ends early when it has `most` missing objects.
@@ -88,8 +98,8 @@ fn size_in(listed: &[(String, u64)], key: &str) -> Option<u64> {
     listed.get(place.ok()?).map(|(_, size)| *size)
 }
 
-/// Copies an object, natively. Returns `false` if there is nothing to copy: it has been removed or erased in the meantime.
-pub(crate) async fn copy<P: Host>(
+/// Copies an object, natively. Returns `false` if the main bucket does not have it any more.
+async fn copy<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     key: BytesKey,
@@ -98,11 +108,6 @@ pub(crate) async fn copy<P: Host>(
         return Ok(false);
     };
     fallback_requests::store(ctx, fallback, key, opened).await?;
-    // An erasure in between has not found the copy.
-    if garbage::is_erased(ctx, key).await? {
-        fallback_requests::discard(ctx, key).await?;
-        return Ok(false);
-    }
     Ok(true)
 }
 
@@ -111,12 +116,19 @@ pub(crate) async fn leftovers<P: Host>(
     ctx: &Context<'_, P>,
     surplus: &[BytesKey],
 ) -> Result<Vec<BytesKey>, Failure> {
-    let mut found = Vec::new();
-    if surplus.is_empty() {
-        return Ok(found);
+    match surplus.is_empty() {
+        true => Ok(Vec::new()),
+        false => leftovers_among(ctx, surplus, &garbage::fence(ctx).await?).await,
     }
-    let marks = garbage::fence(ctx).await?;
-    let marked = surplus.iter().filter(|key| marks.has_mark(**key));
+}
+
+async fn leftovers_among<P: Host>(
+    ctx: &Context<'_, P>,
+    surplus: &[BytesKey],
+    fence: &GcFence,
+) -> Result<Vec<BytesKey>, Failure> {
+    let mut found = Vec::new();
+    let marked = surplus.iter().filter(|key| fence.has_mark(**key));
     for key in marked.take(limits::SURPLUS_AT_ONCE) {
         if garbage::is_leftover(ctx, *key).await? {
             found.push(*key);
@@ -125,16 +137,34 @@ pub(crate) async fn leftovers<P: Host>(
     Ok(found)
 }
 
-/// Removes [leftovers] from the second bucket. Returns their keys.
+/// Removes [leftovers] from the second bucket.
 pub(crate) async fn remove_leftovers<P: Host>(
     ctx: &Context<'_, P>,
-    surplus: &[BytesKey],
-) -> Result<Vec<BytesKey>, Failure> {
-    let found = leftovers(ctx, surplus).await?;
-    for key in &found {
+    leftovers: &[BytesKey],
+) -> Result<(), Failure> {
+    for key in leftovers {
         garbage::remove_leftover(ctx, *key).await?;
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Drops those missing objects that are about to be removed, or were erased: they are not copied.
+pub(crate) async fn drop_marked<P: Host>(
+    ctx: &Context<'_, P>,
+    missing: &mut Vec<(BytesKey, u64)>,
+) -> Result<(), Failure> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let fence = garbage::fence(ctx).await?;
+    let mut kept = Vec::new();
+    for (key, size) in missing.drain(..) {
+        if !garbage::is_marked(ctx, key, &fence).await? {
+            kept.push((key, size));
+        }
+    }
+    *missing = kept;
+    Ok(())
 }
 
 /// The reason to take a step.
@@ -146,7 +176,8 @@ pub(crate) enum Occasion {
     Leisure,
 }
 
-/// Compares the next page of the two buckets, and copies some of the missing objects. A failure is recorded for the operator.
+/// Compares the next page of the two buckets, and copies some of the missing objects. A failure is recorded for the operator. While
+/// another step copies or removes, nothing is done.
 pub(crate) async fn take_step<P: Host>(
     ctx: &Context<'_, P>,
     occasion: Occasion,
@@ -156,16 +187,65 @@ pub(crate) async fn take_step<P: Host>(
     };
     let key = FactKey::FallbackCopy;
     let read = documents::read_for_change::<_, FallbackCopyDocument>(ctx, &key);
-    let (document, condition) = read.await?;
-    let mut document = document.unwrap_or_default();
-    if occasion == Occasion::Leisure && !document.is_behind() {
+    let (stored, mut condition) = read.await?;
+    let mut document = stored.unwrap_or_default().of_bucket(fallback.url());
+    let is_due = occasion == Occasion::Turn || document.is_incomplete();
+    if !is_due || document.is_taken(ctx.host.clock().now()) {
         return Ok(());
     }
-    let taken = walk_page(ctx, fallback, &mut document).await;
+    let after = document.next.as_deref();
+    let compared = compare(ctx, fallback, after, usize::MAX).await;
+    if compared.as_ref().is_ok_and(Comparison::has_differences) {
+        match begin(ctx, &document, condition).await? {
+            Some(begun) => condition = begun,
+            None => return Ok(()),
+        }
+    }
+    let taken = match compared {
+        Ok(found) => walk_page(ctx, fallback, &mut document, found).await,
+        Err(failure) => Err(failure),
+    };
+    document.begun = None;
     document.error = taken.as_ref().err().map(reason);
     let text = json::text(&document)?;
     documents::put(ctx, &key, &text, &[], condition).await?;
+    let is_complete = document.next.is_none();
+    if let Some(last) = document.last.filter(|_| is_complete) {
+        record(ctx, CopyRecord::new(&document.bucket, &last)).await?;
+    }
     taken
+}
+
+/// Records that a step begins to copy or to remove. Returns the condition that no other step has begun since; `None` if one has.
+async fn begin<P: Host>(
+    ctx: &Context<'_, P>,
+    document: &FallbackCopyDocument,
+    condition: Condition,
+) -> Result<Option<Condition>, Failure> {
+    let begun = FallbackCopyDocument {
+        begun: Some(ctx.host.clock().now()),
+        ..document.clone()
+    };
+    let (key, text) = (FactKey::FallbackCopy, json::text(&begun)?);
+    if documents::put(ctx, &key, &text, &[], condition)
+        .await?
+        .is_none()
+    {
+        return Ok(None);
+    }
+    let (stored, condition) = documents::read_for_change(ctx, &key).await?;
+    Ok((stored == Some(begun)).then_some(condition))
+}
+
+/// Records a complete comparison in KV, where the probe finds it while R2 does not answer; now and then also one with the same
+/// result.
+async fn record<P: Host>(ctx: &Context<'_, P>, record: CopyRecord) -> Result<(), Failure> {
+    let key = IndexKey::FailoverCopy;
+    let known = failover::stored_at::<_, CopyRecord>(ctx, &key).await?;
+    if known.is_some_and(|known| record.repeats(&known)) {
+        return Ok(());
+    }
+    failover_changes::put_index(ctx, &key, &record.index()).await
 }
 
 /// Returns the progress of the copy.
@@ -175,27 +255,31 @@ pub(crate) async fn progress<P: Host>(
     documents::read(ctx, &FactKey::FallbackCopy).await
 }
 
+/// Copies some of the missing objects of a page, removes leftovers, and adds the page to the walk.
 async fn walk_page<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     document: &mut FallbackCopyDocument,
+    found: Comparison,
 ) -> Result<(), Failure> {
     let began = ctx.host.clock().now();
-    let found = compare(ctx, fallback, document.next.as_deref(), usize::MAX).await?;
     let mut counts = CopyCounts {
         stored: found.stored,
         ..CopyCounts::default()
     };
+    let mut missing = found.missing.into_iter();
+    let mut next: Vec<_> = missing.by_ref().take(limits::COPIED_AT_ONCE).collect();
+    drop_marked(ctx, &mut next).await?;
+    let mut copied = Vec::new();
     let mut failed = None;
-    for (place, (key, size)) in found.missing.into_iter().enumerate() {
+    for (key, size) in next {
         let is_late = ctx.host.clock().now().since(began) > limits::COPY_RUN_SECONDS;
-        let is_next = place < limits::COPIED_AT_ONCE && !is_late;
-        let copied = match is_next {
-            true => copy(ctx, fallback, key).await.map(Some),
-            false => Ok(None),
+        let done = match is_late {
+            false => copy(ctx, fallback, key).await.map(Some),
+            true => Ok(None),
         };
-        match copied {
-            Ok(Some(true)) => counts.copied += 1,
+        match done {
+            Ok(Some(true)) => copied.push(key),
             Ok(Some(false)) => {}
             Ok(None) => count_missing(&mut counts, size),
             // The walk goes on: one object, which may be damaged, must not stop the others.
@@ -205,8 +289,12 @@ async fn walk_page<P: Host>(
             }
         }
     }
-    match remove_leftovers(ctx, &found.surplus).await {
-        Ok(removed) => counts.removed = removed.len() as u64,
+    for (_, size) in missing {
+        count_missing(&mut counts, size);
+    }
+    counts.copied = copied.len() as u64;
+    match remove_erased(ctx, &copied, &found.surplus).await {
+        Ok(removed) => counts.removed = removed,
         Err(failure) => drop(failed.get_or_insert(failure)),
     }
     add(&mut document.current, &counts);
@@ -216,6 +304,29 @@ async fn walk_page<P: Host>(
         document.last = Some(std::mem::take(&mut document.current));
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// Removes leftovers from the second bucket, and those of the copied objects that were removed while they were copied: their removal
+/// has not found the copy. Returns their number.
+async fn remove_erased<P: Host>(
+    ctx: &Context<'_, P>,
+    copied: &[BytesKey],
+    surplus: &[BytesKey],
+) -> Result<u64, Failure> {
+    if copied.is_empty() && surplus.is_empty() {
+        return Ok(0);
+    }
+    let fence = garbage::fence(ctx).await?;
+    let mut removed = 0;
+    for key in copied {
+        if garbage::is_removed(ctx, *key, &fence).await? {
+            fallback_requests::discard(ctx, *key).await?;
+            removed += 1;
+        }
+    }
+    let leftovers = leftovers_among(ctx, surplus, &fence).await?;
+    remove_leftovers(ctx, &leftovers).await?;
+    Ok(removed + leftovers.len() as u64)
 }
 
 fn count_missing(counts: &mut CopyCounts, size: u64) {

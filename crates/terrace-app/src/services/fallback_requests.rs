@@ -1,11 +1,8 @@
 //! Requests to the second bucket.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use terrace_core::limits;
 use terrace_core::storage::archive_url::Upload;
-use terrace_core::storage::fallback::{BucketPage, FallbackBucket};
+use terrace_core::storage::fallback::{self, BucketPage, FallbackBucket};
 use terrace_core::storage::key::BytesKey;
 use terrace_core::upstream::origin::Fetched;
 use terrace_presign::SignedMethod;
@@ -16,10 +13,6 @@ use crate::host::{BucketRequest, Clock as _, Host, Upstream as _};
 
 /// Maximum length of an answer that is only read for its error, in bytes.
 const ERROR_BYTES: u64 = 4_096;
-
-/// The objects that this request could not remove from the second bucket.
-#[derive(Debug, Default)]
-struct Left(RefCell<Vec<String>>);
 
 /// Returns a page of the objects with keys that begin with `prefix`, after the key `after`.
 pub(crate) async fn list<P: Host>(
@@ -68,20 +61,32 @@ pub(crate) async fn store<P: Host>(
     }
 }
 
-/// Removes an object, if there is a second bucket. Succeeds if it is not stored.
-pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
-    let Some(fallback) = &ctx.config.fallback else {
-        return Ok(());
-    };
-    let request = BucketRequest {
-        method: SignedMethod::Delete,
-        url: fallback.request(SignedMethod::Delete, key, ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: ERROR_BYTES,
-    };
+/// Returns whether an object is stored, within `seconds`.
+pub(crate) async fn is_stored<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    key: BytesKey,
+    seconds: u32,
+) -> Result<bool, Failure> {
+    let what = format!("describe {key}");
+    let request = about(ctx, fallback, SignedMethod::Head, key);
+    let answer = ask(ctx, fallback, &what, (request, seconds)).await?;
+    match answer.status {
+        200..=299 => Ok(true),
+        404 => Ok(false),
+        _ => Err(refused(&what, &answer)),
+    }
+}
+
+/// Removes an object within `seconds`. Succeeds if it is not stored.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    key: BytesKey,
+    seconds: u32,
+) -> Result<(), Failure> {
     let what = format!("remove {key}");
-    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let request = about(ctx, fallback, SignedMethod::Delete, key);
     let answer = ask(ctx, fallback, &what, (request, seconds)).await?;
     match answer.status {
         200..=299 | 404 => Ok(()),
@@ -89,24 +94,47 @@ pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Res
     }
 }
 
-/// Removes an object, which has a mark by which the repair finds it if the bucket cannot be reached. Returns whether it is removed.
-pub(crate) async fn discard_or_leave<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> bool {
-    let Err(failure) = discard(ctx, key).await else {
-        return true;
-    };
-    ctx.report(failure);
-    let left = ctx.recall::<Left>().unwrap_or_else(|| {
-        ctx.remember(Left::default());
-        ctx.recall::<Left>().unwrap_or_default()
-    });
-    left.0.borrow_mut().push(key.to_string());
-    false
+/// Removes an object, if there is a second bucket. Succeeds if it is not stored.
+pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
+    match &ctx.config.fallback {
+        Some(fallback) => remove(ctx, fallback, key, limits::BUCKET_REQUEST_SECONDS).await,
+        None => Ok(()),
+    }
 }
 
-/// Returns the keys of the objects that this request could not remove from the second bucket.
-pub(crate) fn left<P: Host>(ctx: &Context<'_, P>) -> Vec<String> {
-    let left: Option<Rc<Left>> = ctx.recall();
-    left.map_or_else(Vec::new, |left| left.0.borrow().clone())
+/// Returns whether the bucket keeps versions of removed objects; `None` if it does not state it, because it does not know versions
+/// or the key pair may not ask.
+pub(crate) async fn keeps_versions<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Option<bool> {
+    let request = BucketRequest {
+        method: SignedMethod::Get,
+        url: fallback.versioning(ctx.host.clock().now()),
+        headers: Vec::new(),
+        body: None,
+        max_bytes: ERROR_BYTES,
+    };
+    let what = "state its versioning";
+    let asked = ask(ctx, fallback, what, (request, limits::EXAMINED_SECONDS)).await;
+    let answer = asked.ok().filter(|answer| answer.status == 200)?;
+    fallback::keeps_versions(&String::from_utf8_lossy(&answer.body))
+}
+
+/// Returns a request without a body about an object.
+fn about<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    method: SignedMethod,
+    key: BytesKey,
+) -> BucketRequest<P::Stream> {
+    BucketRequest {
+        method,
+        url: fallback.request(method, key, ctx.host.clock().now()),
+        headers: Vec::new(),
+        body: None,
+        max_bytes: ERROR_BYTES,
+    }
 }
 
 async fn ask<P: Host>(

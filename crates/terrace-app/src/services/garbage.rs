@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::{documents, fallback_requests};
+use crate::services::{copy_removal, documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -223,9 +223,10 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
             }
             // The request that began the removal has ended.
             GarbageState::Removing if document.is_settled(now) => {
+                // Before the mark, by which the scheduled copy finds it.
+                fallback_requests::discard(ctx, bytes).await?;
                 // Only one request removes the archive: a late second removal would delete a new upload.
                 if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
-                    fallback_requests::discard_or_leave(ctx, bytes).await;
                     finish_removal(ctx, bytes, begun).await?;
                     return Ok(true);
                 }
@@ -284,40 +285,96 @@ pub(crate) async fn discard_buried<P: Host>(
     discard_everywhere(ctx, bytes).await
 }
 
-/// Removes bytes that have a tombstone from both buckets. If the second one cannot be reached, the repair removes them there.
+/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy ([`copy_removal`]).
 pub(crate) async fn discard_everywhere<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<(), Failure> {
     ctx.host.archives().discard(bytes).await?;
-    fallback_requests::discard_or_leave(ctx, bytes).await;
+    copy_removal::defer(ctx, bytes, None);
     Ok(())
 }
 
-/// Removes bytes without a tombstone from both buckets, because others were erased to which they belong. If the second one cannot
-/// be reached, their mark becomes *removing*, by which the repair finds the copy.
+/// Does the same for bytes without a tombstone, because others were erased to which they belong. If there is a second bucket, their
+/// mark becomes *removing* first: a copy that is left, or that is in progress, is found by it.
 pub(crate) async fn discard_unburied<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<(), Failure> {
-    ctx.host.archives().discard(bytes).await?;
-    if fallback_requests::discard_or_leave(ctx, bytes).await {
+    if ctx.config.fallback.is_none() {
+        ctx.host.archives().discard(bytes).await?;
         return Ok(());
     }
+    let marked = mark_removal(ctx, bytes).await?;
+    ctx.host.archives().discard(bytes).await?;
+    copy_removal::defer(ctx, bytes, marked);
+    Ok(())
+}
+
+/// Marks bytes as being removed, whatever their state is. Returns the time; `None` if they are being removed, or were erased.
+async fn mark_removal<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<Option<UnixTime>, Failure> {
     loop {
         let condition = match mark_of(ctx, bytes).await? {
             None => Condition::Absent,
             Some((document, etag)) => match document.state {
                 GarbageState::Marked | GarbageState::Kept => Condition::Unchanged(etag),
-                GarbageState::Removing | GarbageState::Erased => return Ok(()),
+                GarbageState::Removing | GarbageState::Erased => return Ok(None),
             },
         };
         let now = ctx.host.clock().now();
         let removing = GarbageDocument::becomes(GarbageState::Removing, now);
         if put_mark(ctx, bytes, removing, condition).await? {
-            return Ok(());
+            return Ok(Some(now));
         }
     }
+}
+
+/// Removes the mark of a removal that this request has begun, at this time, and completed. A late request leaves the mark: a
+/// publish completes the removal once more.
+pub(crate) async fn forget_removal<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+    begun: UnixTime,
+) -> Result<(), Failure> {
+    match remove_mark(ctx, bytes, begun).await {
+        Err(Failure::Problem(_)) => Ok(()),
+        done => done,
+    }
+}
+
+/// Returns whether bytes must not be copied to the second bucket: they have a mark other than *kept*, or were erased.
+pub(crate) async fn is_marked<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    has_state(ctx, bytes, fence, |state| state != GarbageState::Kept).await
+}
+
+/// Returns whether bytes are being removed, or were erased.
+pub(crate) async fn is_removed<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    let is_meant = |state| matches!(state, GarbageState::Removing | GarbageState::Erased);
+    has_state(ctx, bytes, fence, is_meant).await
+}
+
+async fn has_state<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+    fence: &GcFence,
+    is_meant: impl Fn(GarbageState) -> bool,
+) -> Result<bool, Failure> {
+    if !fence.has_mark(bytes) {
+        return Ok(false);
+    }
+    let mark = mark_of(ctx, bytes).await?;
+    Ok(mark.is_some_and(|(document, _)| is_meant(document.state)) || is_erased(ctx, bytes).await?)
 }
 
 /// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal
@@ -355,7 +412,8 @@ pub(crate) async fn remove_again<P: Host>(
     if !is_erased(ctx, bytes).await? || archives.head(bytes).await?.is_none() {
         return Ok(false);
     }
-    discard_everywhere(ctx, bytes).await?;
+    // The scheduled copy removes a copy of them.
+    archives.discard(bytes).await?;
     Ok(true)
 }
 
@@ -411,7 +469,8 @@ pub(crate) async fn remove_marked<P: Host>(
     marked_at: UnixTime,
 ) -> Result<bool, Failure> {
     if is_erased(ctx, bytes).await? {
-        discard_everywhere(ctx, bytes).await?;
+        ctx.host.archives().discard(bytes).await?;
+        fallback_requests::discard(ctx, bytes).await?;
         return Ok(true);
     }
     let Some((document, etag)) = mark_of(ctx, bytes).await? else {
@@ -456,8 +515,8 @@ async fn finish_removal<P: Host>(
     remove_mark(ctx, bytes, begun).await
 }
 
-/// Removes a mark that this request has written, at this time. Storage has no conditional removal, so nobody replaces the
-/// mark for a while.
+/// Removes a mark that this request has written, at this time. Storage has no conditional removal, so no request replaces
+/// the mark for a while.
 async fn remove_mark<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,

@@ -48,7 +48,7 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
         IndexKey::Rules => index_refresh::refresh_rules(ctx).await,
         // The probe writes it, from the later one of two states.
-        IndexKey::Failover | IndexKey::FailoverProbes => Ok(()),
+        IndexKey::Failover | IndexKey::FailoverProbes | IndexKey::FailoverCopy => Ok(()),
         IndexKey::Catalog(owner) => shard(ctx, owner, Shard::Packages).await,
         IndexKey::Symbols(owner) => shard(ctx, owner, Shard::Symbols).await,
         IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),

@@ -7,9 +7,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, BytesPage, Host};
 
-/// The rule for the parameter `after`, for error messages.
-pub(crate) const AFTER: &str = "it must be the value of `next` in the previous response";
-
 /// A page of stored bytes, of one of the two kinds.
 pub(crate) struct Inventory {
     /// The beginning of their keys.
@@ -42,7 +39,7 @@ pub(crate) fn place(after: Option<&str>) -> Result<(&'static str, Option<&str>),
             .find_map(|prefix| {
                 Some((prefix, after.strip_prefix(prefix))).filter(|it| it.1.is_some())
             })
-            .ok_or_else(|| Problem::BadRequest(format!("after is {after:?}: {AFTER}")))?,
+            .ok_or_else(|| Problem::invalid_cursor(after))?,
     };
     Ok((prefix, after.filter(|after| !after.is_empty())))
 }

@@ -115,9 +115,10 @@ pub(crate) enum AdminCommand {
     },
     /// Serve downloads from the second bucket while the main one is not available
     ///
-    /// The registry changes the bucket itself when the main one has not answered for three minutes, and back when it has for
-    /// five. A change by this command stays until the next one. It takes effect everywhere within a minute, also while R2 does
-    /// not answer. While the second bucket serves downloads, nothing can be published or changed.
+    /// The registry changes the bucket itself when the main one has not answered for three minutes, if the second one has copies
+    /// of nearly all archives, and back when the main one has answered for five minutes. `failover on` stays until `failover off`,
+    /// and `failover off` until the main bucket has answered once and then fails again. A change takes effect everywhere within a
+    /// minute, also while R2 does not answer. While the second bucket serves downloads, nothing can be published or changed.
     #[command(subcommand)]
     Failover(FailoverCommand),
     /// Import a backup, or another registry, into a registry, which need not be empty
@@ -152,6 +153,9 @@ pub(crate) enum FailoverCommand {
         /// The reason, which the audit log keeps
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// Also if the second bucket lacks copies, whose downloads then fail
+        #[arg(long)]
+        force: bool,
     },
     /// Serve downloads from the main bucket again
     Off {
@@ -159,7 +163,7 @@ pub(crate) enum FailoverCommand {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Show which bucket serves downloads, and how far the copy is behind
+    /// Show which bucket serves downloads, and how many archives the second one lacks
     Status,
 }
 

@@ -5,6 +5,7 @@ mod copies;
 mod erase;
 mod garbage;
 mod reindex;
+mod replicate;
 mod verify;
 
 use std::fs;

@@ -83,6 +83,12 @@ impl Problem {
         Self::Unauthorized(message.to_owned())
     }
 
+    /// Creates the error for a parameter `after` that no response has returned.
+    pub fn invalid_cursor(after: &str) -> Self {
+        let rule = "it must be the value of `next` in the previous response";
+        Self::BadRequest(format!("after is {after:?}: {rule}"))
+    }
+
     /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         match self {

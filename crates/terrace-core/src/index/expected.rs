@@ -55,6 +55,7 @@ impl ExpectedIndices {
             | IndexKey::Rules
             | IndexKey::Failover
             | IndexKey::FailoverProbes
+            | IndexKey::FailoverCopy
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
             | IndexKey::MergedCatalog(_) => true,

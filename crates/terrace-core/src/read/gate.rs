@@ -135,6 +135,7 @@ fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
         | IndexKey::Rules
         | IndexKey::Failover
         | IndexKey::FailoverProbes
+        | IndexKey::FailoverCopy
         | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)

@@ -84,6 +84,7 @@ impl Lookup {
             | IndexKey::Rules
             | IndexKey::Failover
             | IndexKey::FailoverProbes
+            | IndexKey::FailoverCopy
             | IndexKey::MergedCatalog(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }

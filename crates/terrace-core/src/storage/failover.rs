@@ -10,7 +10,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(doc)]
 use crate::limits;
 use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
@@ -85,6 +84,11 @@ impl FailoverDocument {
         self.by == PROBE
     }
 
+    /// Returns whether an administrator set this state.
+    pub fn is_by_administrator(&self) -> bool {
+        !self.by.is_empty() && !self.is_by_probe()
+    }
+
     /// Returns the index of the state.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
@@ -92,26 +96,54 @@ impl FailoverDocument {
 }
 
 /// The number of consecutive probes whose result speaks against the bucket that serves downloads. It has an index of its own,
-/// without a fact: a probe that counts must not bring back a state that an administrator has just changed.
+/// without a fact: a probe that counts must not bring back a state that an administrator has just changed. It belongs to one
+/// state, so that an older count does not end a newer state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeCount {
-    /// The bucket that served downloads when they were counted.
-    pub serving: ServingBucket,
+    /// The time of the state ([`FailoverDocument::since`]) in which they were counted.
+    #[serde(default)]
+    pub since: UnixTime,
     /// Their number.
     pub contrary: u32,
+    /// Whether a probe has seen the main bucket answer since an administrator set that state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 impl ProbeCount {
-    /// Returns the count after another such probe, while this bucket serves downloads.
+    /// Returns the count for a state: this one, or none if it belongs to another state.
     #[must_use]
-    pub fn after_one_more(self, serving: ServingBucket) -> Self {
-        let counted = match self.serving == serving {
-            true => self.contrary,
-            false => 0,
+    pub fn of(self, state: &FailoverDocument) -> Self {
+        match self.since == state.since {
+            true => self,
+            false => Self {
+                since: state.since,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Returns the count after a probe in this state, which has found that the main bucket `answers` or not.
+    ///
+    /// An administrator's decision for the main bucket holds until the bucket has answered once since, and one for the second
+    /// bucket until an administrator ends it.
+    #[must_use]
+    pub fn after_probe(self, state: &FailoverDocument, answers: bool) -> Self {
+        let is_held = state.is_by_administrator();
+        let (speaks_against, answered) = match state.serving {
+            ServingBucket::Main => {
+                let answered = self.answered || (is_held && answers);
+                (!answers && (answered || !is_held), answered)
+            }
+            ServingBucket::Fallback => (answers && !is_held, self.answered),
         };
         Self {
-            serving,
-            contrary: counted.saturating_add(1),
+            contrary: match speaks_against {
+                true => self.contrary.saturating_add(1),
+                false => 0,
+            },
+            answered,
+            ..self
         }
     }
 
@@ -124,6 +156,12 @@ impl ProbeCount {
 /// The progress of the copy in the second bucket: a walk over all archives and blobs, which begins again at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FallbackCopyDocument {
+    /// The URL of the second bucket.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bucket: String,
+    /// The time at which the step that is running began to copy or to remove.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<UnixTime>,
     /// The storage key after which the next step continues; none at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -139,9 +177,111 @@ pub struct FallbackCopyDocument {
 }
 
 impl FallbackCopyDocument {
+    /// Returns the progress in the second bucket with this URL: this one, or none if it belongs to another bucket.
+    #[must_use]
+    pub fn of_bucket(self, bucket: String) -> Self {
+        match self.bucket == bucket {
+            true => self,
+            false => Self {
+                bucket,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Returns whether another step is running. One that was interrupted blocks others only for a while.
+    pub fn is_taken(&self, now: UnixTime) -> bool {
+        let lasts = |begun| now.since(begun) < limits::COPY_STEP_SECONDS;
+        self.begun.is_some_and(lasts)
+    }
+
     /// Returns whether the walk has begun, or the last one has left something uncopied.
-    pub fn is_behind(&self) -> bool {
+    pub fn is_incomplete(&self) -> bool {
         self.next.is_some() || self.last.as_ref().is_none_or(|last| last.missing > 0)
+    }
+}
+
+/// The result of the last complete comparison of the second bucket with the main one. It is an index without a fact: the probe
+/// needs it while R2 does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyRecord {
+    /// The URL of the second bucket.
+    pub bucket: String,
+    /// The end of the comparison.
+    pub at: UnixTime,
+    /// The number of archives and blobs in the main bucket.
+    pub stored: u64,
+    /// How many of them the second bucket lacked.
+    pub missing: u64,
+}
+
+/// The reason why the second bucket should not serve downloads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CopyGap {
+    /// No comparison with this bucket was completed.
+    #[error("no comparison of it with the main bucket has been completed")]
+    NeverCompared,
+    /// The last complete comparison is too old.
+    #[error("it was last compared with the main bucket at {0}, more than {days} days ago", days = limits::COPY_RECORD_SECONDS / 86_400)]
+    Outdated(UnixTime),
+    /// Too many copies are missing.
+    #[error("at {at} it had copies of {copies} of {stored} archives, fewer than nine in ten")]
+    Incomplete {
+        /// The end of the comparison.
+        at: UnixTime,
+        /// The number of copies.
+        copies: u64,
+        /// The number of archives and blobs in the main bucket.
+        stored: u64,
+    },
+}
+
+impl CopyRecord {
+    /// Returns the record of a walk that has ended.
+    pub fn new(bucket: &str, counts: &CopyCounts) -> Self {
+        Self {
+            bucket: bucket.to_owned(),
+            at: counts.at,
+            stored: counts.stored,
+            missing: counts.missing,
+        }
+    }
+
+    /// Returns whether it states the same as an older one, which is not too old to be kept.
+    pub fn repeats(&self, older: &Self) -> bool {
+        let is_recent = self.at.since(older.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
+        let counts = |it: &Self| (it.stored, it.missing);
+        is_recent && self.bucket == older.bucket && counts(self) == counts(older)
+    }
+
+    /// Checks that the second bucket with this URL had copies of at least nine in ten archives, and of one at least, at the end
+    /// of the last comparison, which was not long ago.
+    ///
+    /// # Errors
+    /// If it had not.
+    pub fn check(record: Option<&Self>, bucket: &str, now: UnixTime) -> Result<(), CopyGap> {
+        let Some(record) = record.filter(|record| record.bucket == bucket) else {
+            return Err(CopyGap::NeverCompared);
+        };
+        let Self {
+            at,
+            stored,
+            missing,
+            ..
+        } = *record;
+        if now.since(at) > limits::COPY_RECORD_SECONDS {
+            return Err(CopyGap::Outdated(at));
+        }
+        let copies = stored.saturating_sub(missing);
+        match copies == 0 || missing.saturating_mul(limits::COPY_GAP) > stored {
+            true => Err(CopyGap::Incomplete { at, copies, stored }),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the index of the record.
+    pub fn index(&self) -> IndexDocument {
+        IndexDocument::new(json::to_string(self))
     }
 }
 
@@ -182,12 +322,22 @@ mod tests {
             &json::to_string(&failed_over()),
             r#"{"serving":"fallback","since":1800000000,"by":"probe","reason":"R2 does not answer"}"#,
         );
-        let counted = ProbeCount::default().after_one_more(ServingBucket::Main);
+        let counted = ProbeCount {
+            since: UnixTime(1_800_000_000),
+            contrary: 1,
+            answered: true,
+        };
         assert_pinned(
             &json::to_string(&counted),
-            r#"{"serving":"main","contrary":1}"#,
+            r#"{"since":1800000000,"contrary":1,"answered":true}"#,
+        );
+        assert_pinned(
+            &json::to_string(&record()),
+            r#"{"bucket":"https://copies.test/copies/","at":1800000000,"stored":100,"missing":10}"#,
         );
         let copy = FallbackCopyDocument {
+            bucket: "https://copies.test/copies/".to_owned(),
+            begun: Some(UnixTime(1_800_000_000)),
             next: Some("archives/a.zip".to_owned()),
             current: CopyCounts {
                 at: UnixTime(1_800_000_000),
@@ -202,17 +352,101 @@ mod tests {
         };
         assert_pinned(
             &json::to_string(&copy),
-            r#"{"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1},"error":"the second bucket cannot list: it answers with status 403"}"#,
+            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1},"error":"the second bucket cannot list: it answers with status 403"}"#,
         );
+    }
+
+    fn record() -> CopyRecord {
+        CopyRecord {
+            bucket: "https://copies.test/copies/".to_owned(),
+            at: UnixTime(1_800_000_000),
+            stored: 100,
+            missing: 10,
+        }
     }
 
     #[test]
     fn probes_of_another_state_are_not_counted() {
-        let twice = ProbeCount::default()
-            .after_one_more(ServingBucket::Main)
-            .after_one_more(ServingBucket::Main);
+        let state = FailoverDocument::default();
+        let once = ProbeCount::default().of(&state).after_probe(&state, false);
+        let twice = once.of(&state).after_probe(&state, false);
         assert_eq!(twice.contrary, 2);
-        assert_eq!(twice.after_one_more(ServingBucket::Fallback).contrary, 1);
+        assert_eq!(twice.of(&failed_over()).contrary, 0);
+        let back = twice.of(&failed_over()).after_probe(&failed_over(), true);
+        assert_eq!(back.contrary, 1);
+        assert_eq!(back.after_probe(&failed_over(), false).contrary, 0);
+    }
+
+    #[test]
+    fn a_decision_for_the_main_bucket_holds_until_the_bucket_has_answered() {
+        let state = FailoverDocument {
+            serving: ServingBucket::Main,
+            by: "root".to_owned(),
+            ..failed_over()
+        };
+        let failed = ProbeCount::default().of(&state).after_probe(&state, false);
+        assert_eq!(failed, ProbeCount::default().of(&state));
+        let answered = failed.after_probe(&state, true);
+        assert!(answered.answered && answered.contrary == 0);
+        assert_eq!(answered.after_probe(&state, false).contrary, 1);
+        // One for the second bucket is ended by an administrator only.
+        let state = FailoverDocument {
+            by: "root".to_owned(),
+            ..failed_over()
+        };
+        let count = ProbeCount::default().of(&state);
+        assert_eq!(count.after_probe(&state, true), count);
+    }
+
+    #[test]
+    fn a_bucket_may_serve_with_nine_in_ten_copies_according_to_a_recent_comparison() {
+        let record = record();
+        let check = |record: &CopyRecord, now: UnixTime| {
+            CopyRecord::check(Some(record), "https://copies.test/copies/", now)
+        };
+        assert_eq!(check(&record, record.at), Ok(()));
+        let late = UnixTime(record.at.0 + limits::COPY_RECORD_SECONDS + 1);
+        assert_eq!(check(&record, late), Err(CopyGap::Outdated(record.at)));
+        let never = CopyRecord::check(Some(&record), "https://other.test/copies/", record.at);
+        assert_eq!(never, Err(CopyGap::NeverCompared));
+        let never = CopyRecord::check(None, "https://copies.test/copies/", record.at);
+        assert_eq!(never, Err(CopyGap::NeverCompared));
+        for (stored, missing) in [(100, 11), (0, 0), (1, 1), (9, 1)] {
+            let fewer = CopyRecord {
+                stored,
+                missing,
+                ..record.clone()
+            };
+            let gap = check(&fewer, record.at).unwrap_err();
+            assert!(
+                matches!(gap, CopyGap::Incomplete { .. }),
+                "{stored} {missing}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_that_was_interrupted_blocks_others_only_for_a_while() {
+        let begun = UnixTime(1_800_000_000);
+        let taken = FallbackCopyDocument {
+            begun: Some(begun),
+            ..FallbackCopyDocument::default()
+        };
+        assert!(taken.is_taken(begun) && !FallbackCopyDocument::default().is_taken(begun));
+        assert!(!taken.is_taken(UnixTime(begun.0 + limits::COPY_STEP_SECONDS)));
+    }
+
+    #[test]
+    fn the_progress_in_another_bucket_does_not_count() {
+        let walked = FallbackCopyDocument {
+            bucket: "https://copies.test/copies/".to_owned(),
+            last: Some(CopyCounts::default()),
+            ..FallbackCopyDocument::default()
+        };
+        let same = walked.clone().of_bucket(walked.bucket.clone());
+        assert_eq!(same, walked);
+        let other = walked.of_bucket("https://other.test/copies/".to_owned());
+        assert_eq!(other.last, None);
     }
 
     #[test]

@@ -35,6 +35,17 @@ impl FallbackBucket {
         &self.urls
     }
 
+    /// Returns the URL of the bucket, which identifies it.
+    pub fn url(&self) -> String {
+        self.presigner.bucket_url()
+    }
+
+    /// Returns the URL of the state of its versioning.
+    pub fn versioning(&self, now: UnixTime) -> String {
+        let lifetime = limits::BUCKET_REQUEST_SECONDS;
+        self.presigner.presign_property("versioning", now, lifetime)
+    }
+
     /// Returns the guard of the registry's own requests to the bucket.
     pub fn guard(&self) -> Guard {
         Guard::of_endpoint(self.presigner.endpoint())
@@ -121,6 +132,15 @@ impl BucketPage {
     }
 }
 
+/// Returns whether a bucket keeps the versions of removed objects, now or from an earlier time, according to its answer
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketVersioning.html#API_GetBucketVersioning_ResponseSyntax>): the
+/// status is *Enabled* or *Suspended*, and absent if versioning was never enabled. `None` for another answer.
+pub fn keeps_versions(text: &str) -> Option<bool> {
+    let (_, configuration) = text.split_once("<VersioningConfiguration")?;
+    let status = element(configuration, "Status").unwrap_or_default();
+    Some(matches!(status, "Enabled" | "Suspended"))
+}
+
 /// Returns the text of the first element with this name.
 fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -160,6 +180,29 @@ mod tests {
         ] {
             assert_eq!(BucketPage::parse(text), Err(BucketPageError), "{text}");
         }
+    }
+
+    #[test]
+    fn the_state_of_the_versioning_of_a_bucket_is_parsed() {
+        let answer = |inner: &str| {
+            format!(
+                r#"<?xml version="1.0"?><VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{inner}</VersioningConfiguration>"#
+            )
+        };
+        for (inner, keeps) in [
+            ("<Status>Enabled</Status>", true),
+            ("<Status>Suspended</Status>", true),
+            ("<MfaDelete>Disabled</MfaDelete>", false),
+            ("", false),
+        ] {
+            assert_eq!(keeps_versions(&answer(inner)), Some(keeps), "{inner}");
+        }
+        let empty = r#"<VersioningConfiguration xmlns="x"/>"#;
+        assert_eq!(keeps_versions(empty), Some(false));
+        assert_eq!(
+            keeps_versions("<Error><Code>AccessDenied</Code></Error>"),
+            None
+        );
     }
 
     proptest! {

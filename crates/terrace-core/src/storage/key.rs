@@ -76,6 +76,7 @@
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
 //! ├── failover/serving                                          the bucket that serves downloads; newer than its fact while R2 takes no writes
 //! ├── failover/probes                                           the number of consecutive probes that speak against it
+//! ├── failover/copy                                             the result of the last complete comparison of the two buckets
 //! ├── rules                                                     the active rules of rules/
 //! └── revocations                                               all revoked tokens, and the erased digests
 //! ```
@@ -217,6 +218,8 @@ pub enum IndexKey {
     Failover,
     /// The number of consecutive probes that speak against this bucket.
     FailoverProbes,
+    /// The result of the last complete comparison of the second bucket with the main one.
+    FailoverCopy,
     /// The versions of a package, with their dates and statuses.
     Overview(Package),
     /// Everything about one version, with its documentation.
@@ -258,6 +261,7 @@ impl IndexKey {
             Self::Rules => Self::Rules,
             Self::Failover => Self::Failover,
             Self::FailoverProbes => Self::FailoverProbes,
+            Self::FailoverCopy => Self::FailoverCopy,
             Self::Overview(package) => Self::Overview(package.hidden()),
             Self::About(package, version) => Self::About(package.hidden(), version),
             Self::Catalog(_) => Self::Catalog(Owner::hidden()),
@@ -495,6 +499,7 @@ impl fmt::Display for IndexKey {
             Self::Rules => f.write_str("rules"),
             Self::Failover => f.write_str("failover/serving"),
             Self::FailoverProbes => f.write_str("failover/probes"),
+            Self::FailoverCopy => f.write_str("failover/copy"),
             Self::Pushed(index) => index.fmt(f),
             Self::Overview(package) => write!(f, "{package}/overview"),
             Self::About(package, version) => write!(f, "{package}/about/{version}"),

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use terrace_core::api::route::Route;
-use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES, FAILOVER_SECONDS, GARBAGE_SECONDS};
+use terrace_core::limits::{
+    FAILBACK_PROBES, FAILOVER_PROBES, FAILOVER_SECONDS, GARBAGE_SECONDS, LIST_CACHE_SECONDS,
+};
 
 use crate::native::access::paths;
 use crate::support::chain;
@@ -21,14 +23,14 @@ const PATH: &str = "/admin/v1/failover";
 const MINUTE: u64 = 60;
 
 /// A registry with two buckets, whose main one serves its URLs itself or through the Worker.
-struct Two {
-    memory: Memory,
-    registry: Registry,
-    fixture: ModuleFixture,
+pub(super) struct Two {
+    pub(super) memory: Memory,
+    pub(super) registry: Registry,
+    pub(super) fixture: ModuleFixture,
 }
 
 impl Two {
-    fn new(vars: &[(&str, &str)]) -> Self {
+    pub(super) fn new(vars: &[(&str, &str)]) -> Self {
         let memory = Memory::new();
         let registry = Registry::in_memory(&memory, &[vars, &FALLBACK].concat());
         let fixture = ModuleFixture::of("acme", "1.0.0");
@@ -41,14 +43,14 @@ impl Two {
     }
 
     /// Returns the same with a copy of everything.
-    fn copied(vars: &[(&str, &str)]) -> Self {
+    pub(super) fn copied(vars: &[(&str, &str)]) -> Self {
         let two = Self::new(vars);
         two.copy();
         two
     }
 
     /// Returns the same, as seen by another isolate at this location.
-    fn at(&self, location: usize) -> Self {
+    pub(super) fn at(&self, location: usize) -> Self {
         let memory = self.memory.at(location);
         Self {
             registry: Registry::in_memory(&memory, &[&S3[..], &FALLBACK].concat()),
@@ -57,19 +59,19 @@ impl Two {
         }
     }
 
-    fn key(&self) -> String {
+    pub(super) fn key(&self) -> String {
         key_of(&self.fixture)
     }
 
     /// Erases the module with its only version.
-    fn erase(&self) -> Value {
+    pub(super) fn erase(&self) -> Value {
         let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [self.key()], "reason": "a leaked key" });
         let erased = post(&self.registry, "/admin/v1/erasures", &body);
         erased.expect(200).json()
     }
 
     /// Lets the scheduled event run for so many minutes.
-    fn minutes(&self, count: u32) {
+    pub(super) fn minutes(&self, count: u32) {
         for _ in 0..count {
             self.memory.advance(MINUTE);
             self.registry.run_repair_step();
@@ -77,17 +79,21 @@ impl Two {
     }
 
     /// Lets the copy take its turns until all has been compared.
-    fn copy(&self) {
+    pub(super) fn copy(&self) {
         // Archives and blobs are two pages, each of which has its turn within five minutes.
         self.minutes(10);
     }
 
     fn switch(&self, serving: &str) -> Response {
-        let body = json!({ "serving": serving, "reason": "R2 is down" }).to_string();
+        self.send(&json!({ "serving": serving, "reason": "R2 is down" }))
+    }
+
+    fn send(&self, body: &Value) -> Response {
+        let body = body.to_string();
         self.registry.admin("PUT", PATH, Some(body.as_bytes()))
     }
 
-    fn state(&self) -> Value {
+    pub(super) fn state(&self) -> Value {
         self.registry.admin("GET", PATH, None).expect(200).json()
     }
 
@@ -122,7 +128,7 @@ impl Two {
     }
 }
 
-fn key_of(fixture: &ModuleFixture) -> String {
+pub(super) fn key_of(fixture: &ModuleFixture) -> String {
     format!("archives/{}.zip", sha256(&fixture.archive))
 }
 
@@ -153,7 +159,7 @@ fn the_scheduled_event_copies_every_archive_and_records_that() {
 }
 
 #[test]
-fn the_copy_states_how_far_it_is_behind_while_the_second_bucket_is_unreachable() {
+fn the_copy_states_the_reason_while_the_second_bucket_is_unreachable() {
     let two = Two::copied(&S3);
     ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
     two.memory.set_second_down(true);
@@ -350,6 +356,120 @@ fn a_probe_that_counts_does_not_bring_back_the_state_before_a_change() {
     assert_eq!(state["serving"], "fallback");
     assert_ne!(state["by"], "probe");
     two.mend_r2(&fault);
+}
+
+#[test]
+fn a_probe_with_three_failures_does_not_bring_back_the_state_before_a_change() {
+    for serving in ["main", "fallback"] {
+        let two = Two::copied(&S3);
+        let there = two.at(1);
+        two.memory.at_an_edge();
+        let fault = two.break_r2();
+        two.minutes(FAILOVER_PROBES - 1);
+        two.memory.advance(50);
+        // The location of the probe caches the value of KV from before the change.
+        two.memory
+            .read_index("failover/serving", LIST_CACHE_SECONDS);
+        there.switch(serving).expect(200);
+        two.memory.advance(5);
+        two.registry.run_repair_step();
+        two.minutes(FAILOVER_PROBES);
+        let state = there.state();
+        assert_eq!(state["serving"], serving);
+        assert_ne!(state["by"], "probe");
+        two.mend_r2(&fault);
+    }
+}
+
+#[test]
+fn a_probe_does_not_write_an_older_fact_over_an_index_that_it_has_not_seen() {
+    let two = Two::copied(&S3);
+    let there = two.at(1);
+    two.memory.at_an_edge();
+    two.memory
+        .read_index("failover/serving", LIST_CACHE_SECONDS);
+    there.switch("main").expect(200);
+    two.memory.advance(5);
+    let fault = two
+        .memory
+        .fail("R2 put failover/serving", 0.., When::Before, Failure::Error);
+    there.switch("fallback").expect(200);
+    two.memory.advance(5);
+    two.registry.run_repair_step();
+    fault.lift();
+    two.minutes(2);
+    assert_eq!(there.state()["serving"], "fallback");
+}
+
+#[test]
+fn a_decision_for_the_main_bucket_holds_until_that_bucket_has_answered_again() {
+    let two = Two::copied(&S3);
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.switch("main").expect(200);
+    two.minutes(4 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    two.mend_r2(&fault);
+    two.minutes(1);
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES - 1);
+    assert_eq!(two.state()["serving"], "main");
+    two.minutes(1);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn the_probe_does_not_change_to_a_bucket_without_copies() {
+    let two = Two::new(&S3);
+    let fault = two.break_r2();
+    two.minutes(2 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    let log = two.memory.log().join("\n");
+    assert!(log.contains("no comparison of it"), "{log}");
+    two.mend_r2(&fault);
+    two.copy();
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn the_probe_does_not_change_to_a_bucket_that_lacks_more_than_a_tenth() {
+    let two = Two::copied(&S3);
+    two.memory
+        .refuse_copy(&key_of(&ModuleFixture::of("acme", "1.1.0")));
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    two.copy();
+    let fault = two.break_r2();
+    two.minutes(2 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
+    let two = Two::new(&S3);
+    let refused = two.switch("fallback").expect(409);
+    let errors = refused.errors();
+    assert!(
+        errors.contains("no comparison") && errors.contains("--force"),
+        "{errors}"
+    );
+    assert_eq!(two.state()["serving"], "main");
+    two.send(&json!({ "serving": "fallback", "reason": "a test", "force": true }))
+        .expect(200);
+    assert_eq!(two.state()["serving"], "fallback");
+    // Also a bucket that has replaced another one is new.
+    let two = Two::copied(&S3);
+    let record = two.memory.index("failover/copy").text;
+    let other = record.replace("copies.test", "older.test");
+    two.memory.put_index("failover/copy", &other);
+    two.switch("fallback").expect(409);
+    two.memory.put_index("failover/copy", &record);
+    two.switch("fallback").expect(200);
 }
 
 #[test]
@@ -705,6 +825,10 @@ fn a_request_for_another_bucket_or_without_a_reason_is_rejected() {
     for (body, status) in [
         (json!({ "serving": "third", "reason": "x" }), 400),
         (json!({ "serving": "fallback" }), 400),
+        (
+            json!({ "serving": "fallback", "reason": "x", "force": "yes" }),
+            400,
+        ),
         (json!({ "serving": "fallback", "reason": "" }), 422),
         (
             json!({ "serving": "fallback", "reason": "two\nlines" }),

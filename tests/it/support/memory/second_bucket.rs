@@ -40,6 +40,10 @@ pub enum EndpointFault {
 pub struct SecondBucket {
     objects: RefCell<BTreeMap<String, Vec<u8>>>,
     is_down: Cell<bool>,
+    /// The time that each answer takes, in seconds.
+    delay: Cell<u32>,
+    /// Whether it keeps versions of removed objects.
+    keeps_versions: Cell<bool>,
     /// The key that it refuses to store, as if the bytes were damaged.
     refused: RefCell<Option<String>>,
     /// The fault of the S3 endpoint of the main bucket, although the binding may answer.
@@ -68,6 +72,16 @@ impl Memory {
         self.world.second.is_down.set(is_down);
     }
 
+    /// Makes each answer of the second bucket take this time.
+    pub fn delay_second(&self, seconds: u32) {
+        self.world.second.delay.set(seconds);
+    }
+
+    /// Enables the versioning of the second bucket.
+    pub fn enable_versioning(&self) {
+        self.world.second.keeps_versions.set(true);
+    }
+
     /// Makes the S3 endpoint of the main bucket fail, or answer again.
     pub fn set_endpoint_fault(&self, fault: Option<EndpointFault>) {
         self.world.second.main.set(fault);
@@ -77,6 +91,7 @@ impl Memory {
         &self,
         request: BucketRequest<Vec<u8>>,
         guard: &Guard,
+        seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
         let url = Url::parse(&request.url).map_err(|error| UpstreamError(error.to_string()))?;
         let parts = UrlParts {
@@ -93,11 +108,19 @@ impl Memory {
         let operation = Operation::new(&format!("bucket {}", request.method.as_str()), &key);
         let second = &self.world.second;
         let fault = match key.starts_with(COPIES) {
-            true => second.is_down.get().then_some(EndpointFault::NoAnswer),
+            true => {
+                let delay = second.delay.get();
+                self.advance(delay.min(seconds).into());
+                let is_late = delay > seconds;
+                (is_late || second.is_down.get()).then_some(EndpointFault::NoAnswer)
+            }
             false => second.main.get(),
         };
         let done = self.operation(operation, || {
             Ok(match key.strip_prefix(COPIES) {
+                Some("") if url.query_pairs().any(|(name, _)| name == "versioning") => {
+                    (200, second.versioning())
+                }
                 Some("") => (200, listing(&second.objects.borrow(), &url)),
                 Some(key) => second.answer(key, &request),
                 None => {
@@ -143,8 +166,21 @@ impl SecondBucket {
                 Some(bytes) => (200, bytes.clone()),
                 None => (404, Vec::new()),
             },
+            ("HEAD", None) => (
+                if objects.contains_key(key) { 200 } else { 404 },
+                Vec::new(),
+            ),
             other => panic!("the registry does not send {other:?}"),
         }
+    }
+
+    /// Returns the state of its versioning, as S3 writes it.
+    fn versioning(&self) -> Vec<u8> {
+        let status = match self.keeps_versions.get() {
+            true => "<Status>Enabled</Status>",
+            false => "",
+        };
+        format!("<VersioningConfiguration>{status}</VersioningConfiguration>").into_bytes()
     }
 }
 

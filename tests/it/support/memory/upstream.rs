@@ -124,9 +124,9 @@ impl Upstream for Memory {
         &self,
         request: BucketRequest<Vec<u8>>,
         guard: &Guard,
-        _seconds: u32,
+        seconds: u32,
     ) -> Result<Fetched, UpstreamError> {
-        self.answer_of_bucket(request, guard).await
+        self.answer_of_bucket(request, guard, seconds).await
     }
 
     async fn open(&self, fetch: &Fetch, guard: &Guard) -> Result<Download<Vec<u8>>, UpstreamError> {

@@ -11,7 +11,7 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Host, ListedFact};
+use crate::host::{Archives as _, Clock as _, Facts as _, Host, ListedFact};
 use crate::services::documentation_removal::Removal;
 use crate::services::garbage::GcFence;
 use crate::services::repair::comparison::counted;
@@ -157,7 +157,8 @@ async fn remove_erased<P: Host>(
         && garbage::is_erased(ctx, archive.into()).await?
     {
         // The tombstone does not remove the bytes that an upload has stored since, or another request has left.
-        garbage::discard_everywhere(ctx, archive.into()).await?;
+        // The scheduled copy removes a copy of them.
+        ctx.host.archives().discard(archive.into()).await?;
         let removal = Removal {
             package: package.clone(),
             version: version.clone(),

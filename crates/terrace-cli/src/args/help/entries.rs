@@ -184,7 +184,7 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "terrace admin replicate",
         "the second bucket has every archive and blob; with --dry-run, they are only counted",
     ).uses("replication", Method::Post)
-    .rejected("an archive in the main bucket is damaged, and is not copied")
+    .rejected("an archive in the main bucket is damaged, and is not copied, or the URLs of archives lead to another bucket")
     .conflict("the registry has no second bucket"),
     Entry::new(
         "admin failover on",
@@ -192,7 +192,8 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "the second bucket serves downloads within a minute, now or before",
     ).uses("failover", Method::Put)
     .rejected("the reason is empty or too long")
-    .conflict("the registry has no second bucket"),
+    .conflict("the registry has no second bucket, or, without --force, it lacks copies")
+    .unavailable("the registry or its second bucket cannot be reached or does not respond"),
     Entry::new(
         "admin failover off",
         "terrace admin failover off --reason 'R2 answers again'",

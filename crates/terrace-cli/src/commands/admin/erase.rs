@@ -238,8 +238,8 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
     if let Some(end) = uploads_end.filter(|end| *end > clock::now()) {
         text.push_str(&format!(
-            "; URLs that were signed before may upload erased bytes again until {end}: nobody can download these, and the repair \
-             removes them, as {} does",
+            "; URLs that were signed before may upload erased bytes again until {end}: the registry serves no downloads of these, and the \
+             repair removes them, as {} does",
             output.command("admin gc --yes")
         ));
     }
@@ -249,8 +249,8 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     let left: BTreeSet<&String> = left.collect();
     if let Some(first) = left.first() {
         output.warning(&format!(
-            "the second bucket could not be reached and still has copies of erased archives, such as {first}: nobody can \
-             download them from the registry, and the scheduled copy removes them when the bucket answers, as {} does",
+            "the second bucket could not be reached and still has copies of erased archives, such as {first}: the registry \
+             serves no downloads of them, and the scheduled copy removes them when the bucket answers, as {} does",
             output.command("admin replicate")
         ));
     }

@@ -16,17 +16,21 @@ pub(super) fn failover(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
-    let (serving, reason) = match command {
+    let (serving, reason, force) = match command {
         FailoverCommand::Status => {
             let state = client.failover()?;
             print(&state, output);
             return Ok(());
         }
-        FailoverCommand::On { reason } => (ServingBucket::Fallback, reason),
-        FailoverCommand::Off { reason } => (ServingBucket::Main, reason),
+        FailoverCommand::On { reason, force } => (ServingBucket::Fallback, reason, *force),
+        FailoverCommand::Off { reason } => (ServingBucket::Main, reason, false),
     };
-    let reason = reason.clone();
-    let state = client.set_failover(&FailoverBody { serving, reason })?;
+    let body = FailoverBody {
+        serving,
+        reason: reason.clone(),
+        force,
+    };
+    let state = client.set_failover(&body)?;
     print(&state, output);
     Ok(())
 }

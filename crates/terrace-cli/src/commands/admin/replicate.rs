@@ -150,20 +150,25 @@ fn copy_page(
 ) -> Result<(), Failure> {
     let mut retries = Retries::new(client.http().retries());
     let mut left: Vec<MissingCopy> = page.missing.clone();
-    while let Some(first) = left.first() {
+    while !left.is_empty() {
         let copied = parallel::map(&left, PARALLEL_COPIES, |missing| {
             copy(client, agent, missing, output)
         });
         let mut passing = None;
-        for outcome in copied {
+        let mut absent = Vec::new();
+        for (missing, outcome) in left.iter().zip(copied) {
             match outcome {
-                Upload::Sent | Upload::AlreadyThere => found.count += 1,
-                Upload::NotTried => {}
-                Upload::Refused(Failure::Refused(reasons)) => found.refuse(reasons),
-                Upload::Refused(failure) => return Err(failure),
-                Upload::Failed(failure, asked) => passing = Some((failure, asked)),
+                Outcome::Absent => absent.push(missing.clone()),
+                Outcome::Tried(Upload::Sent | Upload::AlreadyThere) => found.count += 1,
+                Outcome::Tried(Upload::NotTried) => {}
+                Outcome::Tried(Upload::Refused(Failure::Refused(reasons))) => {
+                    found.refuse(reasons);
+                }
+                Outcome::Tried(Upload::Refused(failure)) => return Err(failure),
+                Outcome::Tried(Upload::Failed(failure, asked)) => passing = Some((failure, asked)),
             }
         }
+        check_removed(client, &absent)?;
         let Some((failure, asked)) = passing else {
             return Ok(());
         };
@@ -171,9 +176,25 @@ fn copy_page(
             return Err(failure);
         };
         client.http().wait(&failure, pause);
-        left = still_missing(client, first, &left)?;
+        left = still_missing(client, &left)?;
     }
     Ok(())
+}
+
+/// Checks that archives whose URLs were answered 404 were removed or erased in the meantime: then the registry no longer lists
+/// them.
+fn check_removed(client: &Client<'_>, absent: &[MissingCopy]) -> Result<(), Failure> {
+    let listed = still_missing(client, absent)?;
+    let Some(first) = listed.first() else {
+        return Ok(());
+    };
+    Err(Failure::refused(format!(
+        "the download URLs of {}, such as {}, are answered with status 404, although the registry has them: TERRACE_S3_BUCKET or \
+         TERRACE_S3_ENDPOINT names another bucket than the one that is bound as FACTS; correct the settings (`terrace doctor --deep`, \
+         R5)",
+        plural(listed.len(), "archive"),
+        first.key
+    )))
 }
 
 impl Copied {
@@ -187,12 +208,11 @@ impl Copied {
     }
 }
 
-/// Returns those archives that are still missing, with fresh URLs.
-fn still_missing(
-    client: &Client<'_>,
-    first: &MissingCopy,
-    left: &[MissingCopy],
-) -> Result<Vec<MissingCopy>, Failure> {
+/// Returns those archives of one page, in its order, that are still missing, with fresh URLs.
+fn still_missing(client: &Client<'_>, left: &[MissingCopy]) -> Result<Vec<MissingCopy>, Failure> {
+    let Some(first) = left.first() else {
+        return Ok(Vec::new());
+    };
     // The cursor is a key: the page after the one just before the first archive begins with it.
     let mut before = first.key.clone();
     before.pop();
@@ -205,7 +225,15 @@ fn still_missing(
     Ok(page)
 }
 
-fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Output) -> Upload {
+/// The outcome of the copy of one archive.
+enum Outcome {
+    /// Its URL is answered 404.
+    Absent,
+    /// The upload was tried, or the download failed in another way.
+    Tried(Upload),
+}
+
+fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Output) -> Outcome {
     let archive = match fetched(agent, missing) {
         Ok(archive) => archive,
         Err(outcome) => return outcome,
@@ -217,16 +245,19 @@ fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Outp
         upload: missing.upload.clone(),
     };
     let outcomes = upload(client.http().agent(), &[(&archive, job)], output);
-    outcomes.into_iter().next().unwrap_or(Upload::NotTried)
+    let outcome = outcomes.into_iter().next();
+    Outcome::Tried(outcome.unwrap_or(Upload::NotTried))
 }
 
 /// Downloads an archive to a temporary file, if it has the digest in its key.
-fn fetched(agent: &Agent, missing: &MissingCopy) -> Result<Archive, Upload> {
+fn fetched(agent: &Agent, missing: &MissingCopy) -> Result<Archive, Outcome> {
     let MissingCopy { key, size, url, .. } = missing;
-    let unavailable = |reason: String| Upload::Failed(Failure::Unavailable(reason), None);
+    let refused = |failure: Failure| Outcome::Tried(Upload::Refused(failure));
+    let unavailable =
+        |reason: String| Outcome::Tried(Upload::Failed(Failure::Unavailable(reason), None));
     let Some(bytes) = BytesKey::parse_key(key) else {
         let message = format!("the registry names {key}, which is not the key of an archive");
-        return Err(Upload::Refused(Failure::Unexpected(message)));
+        return Err(refused(Failure::Unexpected(message)));
     };
     // The error may quote the URL, which is a secret.
     let response = agent
@@ -236,17 +267,15 @@ fn fetched(agent: &Agent, missing: &MissingCopy) -> Result<Archive, Upload> {
     let status = response.status().as_u16();
     match status {
         200 => {}
-        // It was removed or erased in the meantime.
-        404 => return Err(Upload::NotTried),
+        404 => return Err(Outcome::Absent),
         _ => {
             let reason = format!("{key}: the main bucket responded with status {status}");
             return Err(unavailable(reason));
         }
     }
     let reader = response.into_body().into_reader();
-    let local = |error: std::io::Error| {
-        Upload::Refused(Failure::refused(format!("a temporary file: {error}")))
-    };
+    let local =
+        |error: std::io::Error| refused(Failure::refused(format!("a temporary file: {error}")));
     let downloaded = download(reader, *size, |_| {}).map_err(|error| match error {
         DownloadError::Local(error) => local(error),
         DownloadError::Remote(error) => unavailable(format!("{key}: {error}")),
@@ -263,7 +292,7 @@ fn fetched(agent: &Agent, missing: &MissingCopy) -> Result<Archive, Upload> {
             "{key} has other contents, with the digest {found}: it is damaged in the main bucket, or its download was cut; it is \
              not copied"
         );
-        return Err(Upload::Refused(Failure::refused(message)));
+        return Err(refused(Failure::refused(message)));
     }
     let sha256: Sha256 = downloaded.sha256;
     Ok(Archive {

@@ -208,13 +208,18 @@ pub(super) fn has_copy(target: &Target) -> Outcome {
         match (&copy.error, &copy.compared, copy.missing) {
             (Some(error), ..) => Outcome::warn(
                 error,
-                "the second bucket cannot be reached, or its key pair lacks rights: the copy falls behind",
+                "the second bucket cannot be reached, or its key pair lacks rights: new archives are not copied",
                 "correct the TERRACE_S3_FALLBACK_… settings; the key pair needs to list, read, write and remove objects",
             ),
             (None, None, _) => Outcome::warn(
                 "the copy was never compared completely",
                 "the second bucket is new, or the cron trigger does not run",
                 "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
+            ),
+            (None, Some(_), _) if state.keeps_versions == Some(true) => Outcome::warn(
+                "the second bucket keeps versions of removed objects",
+                "versioning was enabled on it: the bytes of erased archives stay there",
+                "copy to a new bucket without versioning and object lock, and delete this one",
             ),
             (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
             (None, Some(time), missing) => Outcome::warn(

@@ -198,6 +198,7 @@ fn sound_facts() -> DoctorAnswer {
                 stored: 5,
                 ..CopyFacts::default()
             }),
+            keeps_versions: Some(false),
         }),
         object: Some(ObjectFacts {
             key: "archives/0.SHA256SUMS".to_owned(),

@@ -13,6 +13,9 @@ pub struct FailoverBody {
     pub serving: ServingBucket,
     /// The reason, in one line.
     pub reason: String,
+    /// Whether the second bucket may serve although it lacks copies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 /// The state of the failover.
@@ -36,6 +39,9 @@ pub struct FailoverAnswer {
     /// The state of the copy in the second bucket; none before its first comparison, or if R2 does not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopyFacts>,
+    /// Whether the second bucket keeps versions of removed objects. Only for the doctor; none if the bucket does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_versions: Option<bool>,
 }
 
 /// The state of the copy in the second bucket.

@@ -219,6 +219,7 @@ impl IndexKey {
                 return match whole {
                     "serving" => Some(Self::Failover),
                     "probes" => Some(Self::FailoverProbes),
+                    "copy" => Some(Self::FailoverCopy),
                     _ => None,
                 };
             }
@@ -264,6 +265,7 @@ impl IndexKey {
             | Self::Rules
             | Self::Failover
             | Self::FailoverProbes
+            | Self::FailoverCopy
             | Self::Catalog(_)
             | Self::Symbols(_)
             | Self::MergedCatalog(_) => None,
@@ -388,6 +390,7 @@ mod tests {
             IndexKey::Rules,
             IndexKey::Failover,
             IndexKey::FailoverProbes,
+            IndexKey::FailoverCopy,
         ];
         for package in packages() {
             let version = || "1.2.3-RC.1+b.1".parse().unwrap();

@@ -1,0 +1,111 @@
+//! Removals from the second bucket that follow those from the main one, and fail no request. They come last, because the second
+//! bucket may not answer: until then everything is removed from the main one, and nothing leads to the copies.
+//!
+//! The scheduled copy removes those that are left: the bytes have a tombstone, or the mark *removing*.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::future::join_all;
+use terrace_base::time::UnixTime;
+use terrace_core::limits;
+use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::key::BytesKey;
+
+use crate::concurrent::CONCURRENT_ACTIONS;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Host};
+use crate::services::{fallback_requests, garbage};
+
+/// The copies that a request removes.
+#[derive(Debug, Default)]
+struct Removals {
+    due: RefCell<Vec<Removal>>,
+    /// The keys of those that could not be removed.
+    left: RefCell<Vec<String>>,
+}
+
+/// The removal of a copy.
+#[derive(Debug, Clone, Copy)]
+struct Removal {
+    key: BytesKey,
+    /// The time at which this request has marked bytes without a tombstone as being removed.
+    marked: Option<UnixTime>,
+}
+
+/// Notes that a copy is to be removed: of bytes that have a tombstone, or that are marked as being removed, since `marked` if this
+/// request has made the mark.
+pub(crate) fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey, marked: Option<UnixTime>) {
+    if ctx.config.fallback.is_some() {
+        let removal = Removal { key, marked };
+        removals(ctx).due.borrow_mut().push(removal);
+    }
+}
+
+/// Removes the noted copies. After the first failure, and after a time, the others are left: the bucket may not answer.
+pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
+    let Some(fallback) = &ctx.config.fallback else {
+        return;
+    };
+    let removals = removals(ctx);
+    let due = removals.due.take();
+    let began = ctx.host.clock().now();
+    for some in due.chunks(CONCURRENT_ACTIONS) {
+        let is_late = ctx.host.clock().now().since(began) > limits::COPY_REMOVALS_SECONDS;
+        let is_pointless = is_late || !removals.left.borrow().is_empty();
+        let done = match is_pointless {
+            true => some.iter().map(|_| false).collect(),
+            false => join_all(some.iter().map(|it| remove(ctx, fallback, *it))).await,
+        };
+        let failed = some.iter().zip(done).filter(|(_, done)| !done);
+        let failed = failed.map(|(removal, _)| removal.key.to_string());
+        removals.left.borrow_mut().extend(failed);
+    }
+}
+
+/// Returns the keys of the copies that this request could not remove.
+pub(crate) fn left<P: Host>(ctx: &Context<'_, P>) -> Vec<String> {
+    let removals: Option<Rc<Removals>> = ctx.recall();
+    removals.map_or_else(Vec::new, |removals| removals.left.borrow().clone())
+}
+
+fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<Removals> {
+    ctx.recall().unwrap_or_else(|| {
+        ctx.remember(Removals::default());
+        ctx.recall().unwrap_or_default()
+    })
+}
+
+/// Removes a copy. Returns whether it is removed.
+async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    removal: Removal,
+) -> bool {
+    match try_remove(ctx, fallback, removal).await {
+        Ok(()) => true,
+        Err(failure) => {
+            ctx.report(failure);
+            false
+        }
+    }
+}
+
+async fn try_remove<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    Removal { key, marked }: Removal,
+) -> Result<(), Failure> {
+    let seconds = limits::COPY_REMOVAL_SECONDS;
+    let Some(marked) = marked else {
+        return fallback_requests::remove(ctx, fallback, key, seconds).await;
+    };
+    // If there is none, it may be in progress. Then the mark stays, and leads to it when it has arrived.
+    let has_copy = fallback_requests::is_stored(ctx, fallback, key, seconds).await?;
+    fallback_requests::remove(ctx, fallback, key, seconds).await?;
+    match has_copy {
+        true => garbage::forget_removal(ctx, key, marked).await,
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,231 @@
+//! The copies in the second bucket while archives are removed: by erasures, by garbage collection, and at the same time.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{
+    COPY_REMOVAL_SECONDS, COPY_REMOVALS_SECONDS, COPY_STEP_SECONDS, GARBAGE_SECONDS,
+};
+
+use super::failover::{Two, key_of};
+use crate::support::documented::document_module;
+use crate::support::faults::When;
+use crate::support::memory::second_bucket::COPIES;
+use crate::support::registry::S3;
+use crate::support::tokens::post;
+use crate::support::{ModuleFixture, ProviderFixture};
+
+/// The number of requests to the second bucket that an erasure sends at once.
+const AT_ONCE: usize = 4;
+
+impl Two {
+    /// Returns the operations on the second bucket since they were last forgotten.
+    fn requests(&self) -> Vec<String> {
+        let mut operations = self.memory.operations();
+        operations.retain(|it| it.starts_with("bucket ") && it.contains(COPIES));
+        operations
+    }
+
+    fn archives(&self) -> Vec<String> {
+        let mut keys = self.memory.keys();
+        keys.retain(|key| key.starts_with("archives/"));
+        keys
+    }
+
+    /// Erases all archives.
+    fn erase_all(&self) -> Value {
+        let body = json!({ "archives": self.archives(), "reason": "a leaked key" });
+        post(&self.registry, "/admin/v1/erasures", &body)
+            .expect(200)
+            .json()
+    }
+}
+
+#[test]
+fn an_erasure_stops_to_ask_a_second_bucket_that_does_not_answer_and_names_all_copies() {
+    let two = Two::new(&S3);
+    ProviderFixture::new("1.0.0").publish(&two.registry);
+    two.copy();
+    two.memory.set_second_down(true);
+    two.memory.forget_operations();
+    let archives = two.archives();
+    assert!(archives.len() > AT_ONCE, "{archives:?}");
+    let answer = two.erase_all();
+    assert_eq!(two.archives(), Vec::<String>::new());
+    assert!(two.requests().len() <= AT_ONCE, "{:?}", two.requests());
+    let left = answer["left_in_fallback"].to_string();
+    for key in &archives {
+        assert!(left.contains(key), "{key}: {left}");
+    }
+    two.memory.set_second_down(false);
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 0);
+}
+
+#[test]
+fn an_erasure_removes_everything_from_the_main_bucket_before_it_asks_the_second_one() {
+    let two = Two::new(&S3);
+    ProviderFixture::new("1.0.0").publish(&two.registry);
+    document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+    two.copy();
+    two.memory.forget_operations();
+    let body = json!({
+        "package": "acme/vpc/aws", "version": "1.0.0", "archives": two.archives(), "reason": "a leaked key",
+    });
+    post(&two.registry, "/admin/v1/erasures", &body).expect(200);
+    let operations = two.memory.operations();
+    let first = operations.iter().position(|it| it.contains(COPIES));
+    let is_removal = |it: &String| it.starts_with("R2 delete archives/");
+    let last = operations.iter().rposition(is_removal);
+    assert!(last.is_some() && last < first, "{operations:?}");
+    assert_eq!(two.memory.copies().len(), 0);
+}
+
+#[test]
+fn an_erasure_ends_in_time_if_the_second_bucket_is_slow() {
+    for delay in [COPY_REMOVAL_SECONDS, COPY_REMOVAL_SECONDS + 1] {
+        let two = Two::new(&S3);
+        ProviderFixture::new("1.0.0").publish(&two.registry);
+        two.copy();
+        two.memory.delay_second(delay);
+        let before = two.memory.now_ms();
+        let answer = two.erase_all();
+        let seconds = (two.memory.now_ms() - before) / 1_000;
+        let batch = AT_ONCE as u64 * u64::from(COPY_REMOVAL_SECONDS);
+        assert!(seconds <= COPY_REMOVALS_SECONDS + batch, "{seconds}");
+        assert_eq!(two.archives(), Vec::<String>::new());
+        assert!(answer["left_in_fallback"].is_array(), "{answer}");
+    }
+}
+
+#[test]
+fn documentation_that_is_removed_while_it_is_copied_does_not_stay_in_the_second_bucket() {
+    for when in [When::Before, When::After] {
+        let two = Two::new(&S3);
+        let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+        let there = two.at(0);
+        let put = format!("bucket PUT {COPIES}{documentation}");
+        let erased = two.memory.run(put.as_str(), 0, when, move || {
+            there.erase();
+        });
+        two.copy();
+        assert!(erased.is_reached());
+        assert!(!two.memory.keys().contains(&documentation));
+        assert_eq!(two.memory.copies().len(), 0, "{when:?}");
+    }
+}
+
+#[test]
+fn a_copy_of_removed_documentation_that_arrives_later_is_removed() {
+    let two = Two::new(&S3);
+    let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+    two.erase();
+    // An upload by `terrace admin replicate`.
+    two.memory.put_copy(&documentation, b"a text");
+    two.memory.advance(GARBAGE_SECONDS);
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 0);
+}
+
+#[test]
+fn one_step_at_a_time_copies() {
+    let two = Two::new(&S3);
+    let there = two.at(0);
+    two.memory
+        .before(format!("bucket PUT {COPIES}").as_str(), move || {
+            there.registry.run_repair_step_if_due();
+        });
+    two.copy();
+    let puts = two.requests();
+    let puts = puts.iter().filter(|it| it.starts_with("bucket PUT"));
+    assert_eq!(puts.count(), 1);
+    assert_eq!(two.memory.copies().len(), 1);
+    assert_eq!(two.state()["copy"]["missing"], 0);
+}
+
+#[test]
+fn a_copy_that_was_interrupted_continues_after_a_while() {
+    let two = Two::new(&S3);
+    let begun = two.memory.now_ms() / 1_000;
+    let document = json!({ "bucket": COPIES, "begun": begun });
+    let document = document.to_string();
+    two.memory.put_object("failover/copy", document.as_bytes());
+    two.minutes(5);
+    assert_eq!(two.memory.copies().len(), 0);
+    two.memory.advance(COPY_STEP_SECONDS);
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 1);
+}
+
+#[test]
+fn garbage_is_not_copied_once_it_is_marked() {
+    let two = Two::copied(&S3);
+    let orphan = ModuleFixture::of("acme", "9.0.0");
+    orphan.upload(&two.registry);
+    let key = key_of(&orphan);
+    let mark = json!({ "mark": [key] });
+    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
+    let marked_at = two.memory.now_ms() / 1_000;
+    let compared = post(&two.registry, "/admin/v1/replication", &json!({})).expect(200);
+    assert_eq!(compared.json()["missing"], json!([]));
+    two.copy();
+    assert!(!two.memory.copies().contains_key(&key));
+    assert_eq!(two.state()["copy"]["missing"], 0);
+    // A removal cannot meet a copy of it: one that began before the mark has ended.
+    two.memory.advance(GARBAGE_SECONDS);
+    let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
+    let removed = post(&two.registry, "/admin/v1/garbage", &body).expect(200);
+    assert_eq!(removed.json()["removed"], json!([key]));
+    two.copy();
+    assert!(!two.memory.copies().contains_key(&key));
+}
+
+#[test]
+fn garbage_that_a_release_refers_to_again_is_copied() {
+    let two = Two::copied(&S3);
+    let orphan = ModuleFixture::of("acme", "9.0.0");
+    orphan.upload(&two.registry);
+    let key = key_of(&orphan);
+    let mark = json!({ "mark": [key] });
+    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
+    orphan.publish(&two.registry);
+    two.copy();
+    assert!(two.memory.copies().contains_key(&key));
+}
+
+#[test]
+fn a_publish_completes_an_interrupted_removal_only_in_both_buckets() {
+    let two = Two::new(&S3);
+    let orphan = ModuleFixture::of("acme", "9.0.0");
+    orphan.upload(&two.registry);
+    let key = key_of(&orphan);
+    two.copy();
+    let mark = json!({ "mark": [key] });
+    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
+    let marked_at = two.memory.now_ms() / 1_000;
+    two.memory.advance(GARBAGE_SECONDS);
+    two.memory.set_second_down(true);
+    let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
+    post(&two.registry, "/admin/v1/garbage", &body).expect(502);
+    two.memory.advance(GARBAGE_SECONDS);
+    orphan.put(&two.registry).expect(502);
+    let mark = key.replace("archives/", "garbage/");
+    assert!(two.memory.keys().contains(&mark), "it leads to the copy");
+    two.memory.set_second_down(false);
+    orphan.publish(&two.registry);
+    assert!(!two.memory.keys().contains(&mark));
+    two.copy();
+    assert!(two.memory.copies().contains_key(&key));
+}
+
+#[test]
+fn the_doctor_states_whether_the_second_bucket_keeps_versions() {
+    let two = Two::copied(&S3);
+    let stated = || {
+        let doctor = two.registry.admin("GET", "/admin/v1/doctor", None);
+        doctor.expect(200).json()["failover"]["keeps_versions"].clone()
+    };
+    assert_eq!(stated(), false);
+    two.memory.enable_versioning();
+    assert_eq!(stated(), true);
+    two.memory.set_second_down(true);
+    assert_eq!(stated(), Value::Null);
+}
