@@ -8,7 +8,7 @@ mod packages;
 mod stated;
 mod transport;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::sound::{Build, Sound, http_date, now};
 use super::{checks, doctor, with_status};

@@ -4,7 +4,6 @@ use terrace_core::api::admin::{ArchiveSource, CopyFacts, DoctorAnswer, FailoverA
 use terrace_core::storage::failover::ServingBucket;
 
 use super::{assert_found, found_in};
-use crate::doctor::certificate::serving;
 use crate::doctor::doctor;
 use crate::doctor::sound::Sound;
 use crate::support::ended;
