@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::{copy_removal, documents, fallback_requests};
+use crate::services::{documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -273,46 +273,8 @@ pub(crate) async fn unmark<P: Host>(
     Ok(true)
 }
 
-/// Removes bytes that have a tombstone, as a blob with the same digest as well.
-pub(crate) async fn discard_buried<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    let blob = BytesKey::Blob(bytes.digest());
-    if blob != bytes {
-        discard_everywhere(ctx, blob).await?;
-    }
-    discard_everywhere(ctx, bytes).await
-}
-
-/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy ([`copy_removal`]).
-pub(crate) async fn discard_everywhere<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    ctx.host.archives().discard(bytes).await?;
-    copy_removal::defer(ctx, bytes, None);
-    Ok(())
-}
-
-/// Does the same for bytes without a tombstone, because others were erased to which they belong. If there is a second bucket, their
-/// mark becomes *removing* first: a copy that is left, or that is in progress, is found by it.
-pub(crate) async fn discard_unburied<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    if ctx.config.fallback.is_none() {
-        ctx.host.archives().discard(bytes).await?;
-        return Ok(());
-    }
-    let marked = mark_removal(ctx, bytes).await?;
-    ctx.host.archives().discard(bytes).await?;
-    copy_removal::defer(ctx, bytes, marked);
-    Ok(())
-}
-
 /// Marks bytes as being removed, whatever their state is. Returns the time; `None` if they are being removed, or were erased.
-async fn mark_removal<P: Host>(
+pub(crate) async fn mark_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<Option<UnixTime>, Failure> {

@@ -1,5 +1,5 @@
-//! Removals from the second bucket that follow those from the main one, and fail no request. They come last, because the second
-//! bucket may not answer: until then everything is removed from the main one, and nothing leads to the copies.
+//! Removals of bytes from both buckets, for erasures. Those from the second bucket come last, and fail no request, because that bucket
+//! may not answer: until then everything is removed from the main one, and nothing leads to the copies.
 //!
 //! The scheduled copy removes those that are left: the bytes have a tombstone, or the mark *removing*.
 
@@ -15,7 +15,7 @@ use terrace_core::storage::key::BytesKey;
 use crate::concurrent::CONCURRENT_ACTIONS;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host};
+use crate::host::{Archives as _, Clock as _, Host};
 use crate::services::{fallback_requests, garbage};
 
 /// The copies that a request removes.
@@ -34,9 +34,47 @@ struct Removal {
     marked: Option<UnixTime>,
 }
 
+/// Removes bytes that have a tombstone, as a blob with the same digest as well.
+pub(crate) async fn discard_buried<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    let blob = BytesKey::Blob(bytes.digest());
+    if blob != bytes {
+        discard_everywhere(ctx, blob).await?;
+    }
+    discard_everywhere(ctx, bytes).await
+}
+
+/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy (see [`carry_out`]).
+pub(crate) async fn discard_everywhere<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    defer(ctx, bytes, None);
+    Ok(())
+}
+
+/// Does the same for bytes without a tombstone, because others were erased to which they belong. If there is a second bucket, their
+/// mark becomes *removing* first: a copy that is left, or that is in progress, is found by it.
+pub(crate) async fn discard_unburied<P: Host>(
+    ctx: &Context<'_, P>,
+    bytes: BytesKey,
+) -> Result<(), Failure> {
+    if ctx.config.fallback.is_none() {
+        ctx.host.archives().discard(bytes).await?;
+        return Ok(());
+    }
+    let marked = garbage::mark_removal(ctx, bytes).await?;
+    ctx.host.archives().discard(bytes).await?;
+    defer(ctx, bytes, marked);
+    Ok(())
+}
+
 /// Notes that a copy is to be removed: of bytes that have a tombstone, or that are marked as being removed, since `marked` if this
 /// request has made the mark.
-pub(crate) fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey, marked: Option<UnixTime>) {
+fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey, marked: Option<UnixTime>) {
     if ctx.config.fallback.is_some() {
         let removal = Removal { key, marked };
         removals(ctx).due.borrow_mut().push(removal);
