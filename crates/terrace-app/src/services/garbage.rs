@@ -307,36 +307,24 @@ pub(crate) async fn forget_removal<P: Host>(
     }
 }
 
-/// Returns whether bytes must not be copied to the second bucket: they have a mark other than *kept*, or were erased.
-pub(crate) async fn is_marked<P: Host>(
+/// Returns those bytes that the second bucket should not get: they have a mark other than *kept*, or were erased.
+pub(crate) async fn marked_among<P: Host>(
     ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-) -> Result<bool, Failure> {
-    has_state(ctx, bytes, fence, |state| state != GarbageState::Kept).await
-}
-
-/// Returns whether bytes are being removed, or were erased.
-pub(crate) async fn is_removed<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-) -> Result<bool, Failure> {
-    let is_meant = |state| matches!(state, GarbageState::Removing | GarbageState::Erased);
-    has_state(ctx, bytes, fence, is_meant).await
-}
-
-async fn has_state<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-    is_meant: impl Fn(GarbageState) -> bool,
-) -> Result<bool, Failure> {
-    if !fence.has_mark(bytes) {
-        return Ok(false);
+    all: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let mut found = Vec::new();
+    if all.is_empty() {
+        return Ok(found);
     }
-    let mark = mark_of(ctx, bytes).await?;
-    Ok(mark.is_some_and(|(document, _)| is_meant(document.state)) || is_erased(ctx, bytes).await?)
+    let fence = fence(ctx).await?;
+    for bytes in all.iter().filter(|bytes| fence.has_mark(**bytes)) {
+        let mark = mark_of(ctx, *bytes).await?;
+        let is_marked = mark.is_some_and(|(document, _)| document.state != GarbageState::Kept);
+        if is_marked || is_erased(ctx, *bytes).await? {
+            found.push(*bytes);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal

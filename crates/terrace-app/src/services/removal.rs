@@ -6,13 +6,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use futures_util::future::join_all;
 use terrace_base::time::UnixTime;
 use terrace_core::limits;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::BytesKey;
+use terrace_presign::SignedMethod;
 
-use crate::concurrent::CONCURRENT_ACTIONS;
+use crate::concurrent::{self, Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
@@ -92,13 +92,17 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
     for some in due.chunks(CONCURRENT_ACTIONS) {
         let is_late = ctx.host.clock().now().since(began) > limits::COPY_REMOVALS_SECONDS;
         let is_pointless = is_late || !removals.left.borrow().is_empty();
-        let done = match is_pointless {
-            true => some.iter().map(|_| false).collect(),
-            false => join_all(some.iter().map(|it| remove(ctx, fallback, *it))).await,
-        };
-        let failed = some.iter().zip(done).filter(|(_, done)| !done);
-        let failed = failed.map(|(removal, _)| removal.key.to_string());
-        removals.left.borrow_mut().extend(failed);
+        if is_pointless {
+            let keys = some.iter().map(|removal| removal.key.to_string());
+            removals.left.borrow_mut().extend(keys);
+            continue;
+        }
+        let actions = some.iter().map(|removal| -> Boxed<'_> {
+            Box::pin(remove(ctx, fallback, *removal, &removals.left))
+        });
+        if let Err(failure) = concurrent::all(actions.collect()).await {
+            ctx.report(failure);
+        }
     }
 }
 
@@ -115,19 +119,18 @@ fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<Removals> {
     })
 }
 
-/// Removes a copy. Returns whether it is removed.
+/// Removes a copy, or adds its key to those that are left.
 async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     removal: Removal,
-) -> bool {
-    match try_remove(ctx, fallback, removal).await {
-        Ok(()) => true,
-        Err(failure) => {
-            ctx.report(failure);
-            false
-        }
+    left: &RefCell<Vec<String>>,
+) -> Result<(), Failure> {
+    if let Err(failure) = try_remove(ctx, fallback, removal).await {
+        ctx.report(failure);
+        left.borrow_mut().push(removal.key.to_string());
     }
+    Ok(())
 }
 
 async fn try_remove<P: Host>(
@@ -136,14 +139,13 @@ async fn try_remove<P: Host>(
     Removal { key, marked }: Removal,
 ) -> Result<(), Failure> {
     let seconds = limits::COPY_REMOVAL_SECONDS;
-    let Some(marked) = marked else {
-        return fallback_requests::remove(ctx, fallback, key, seconds).await;
-    };
-    // If there is none, it may be in progress. Then the mark stays, and leads to it when it has arrived.
-    let has_copy = fallback_requests::is_stored(ctx, fallback, key, seconds).await?;
-    fallback_requests::remove(ctx, fallback, key, seconds).await?;
-    match has_copy {
-        true => garbage::forget_removal(ctx, key, marked).await,
-        false => Ok(()),
+    let ask =
+        async |method| fallback_requests::ask_about(ctx, fallback, (method, key), seconds).await;
+    // If there is no copy, one may be in progress. Then the mark stays, and leads to it when it has arrived.
+    let has_copy = marked.is_some() && ask(SignedMethod::Head).await?;
+    ask(SignedMethod::Delete).await?;
+    match marked {
+        Some(marked) if has_copy => garbage::forget_removal(ctx, key, marked).await,
+        _ => Ok(()),
     }
 }
