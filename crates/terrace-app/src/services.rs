@@ -4,7 +4,6 @@
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod catalog;
-pub(crate) mod copy_removal;
 pub(crate) mod documentation;
 pub(crate) mod documentation_removal;
 pub(crate) mod documenter;
@@ -33,6 +32,7 @@ pub(crate) mod publisher;
 pub(crate) mod pull;
 pub(crate) mod reader;
 pub(crate) mod releases;
+pub(crate) mod removal;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule_changes;

@@ -295,9 +295,9 @@ const LAYERS: [&[&str]; 24] = [
     ],
     &[
         "services::garbage",
-        "services::copy_removal",
         "services::failover_changes",
         "services::fallback_copy",
+        "services::removal",
         "services::stored_archives",
         "services::staging",
     ],

@@ -22,7 +22,7 @@ use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::services::documentation_removal::Discarded;
 use crate::services::erasure::PushedContent;
-use crate::services::{copy_removal, erased_documentation, erasure, format};
+use crate::services::{erased_documentation, erasure, format, removal};
 
 /// A request for an erasure.
 struct Requested {
@@ -45,12 +45,12 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     let mut done = Vec::new();
     let erased = carry_out(ctx, &call.caller, &mut requested, (began, &mut done)).await;
     // Only the report waits for the second bucket.
-    copy_removal::carry_out(ctx).await;
+    removal::carry_out(ctx).await;
     match erased {
         Ok(erased) => {
             answer.release = requested.release_name();
             answer.kept = erased.kept;
-            answer.left_in_fallback = copy_removal::left(ctx);
+            answer.left_in_fallback = removal::left(ctx);
             answer.uploads_end = erased.newest.map(erasure::uploads_end);
             Ok(Outcome::new(
                 json::reply(200, &answer)?,

@@ -28,10 +28,10 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let most = limits::MISSING_COPIES_AT_ONCE;
     let mut found = fallback_copy::compare(ctx, fallback, after.as_deref(), most).await?;
     fallback_copy::drop_marked(ctx, &mut found.missing).await?;
-    let erased = fallback_copy::leftovers(ctx, &found.surplus).await?;
-    if !dry_run {
-        fallback_copy::remove_leftovers(ctx, &erased).await?;
-    }
+    let erased = match dry_run {
+        true => fallback_copy::leftovers(ctx, &found.surplus).await?,
+        false => fallback_copy::remove_leftovers(ctx, &found.surplus).await?,
+    };
     let now = ctx.host.clock().now();
     let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);

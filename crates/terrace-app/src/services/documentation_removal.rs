@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Facts as _, Host};
 use crate::services::audit::AuditedChange;
 use crate::services::{
-    audit, copy_removal, documentation, documents, garbage, index_refresh, index_writer, releases,
+    audit, documentation, documents, index_refresh, index_writer, releases, removal,
 };
 
 /// Archives of documentation, after an erasure that did not name them.
@@ -81,7 +81,7 @@ pub(crate) async fn discard<P: Host>(
     let broken = vec![Removal::of(package, version)];
     let mut discarded = Discarded::since(ctx.operations());
     let done = discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await;
-    copy_removal::carry_out(ctx).await;
+    removal::carry_out(ctx).await;
     done
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn discard_in_repair<P: Host>(
         audit::record(ctx, AuditedChange::of_repair(&removed), 200).await?;
     }
     remove(ctx, &removals, discarded.began).await?;
-    copy_removal::carry_out(ctx).await;
+    removal::carry_out(ctx).await;
     Ok(())
 }
 
@@ -148,7 +148,7 @@ async fn discard_bytes<P: Host>(
         }
         list.push(text);
         if !is_shared {
-            garbage::discard_unburied(ctx, BytesKey::from(text)).await?;
+            removal::discard_unburied(ctx, BytesKey::from(text)).await?;
         }
     }
     Ok(broken.into_iter().chain(documented.named).collect())

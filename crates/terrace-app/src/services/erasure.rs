@@ -20,7 +20,8 @@ use crate::host::{Archives as _, Condition, Host};
 use crate::services::catalog::shards;
 use crate::services::oci::{blobs, manifests, pushed_index_refresh};
 use crate::services::{
-    documentation, documenter, documents, garbage, index_refresh, index_writer, releases, status,
+    documentation, documenter, documents, garbage, index_refresh, index_writer, releases, removal,
+    status,
 };
 
 /// The page size of a listing of staged uploads.
@@ -91,7 +92,7 @@ pub(crate) async fn erase_archives<P: Host>(
         let since = garbage::bury(ctx, bytes, tombstone).await?;
         newest = newest.max(Some(since));
         done.push(archive.to_string());
-        garbage::discard_buried(ctx, bytes).await?;
+        removal::discard_buried(ctx, bytes).await?;
     }
     if newest.is_some() {
         discard_staged(ctx, archives).await?;
@@ -129,7 +130,7 @@ pub(crate) async fn erase_contents<P: Host>(
     // From here on no index leads to the blobs.
     for (digest, _) in contents {
         let blob = BytesKey::Blob(*digest);
-        garbage::discard_everywhere(ctx, blob).await?;
+        removal::discard_everywhere(ctx, blob).await?;
     }
     Ok(newest)
 }

@@ -51,20 +51,25 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
 pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverDocument>, StoreError> {
-    stored_at(ctx, &IndexKey::Failover).await
+    Ok(parsed(&text_of(ctx, &IndexKey::Failover).await?))
 }
 
-/// Returns the document of an index without a form of its own; `None` if it is missing or cannot be read.
-pub(crate) async fn stored_at<P: Host, T: DeserializeOwned>(
+/// Returns the text of an index without a form of its own; none if it is missing.
+pub(crate) async fn text_of<P: Host>(
     ctx: &Context<'_, P>,
     key: &IndexKey,
-) -> Result<Option<T>, StoreError> {
+) -> Result<String, StoreError> {
     let seconds = limits::LIST_CACHE_SECONDS;
     let found = ctx.host.indices().get(key, IndexForm::Text, seconds);
     Ok(match found.await?.map(|found| found.body) {
-        Some(Body::Text(text)) => serde_json::from_slice(text.as_bytes()).ok(),
-        Some(Body::Empty | Body::Stream(_)) | None => None,
+        Some(Body::Text(text)) => text,
+        Some(Body::Empty | Body::Stream(_)) | None => String::new(),
     })
+}
+
+/// Returns the document in a text; `None` if it cannot be read. No future depends on its type: code for each would be large.
+pub(crate) fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_slice(text.as_bytes()).ok()
 }
 
 /// Rejects a change while the second bucket serves downloads: it would be missing there, and R2 may lose it.

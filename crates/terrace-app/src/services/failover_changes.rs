@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use terrace_base::digest::Sha256;
 use terrace_core::limits;
 use terrace_core::storage::failover::{
-    CopyRecord, FailoverDocument, PROBE, ProbeCount, ServingBucket,
+    FailoverDocument, FallbackCopyDocument, PROBE, ProbeCount, ServingBucket,
 };
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::index_document::IndexDocument;
@@ -185,21 +185,15 @@ async fn judge<P: Host>(
     state: FailoverDocument,
     failure: Option<String>,
 ) -> Result<(), Failure> {
-    let counted = failover::stored_at::<_, ProbeCount>(ctx, &IndexKey::FailoverProbes);
-    let counted = counted.await?.unwrap_or_default().of(&state);
+    let counted = failover::text_of(ctx, &IndexKey::FailoverProbes).await?;
+    let counted = failover::parsed::<ProbeCount>(&counted).unwrap_or_default();
+    let counted = counted.of(&state);
     let count = counted.after_probe(&state, failure.is_none());
     if let Some(reason) = &failure {
-        let line = match (state.serving, count.contrary) {
-            (ServingBucket::Main, 0) => format!(
-                "failover: failed probe: {reason}; the main bucket serves because an administrator has decided so, until it has \
-                 answered once"
-            ),
-            (ServingBucket::Main, number) => format!("failover: failed probe {number}: {reason}"),
-            (ServingBucket::Fallback, _) => {
-                format!("failover: the main bucket cannot serve yet: {reason}")
-            }
-        };
-        ctx.host.log(&line);
+        // None are counted while a decision of an administrator holds.
+        let number = count.contrary;
+        ctx.host
+            .log(&format!("failover: failed probe {number}: {reason}"));
     }
     if count != counted {
         put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
@@ -222,9 +216,8 @@ async fn judge<P: Host>(
         ensure_has_copies(ctx, fallback).await?;
         ensure_answers(ctx, fallback).await?;
     }
+    // Otherwise another request has changed the bucket.
     if !is_current(ctx, &state).await? {
-        ctx.host
-            .log("failover: another request has changed the bucket meanwhile");
         return Ok(());
     }
     let document = FailoverDocument {
@@ -255,9 +248,10 @@ pub(crate) async fn ensure_has_copies<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
 ) -> Result<(), Failure> {
-    let record = failover::stored_at::<_, CopyRecord>(ctx, &IndexKey::FailoverCopy).await?;
-    let now = ctx.host.clock().now();
-    CopyRecord::check(record.as_ref(), &fallback.url(), now)
+    let compared = failover::text_of(ctx, &IndexKey::FailoverCopy).await?;
+    let compared: FallbackCopyDocument = failover::parsed(&compared).unwrap_or_default();
+    compared
+        .check_copies(&fallback.url(), ctx.host.clock().now())
         .map_err(|gap| Failure::Origin(format!("the second bucket cannot serve downloads: {gap}")))
 }
 

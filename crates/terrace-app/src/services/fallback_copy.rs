@@ -4,7 +4,7 @@
 //! stays: the main bucket may be the one that lost it.
 
 use terrace_core::limits;
-use terrace_core::storage::failover::{CopyCounts, CopyRecord, FallbackCopyDocument};
+use terrace_core::storage::failover::{CopyCounts, FallbackCopyDocument};
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::{BytesKey, FactKey, IndexKey};
 
@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Host};
 use crate::json;
-use crate::services::garbage::GcFence;
 use crate::services::{
     documents, failover, failover_changes, fallback_requests, garbage, inventory,
 };
@@ -116,20 +115,9 @@ pub(crate) async fn leftovers<P: Host>(
     ctx: &Context<'_, P>,
     surplus: &[BytesKey],
 ) -> Result<Vec<BytesKey>, Failure> {
-    match surplus.is_empty() {
-        true => Ok(Vec::new()),
-        false => leftovers_among(ctx, surplus, &garbage::fence(ctx).await?).await,
-    }
-}
-
-async fn leftovers_among<P: Host>(
-    ctx: &Context<'_, P>,
-    surplus: &[BytesKey],
-    fence: &GcFence,
-) -> Result<Vec<BytesKey>, Failure> {
     let mut found = Vec::new();
-    let marked = surplus.iter().filter(|key| fence.has_mark(**key));
-    for key in marked.take(limits::SURPLUS_AT_ONCE) {
+    let marked = garbage::marked_among(ctx, surplus).await?;
+    for key in marked.iter().take(limits::SURPLUS_AT_ONCE) {
         if garbage::is_leftover(ctx, *key).await? {
             found.push(*key);
         }
@@ -137,15 +125,16 @@ async fn leftovers_among<P: Host>(
     Ok(found)
 }
 
-/// Removes [leftovers] from the second bucket.
+/// Removes [leftovers] from the second bucket. Returns their keys.
 pub(crate) async fn remove_leftovers<P: Host>(
     ctx: &Context<'_, P>,
-    leftovers: &[BytesKey],
-) -> Result<(), Failure> {
-    for key in leftovers {
+    surplus: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let found = leftovers(ctx, surplus).await?;
+    for key in &found {
         garbage::remove_leftover(ctx, *key).await?;
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Drops those missing objects that are about to be removed, or were erased: they are not copied.
@@ -153,17 +142,9 @@ pub(crate) async fn drop_marked<P: Host>(
     ctx: &Context<'_, P>,
     missing: &mut Vec<(BytesKey, u64)>,
 ) -> Result<(), Failure> {
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let fence = garbage::fence(ctx).await?;
-    let mut kept = Vec::new();
-    for (key, size) in missing.drain(..) {
-        if !garbage::is_marked(ctx, key, &fence).await? {
-            kept.push((key, size));
-        }
-    }
-    *missing = kept;
+    let keys: Vec<BytesKey> = missing.iter().map(|(key, _)| *key).collect();
+    let marked = garbage::marked_among(ctx, &keys).await?;
+    missing.retain(|(key, _)| !marked.contains(key));
     Ok(())
 }
 
@@ -209,9 +190,8 @@ pub(crate) async fn take_step<P: Host>(
     document.error = taken.as_ref().err().map(reason);
     let text = json::text(&document)?;
     documents::put(ctx, &key, &text, &[], condition).await?;
-    let is_complete = document.next.is_none();
-    if let Some(last) = document.last.filter(|_| is_complete) {
-        record(ctx, CopyRecord::new(&document.bucket, &last)).await?;
+    if document.next.is_none() && document.last.is_some() {
+        record(ctx, &document).await?;
     }
     taken
 }
@@ -227,25 +207,26 @@ async fn begin<P: Host>(
         ..document.clone()
     };
     let (key, text) = (FactKey::FallbackCopy, json::text(&begun)?);
-    if documents::put(ctx, &key, &text, &[], condition)
-        .await?
-        .is_none()
-    {
+    let written = documents::put(ctx, &key, &text, &[], condition).await?;
+    if written.is_none() {
         return Ok(None);
     }
-    let (stored, condition) = documents::read_for_change(ctx, &key).await?;
-    Ok((stored == Some(begun)).then_some(condition))
+    let read = documents::read_for_change::<_, FallbackCopyDocument>(ctx, &key);
+    Ok(Some(read.await?.1))
 }
 
-/// Records a complete comparison in KV, where the probe finds it while R2 does not answer; now and then also one with the same
-/// result.
-async fn record<P: Host>(ctx: &Context<'_, P>, record: CopyRecord) -> Result<(), Failure> {
+/// Records a complete walk in KV, where the probe finds it while R2 does not answer; now and then also one with the same result.
+async fn record<P: Host>(
+    ctx: &Context<'_, P>,
+    document: &FallbackCopyDocument,
+) -> Result<(), Failure> {
     let key = IndexKey::FailoverCopy;
-    let known = failover::stored_at::<_, CopyRecord>(ctx, &key).await?;
-    if known.is_some_and(|known| record.repeats(&known)) {
+    let known = failover::text_of(ctx, &key).await?;
+    let known: Option<FallbackCopyDocument> = failover::parsed(&known);
+    if known.is_some_and(|known| document.repeats(&known)) {
         return Ok(());
     }
-    failover_changes::put_index(ctx, &key, &record.index()).await
+    failover_changes::put_index(ctx, &key, &document.index()).await
 }
 
 /// Returns the progress of the copy.
@@ -313,20 +294,12 @@ async fn remove_erased<P: Host>(
     copied: &[BytesKey],
     surplus: &[BytesKey],
 ) -> Result<u64, Failure> {
-    if copied.is_empty() && surplus.is_empty() {
-        return Ok(0);
+    let marked = garbage::marked_among(ctx, copied).await?;
+    for key in &marked {
+        fallback_requests::discard(ctx, *key).await?;
     }
-    let fence = garbage::fence(ctx).await?;
-    let mut removed = 0;
-    for key in copied {
-        if garbage::is_removed(ctx, *key, &fence).await? {
-            fallback_requests::discard(ctx, *key).await?;
-            removed += 1;
-        }
-    }
-    let leftovers = leftovers_among(ctx, surplus, &fence).await?;
-    remove_leftovers(ctx, &leftovers).await?;
-    Ok(removed + leftovers.len() as u64)
+    let leftovers = remove_leftovers(ctx, surplus).await?;
+    Ok((marked.len() + leftovers.len()) as u64)
 }
 
 fn count_missing(counts: &mut CopyCounts, size: u64) {

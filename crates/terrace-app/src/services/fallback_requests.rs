@@ -61,15 +61,25 @@ pub(crate) async fn store<P: Host>(
     }
 }
 
-/// Returns whether an object is stored, within `seconds`.
-pub(crate) async fn is_stored<P: Host>(
+/// Asks for an object, or removes it, within `seconds`. Returns whether the bucket answers that it has it, or removes it; an absent
+/// object is no failure.
+pub(crate) async fn ask_about<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
-    key: BytesKey,
+    (method, key): (SignedMethod, BytesKey),
     seconds: u32,
 ) -> Result<bool, Failure> {
-    let what = format!("describe {key}");
-    let request = about(ctx, fallback, SignedMethod::Head, key);
+    let what = match method {
+        SignedMethod::Delete => format!("remove {key}"),
+        _ => format!("describe {key}"),
+    };
+    let request = BucketRequest {
+        method,
+        url: fallback.request(method, key, ctx.host.clock().now()),
+        headers: Vec::new(),
+        body: None,
+        max_bytes: ERROR_BYTES,
+    };
     let answer = ask(ctx, fallback, &what, (request, seconds)).await?;
     match answer.status {
         200..=299 => Ok(true),
@@ -78,28 +88,13 @@ pub(crate) async fn is_stored<P: Host>(
     }
 }
 
-/// Removes an object within `seconds`. Succeeds if it is not stored.
-pub(crate) async fn remove<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-    key: BytesKey,
-    seconds: u32,
-) -> Result<(), Failure> {
-    let what = format!("remove {key}");
-    let request = about(ctx, fallback, SignedMethod::Delete, key);
-    let answer = ask(ctx, fallback, &what, (request, seconds)).await?;
-    match answer.status {
-        200..=299 | 404 => Ok(()),
-        _ => Err(refused(&what, &answer)),
-    }
-}
-
 /// Removes an object, if there is a second bucket. Succeeds if it is not stored.
 pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
-    match &ctx.config.fallback {
-        Some(fallback) => remove(ctx, fallback, key, limits::BUCKET_REQUEST_SECONDS).await,
-        None => Ok(()),
+    if let Some(fallback) = &ctx.config.fallback {
+        let seconds = limits::BUCKET_REQUEST_SECONDS;
+        ask_about(ctx, fallback, (SignedMethod::Delete, key), seconds).await?;
     }
+    Ok(())
 }
 
 /// Returns whether the bucket keeps versions of removed objects; `None` if it does not state it, because it does not know versions
@@ -119,22 +114,6 @@ pub(crate) async fn keeps_versions<P: Host>(
     let asked = ask(ctx, fallback, what, (request, limits::EXAMINED_SECONDS)).await;
     let answer = asked.ok().filter(|answer| answer.status == 200)?;
     fallback::keeps_versions(&String::from_utf8_lossy(&answer.body))
-}
-
-/// Returns a request without a body about an object.
-fn about<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-    method: SignedMethod,
-    key: BytesKey,
-) -> BucketRequest<P::Stream> {
-    BucketRequest {
-        method,
-        url: fallback.request(method, key, ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: ERROR_BYTES,
-    }
 }
 
 async fn ask<P: Host>(

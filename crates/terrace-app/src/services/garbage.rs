@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::{copy_removal, documents, fallback_requests};
+use crate::services::{documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -273,46 +273,8 @@ pub(crate) async fn unmark<P: Host>(
     Ok(true)
 }
 
-/// Removes bytes that have a tombstone, as a blob with the same digest as well.
-pub(crate) async fn discard_buried<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    let blob = BytesKey::Blob(bytes.digest());
-    if blob != bytes {
-        discard_everywhere(ctx, blob).await?;
-    }
-    discard_everywhere(ctx, bytes).await
-}
-
-/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy ([`copy_removal`]).
-pub(crate) async fn discard_everywhere<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    ctx.host.archives().discard(bytes).await?;
-    copy_removal::defer(ctx, bytes, None);
-    Ok(())
-}
-
-/// Does the same for bytes without a tombstone, because others were erased to which they belong. If there is a second bucket, their
-/// mark becomes *removing* first: a copy that is left, or that is in progress, is found by it.
-pub(crate) async fn discard_unburied<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
-    if ctx.config.fallback.is_none() {
-        ctx.host.archives().discard(bytes).await?;
-        return Ok(());
-    }
-    let marked = mark_removal(ctx, bytes).await?;
-    ctx.host.archives().discard(bytes).await?;
-    copy_removal::defer(ctx, bytes, marked);
-    Ok(())
-}
-
 /// Marks bytes as being removed, whatever their state is. Returns the time; `None` if they are being removed, or were erased.
-async fn mark_removal<P: Host>(
+pub(crate) async fn mark_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<Option<UnixTime>, Failure> {
@@ -345,36 +307,24 @@ pub(crate) async fn forget_removal<P: Host>(
     }
 }
 
-/// Returns whether bytes must not be copied to the second bucket: they have a mark other than *kept*, or were erased.
-pub(crate) async fn is_marked<P: Host>(
+/// Returns those bytes that the second bucket should not get: they have a mark other than *kept*, or were erased.
+pub(crate) async fn marked_among<P: Host>(
     ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-) -> Result<bool, Failure> {
-    has_state(ctx, bytes, fence, |state| state != GarbageState::Kept).await
-}
-
-/// Returns whether bytes are being removed, or were erased.
-pub(crate) async fn is_removed<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-) -> Result<bool, Failure> {
-    let is_meant = |state| matches!(state, GarbageState::Removing | GarbageState::Erased);
-    has_state(ctx, bytes, fence, is_meant).await
-}
-
-async fn has_state<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-    fence: &GcFence,
-    is_meant: impl Fn(GarbageState) -> bool,
-) -> Result<bool, Failure> {
-    if !fence.has_mark(bytes) {
-        return Ok(false);
+    all: &[BytesKey],
+) -> Result<Vec<BytesKey>, Failure> {
+    let mut found = Vec::new();
+    if all.is_empty() {
+        return Ok(found);
     }
-    let mark = mark_of(ctx, bytes).await?;
-    Ok(mark.is_some_and(|(document, _)| is_meant(document.state)) || is_erased(ctx, bytes).await?)
+    let fence = fence(ctx).await?;
+    for bytes in all.iter().filter(|bytes| fence.has_mark(**bytes)) {
+        let mark = mark_of(ctx, *bytes).await?;
+        let is_marked = mark.is_some_and(|(document, _)| document.state != GarbageState::Kept);
+        if is_marked || is_erased(ctx, *bytes).await? {
+            found.push(*bytes);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal

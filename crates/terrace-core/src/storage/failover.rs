@@ -195,24 +195,57 @@ impl FallbackCopyDocument {
         self.begun.is_some_and(lasts)
     }
 
+    /// Checks that the second bucket with this URL had copies of at least nine in ten archives, and of one at least, at the end
+    /// of the last walk, which was not long ago.
+    ///
+    /// # Errors
+    /// If it had not.
+    pub fn check_copies(&self, bucket: &str, now: UnixTime) -> Result<(), CopyGap> {
+        let last = self.last.as_ref().filter(|_| self.bucket == bucket);
+        let Some(CopyCounts {
+            at,
+            stored,
+            missing,
+            ..
+        }) = last
+        else {
+            return Err(CopyGap::NeverCompared);
+        };
+        if now.since(*at) > limits::COPY_RECORD_SECONDS {
+            return Err(CopyGap::Outdated(*at));
+        }
+        let copies = stored.saturating_sub(*missing);
+        match copies == 0 || missing.saturating_mul(limits::COPY_GAP) > *stored {
+            true => Err(CopyGap::Incomplete {
+                at: *at,
+                copies,
+                stored: *stored,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns whether its last walk has the same result as that of an older document, which is not too old to be kept.
+    pub fn repeats(&self, older: &Self) -> bool {
+        let counts = |it: &CopyCounts| (it.stored, it.missing);
+        match (&self.last, &older.last) {
+            (Some(last), Some(known)) => {
+                let is_recent = last.at.since(known.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
+                is_recent && self.bucket == older.bucket && counts(last) == counts(known)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the index of the document, as it is when a walk has ended: the probe needs the result while R2 does not answer.
+    pub fn index(&self) -> IndexDocument {
+        IndexDocument::new(json::to_string(self))
+    }
+
     /// Returns whether the walk has begun, or the last one has left something uncopied.
     pub fn is_incomplete(&self) -> bool {
         self.next.is_some() || self.last.as_ref().is_none_or(|last| last.missing > 0)
     }
-}
-
-/// The result of the last complete comparison of the second bucket with the main one. It is an index without a fact: the probe
-/// needs it while R2 does not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyRecord {
-    /// The URL of the second bucket.
-    pub bucket: String,
-    /// The end of the comparison.
-    pub at: UnixTime,
-    /// The number of archives and blobs in the main bucket.
-    pub stored: u64,
-    /// How many of them the second bucket lacked.
-    pub missing: u64,
 }
 
 /// The reason why the second bucket should not serve downloads.
@@ -234,55 +267,6 @@ pub enum CopyGap {
         /// The number of archives and blobs in the main bucket.
         stored: u64,
     },
-}
-
-impl CopyRecord {
-    /// Returns the record of a walk that has ended.
-    pub fn new(bucket: &str, counts: &CopyCounts) -> Self {
-        Self {
-            bucket: bucket.to_owned(),
-            at: counts.at,
-            stored: counts.stored,
-            missing: counts.missing,
-        }
-    }
-
-    /// Returns whether it states the same as an older one, which is not too old to be kept.
-    pub fn repeats(&self, older: &Self) -> bool {
-        let is_recent = self.at.since(older.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
-        let counts = |it: &Self| (it.stored, it.missing);
-        is_recent && self.bucket == older.bucket && counts(self) == counts(older)
-    }
-
-    /// Checks that the second bucket with this URL had copies of at least nine in ten archives, and of one at least, at the end
-    /// of the last comparison, which was not long ago.
-    ///
-    /// # Errors
-    /// If it had not.
-    pub fn check(record: Option<&Self>, bucket: &str, now: UnixTime) -> Result<(), CopyGap> {
-        let Some(record) = record.filter(|record| record.bucket == bucket) else {
-            return Err(CopyGap::NeverCompared);
-        };
-        let Self {
-            at,
-            stored,
-            missing,
-            ..
-        } = *record;
-        if now.since(at) > limits::COPY_RECORD_SECONDS {
-            return Err(CopyGap::Outdated(at));
-        }
-        let copies = stored.saturating_sub(missing);
-        match copies == 0 || missing.saturating_mul(limits::COPY_GAP) > stored {
-            true => Err(CopyGap::Incomplete { at, copies, stored }),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns the index of the record.
-    pub fn index(&self) -> IndexDocument {
-        IndexDocument::new(json::to_string(self))
-    }
 }
 
 /// The result of comparing the second bucket with the main one.
@@ -331,10 +315,6 @@ mod tests {
             &json::to_string(&counted),
             r#"{"since":1800000000,"contrary":1,"answered":true}"#,
         );
-        assert_pinned(
-            &json::to_string(&record()),
-            r#"{"bucket":"https://copies.test/copies/","at":1800000000,"stored":100,"missing":10}"#,
-        );
         let copy = FallbackCopyDocument {
             bucket: "https://copies.test/copies/".to_owned(),
             begun: Some(UnixTime(1_800_000_000)),
@@ -356,12 +336,16 @@ mod tests {
         );
     }
 
-    fn record() -> CopyRecord {
-        CopyRecord {
+    fn walked(stored: u64, missing: u64) -> FallbackCopyDocument {
+        FallbackCopyDocument {
             bucket: "https://copies.test/copies/".to_owned(),
-            at: UnixTime(1_800_000_000),
-            stored: 100,
-            missing: 10,
+            last: Some(CopyCounts {
+                at: UnixTime(1_800_000_000),
+                stored,
+                missing,
+                ..CopyCounts::default()
+            }),
+            ..FallbackCopyDocument::default()
         }
     }
 
@@ -400,29 +384,35 @@ mod tests {
 
     #[test]
     fn a_bucket_may_serve_with_nine_in_ten_copies_according_to_a_recent_comparison() {
-        let record = record();
-        let check = |record: &CopyRecord, now: UnixTime| {
-            CopyRecord::check(Some(record), "https://copies.test/copies/", now)
+        let at = UnixTime(1_800_000_000);
+        let check = |document: &FallbackCopyDocument, now: UnixTime| {
+            document.check_copies("https://copies.test/copies/", now)
         };
-        assert_eq!(check(&record, record.at), Ok(()));
-        let late = UnixTime(record.at.0 + limits::COPY_RECORD_SECONDS + 1);
-        assert_eq!(check(&record, late), Err(CopyGap::Outdated(record.at)));
-        let never = CopyRecord::check(Some(&record), "https://other.test/copies/", record.at);
-        assert_eq!(never, Err(CopyGap::NeverCompared));
-        let never = CopyRecord::check(None, "https://copies.test/copies/", record.at);
+        assert_eq!(check(&walked(100, 10), at), Ok(()));
+        let late = UnixTime(at.0 + limits::COPY_RECORD_SECONDS + 1);
+        assert_eq!(check(&walked(100, 10), late), Err(CopyGap::Outdated(at)));
+        let other = walked(100, 10).check_copies("https://other.test/copies/", at);
+        assert_eq!(other, Err(CopyGap::NeverCompared));
+        let never = check(&FallbackCopyDocument::default(), at);
         assert_eq!(never, Err(CopyGap::NeverCompared));
         for (stored, missing) in [(100, 11), (0, 0), (1, 1), (9, 1)] {
-            let fewer = CopyRecord {
-                stored,
-                missing,
-                ..record.clone()
-            };
-            let gap = check(&fewer, record.at).unwrap_err();
+            let gap = check(&walked(stored, missing), at).unwrap_err();
             assert!(
                 matches!(gap, CopyGap::Incomplete { .. }),
                 "{stored} {missing}"
             );
         }
+    }
+
+    #[test]
+    fn a_comparison_with_the_same_result_is_recorded_again_after_an_hour() {
+        let known = walked(100, 10);
+        let mut later = walked(100, 10);
+        assert!(later.repeats(&known) && !walked(100, 9).repeats(&known));
+        assert!(!later.repeats(&FallbackCopyDocument::default()));
+        let at = UnixTime(1_800_000_000 + limits::COPY_RECORD_RENEWAL_SECONDS);
+        later.last.as_mut().unwrap().at = at;
+        assert!(!later.repeats(&known));
     }
 
     #[test]
