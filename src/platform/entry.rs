@@ -301,7 +301,7 @@ fn read(ticket: u32, keys: &[String], kind: &str, cache_seconds: u32, takes_rang
 /// value that was read from KV) or `null` (none). Every reply has a header.
 fn lines(reply: Reply<()>, line: Option<String>, point: Option<String>) -> String {
     let (body, content) = match reply.body {
-        Body::Empty => ("null", String::new()),
+        Body::Empty | Body::Bytes(_) => ("null", String::new()),
         Body::Text(text) => ("\"text\"", text),
         Body::Stream(()) => ("\"value\"", String::new()),
     };
@@ -430,7 +430,7 @@ mod tests {
         let ReadIndices { first, others } = kv::found_several::<()>(&json).unwrap();
         let text = |found: Option<terrace_core::read::StoredIndex<()>>| match found?.body {
             Body::Text(text) => Some(text),
-            Body::Empty | Body::Stream(()) => None,
+            Body::Empty | Body::Bytes(_) | Body::Stream(()) => None,
         };
         assert_eq!(text(first), Some("one".to_owned()));
         let others: Vec<_> = others.into_iter().map(text).collect();

@@ -137,6 +137,11 @@ pub(super) fn respond(reply: PlatformReply) -> worker::Result<web_sys::Response>
     let response = match reply.body {
         Body::Empty => web_sys::Response::new_with_opt_str_and_init(None, &init)?,
         Body::Text(text) => web_sys::Response::new_with_opt_str_and_init(Some(&text), &init)?,
+        Body::Bytes(bytes) => {
+            // A copy outside the memory of wasm, which changes later.
+            let bytes = js_sys::Uint8Array::from(bytes.as_slice());
+            web_sys::Response::new_with_opt_buffer_source_and_init(Some(&bytes), &init)?
+        }
         Body::Stream(stream) => {
             web_sys::Response::new_with_opt_readable_stream_and_init(Some(&stream), &init)?
         }

@@ -416,6 +416,7 @@ fn with_stream<S>(reply: Reply<()>, stream: impl FnOnce() -> S) -> Reply<S> {
     let body = match body {
         Body::Empty => Body::Empty,
         Body::Text(text) => Body::Text(text),
+        Body::Bytes(bytes) => Body::Bytes(bytes),
         Body::Stream(()) => Body::Stream(stream()),
     };
     Reply {

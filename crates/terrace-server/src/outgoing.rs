@@ -17,7 +17,7 @@ use crate::stream::ByteStream;
 pub(crate) enum ReplyBody {
     /// No further bytes.
     Empty,
-    /// A text, sent at once.
+    /// A text or bytes, sent at once.
     Text(Bytes),
     /// A stream, of which hyper asks for the next chunk when the client has accepted the last one.
     Stream(ByteStream),
@@ -64,6 +64,7 @@ pub(crate) fn respond(reply: Reply<ByteStream>) -> hyper::Response<ReplyBody> {
         reply::Body::Empty => ReplyBody::Empty,
         reply::Body::Text(text) if text.is_empty() => ReplyBody::Empty,
         reply::Body::Text(text) => ReplyBody::Text(text.into()),
+        reply::Body::Bytes(bytes) => ReplyBody::Text(bytes.into()),
         reply::Body::Stream(stream) => ReplyBody::Stream(stream),
     };
     let mut response = hyper::Response::new(body);

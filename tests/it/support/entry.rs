@@ -71,6 +71,7 @@ pub fn by_entry(
                 }
                 Body::Text(text) => Body::Text(text),
                 Body::Empty => Body::Empty,
+                Body::Bytes(_) => panic!("an index is read as a text or a stream"),
             };
             StoredIndex { metadata, body }
         })
@@ -101,7 +102,9 @@ fn by_several(
         found.map(|StoredIndex { metadata, body }| {
             let body = match body {
                 Body::Text(text) => Body::Text(text),
-                Body::Stream(_) | Body::Empty => panic!("several values are read as text"),
+                Body::Stream(_) | Body::Bytes(_) | Body::Empty => {
+                    panic!("several values are read as text")
+                }
             };
             StoredIndex { metadata, body }
         })
@@ -130,6 +133,7 @@ fn made(config: &Config, answer: Answer<()>, value: Vec<u8>) -> ByEntry {
         body: match reply.body {
             Body::Empty => Vec::new(),
             Body::Text(text) => text.into_bytes(),
+            Body::Bytes(_) => panic!("no indexed read answers with bytes"),
             Body::Stream(()) => value,
         },
     };

@@ -436,7 +436,7 @@ async fn in_memory(
         body: match reply.body {
             Body::Empty => Vec::new(),
             Body::Text(text) => text.into_bytes(),
-            Body::Stream(bytes) => bytes,
+            Body::Bytes(bytes) | Body::Stream(bytes) => bytes,
         },
     }
 }

@@ -280,7 +280,7 @@ pub(crate) async fn stored_index<P: Host, T: DeserializeOwned>(
     match found.await {
         Ok(Some(found)) => match found.body {
             Body::Text(text) => serde_json::from_slice(text.as_bytes()).ok(),
-            Body::Empty | Body::Stream(_) => None,
+            Body::Empty | Body::Bytes(_) | Body::Stream(_) => None,
         },
         Ok(None) => None,
         Err(error) => {

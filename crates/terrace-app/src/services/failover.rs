@@ -63,7 +63,7 @@ pub(crate) async fn stored_at<P: Host, T: DeserializeOwned>(
     let found = ctx.host.indices().get(key, IndexForm::Text, seconds);
     Ok(match found.await?.map(|found| found.body) {
         Some(Body::Text(text)) => serde_json::from_slice(text.as_bytes()).ok(),
-        Some(Body::Empty | Body::Stream(_)) | None => None,
+        Some(Body::Empty | Body::Bytes(_) | Body::Stream(_)) | None => None,
     })
 }
 

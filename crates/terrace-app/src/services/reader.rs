@@ -86,7 +86,7 @@ impl IndexText {
         let etag = found.metadata.etag;
         match found.body {
             Body::Text(text) => Some(Self { text, etag }),
-            Body::Empty | Body::Stream(_) => None,
+            Body::Empty | Body::Bytes(_) | Body::Stream(_) => None,
         }
     }
 }
@@ -306,9 +306,11 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to these indices.
-        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover | IndexKey::FailoverProbes => {
-            None
-        }
+        IndexKey::Revocations
+        | IndexKey::Rules
+        | IndexKey::Failover
+        | IndexKey::FailoverProbes
+        | IndexKey::ChecksumFile(_) => None,
     };
     Ok(MadeIndex {
         document,

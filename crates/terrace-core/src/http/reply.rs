@@ -18,8 +18,10 @@ pub struct Reply<S> {
 pub enum Body<S> {
     /// No body.
     Empty,
-    /// A body held in memory.
+    /// A text held in memory.
     Text(String),
+    /// Bytes held in memory, which need not be text. No indexed read answers with them.
+    Bytes(Vec<u8>),
     /// A stream from storage, in the platform's own type.
     Stream(S),
 }
@@ -217,9 +219,14 @@ impl<S> Reply<S> {
     /// body.
     #[must_use]
     pub fn into_head(mut self) -> Self {
-        if let Body::Text(text) = &self.body {
+        let length = match &self.body {
+            Body::Text(text) => Some(text.len()),
+            Body::Bytes(bytes) => Some(bytes.len()),
+            Body::Empty | Body::Stream(_) => None,
+        };
+        if let Some(length) = length {
             self.headers
-                .push(("content-length", text.len().to_string().into()));
+                .push(("content-length", length.to_string().into()));
         }
         self.body = Body::Empty;
         self

@@ -39,6 +39,6 @@ pub(super) fn parse<'f, S, T: serde::Deserialize<'f>>(
         Body::Text(text) => {
             serde_json::from_slice(text.as_bytes()).map_err(|_| FinishError::Corrupt)
         }
-        Body::Empty | Body::Stream(_) => Err(FinishError::Corrupt),
+        Body::Empty | Body::Bytes(_) | Body::Stream(_) => Err(FinishError::Corrupt),
     }
 }

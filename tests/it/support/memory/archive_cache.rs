@@ -121,7 +121,7 @@ fn cut(
 ) -> CachedArchive<Vec<u8>> {
     let bytes = match &reply.body {
         Body::Stream(bytes) => bytes.clone(),
-        Body::Empty | Body::Text(_) => Vec::new(),
+        Body::Empty | Body::Text(_) | Body::Bytes(_) => Vec::new(),
     };
     let (status, size) = (reply.status, bytes.len() as u64);
     let whole = CachedArchive {

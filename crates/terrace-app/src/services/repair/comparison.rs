@@ -5,11 +5,12 @@ use terrace_core::limits;
 use terrace_core::model::version::Version;
 use terrace_core::read::StoredIndex;
 use terrace_core::storage::index_document::IndexDocument;
-use terrace_core::storage::key::IndexKey;
+use terrace_core::storage::key::{ArchiveKey, IndexKey};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _};
+use crate::services::checksum_files;
 use crate::services::repair::step::RepairStep;
 
 /// The result of comparing one index.
@@ -54,8 +55,9 @@ pub(crate) async fn compare<P: Host>(
 }
 
 /// Compares indices like [`compare`]. Versions with the same bytes share the index of their digest, which names
-/// the version that wrote it last: it may be any that `is_installable`.
-async fn compare_shared<P: Host>(
+/// the version that wrote it last: it may be any that `is_installable`. The index of a checksum file is compared with the digest
+/// in its key, whatever is expected.
+pub(crate) async fn compare_shared<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,
     expected: &[&(IndexKey, IndexDocument)],
@@ -70,8 +72,10 @@ async fn compare_shared<P: Host>(
         match indices.get_all(&keys, limits::LIST_CACHE_SECONDS).await {
             Ok(found) => {
                 let results = some.iter().zip(found);
-                let results =
-                    results.map(|((_, expected), found)| of(found, expected, is_installable));
+                let results = results.map(|((key, expected), found)| match key {
+                    IndexKey::ChecksumFile(file) => of_checksum_file(found, file),
+                    _ => of(found, expected, is_installable),
+                });
                 compared.extend(results);
             }
             Err(error) => {
@@ -89,18 +93,8 @@ pub(crate) async fn all_same<P: Host>(
     step: &mut RepairStep,
     expected: &[(IndexKey, IndexDocument)],
 ) -> bool {
-    all_same_shared(ctx, step, expected, &|_| false).await
-}
-
-/// Returns whether KV has all of these indices, as [`compare_shared`] compares them.
-pub(crate) async fn all_same_shared<P: Host>(
-    ctx: &Context<'_, P>,
-    step: &mut RepairStep,
-    expected: &[(IndexKey, IndexDocument)],
-    is_installable: &dyn Fn(&Version) -> bool,
-) -> bool {
     let expected: Vec<&(IndexKey, IndexDocument)> = expected.iter().collect();
-    let compared = compare_shared(ctx, step, &expected, is_installable).await;
+    let compared = compare(ctx, step, &expected).await;
     compared.iter().all(|it| *it == Compared::Same)
 }
 
@@ -147,6 +141,14 @@ pub(crate) async fn counted<P: Host, T>(
     let result = operation.await;
     step.spend((ctx.operations() - began) as usize);
     result
+}
+
+fn of_checksum_file<S>(found: Option<StoredIndex<S>>, file: &ArchiveKey) -> Compared {
+    match found.map(|found| checksum_files::bytes_in(&found, file)) {
+        Some(Some(_)) => Compared::Same,
+        Some(None) => Compared::Different,
+        None => Compared::Missing,
+    }
 }
 
 fn of<S>(

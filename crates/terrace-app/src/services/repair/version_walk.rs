@@ -11,11 +11,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
 use crate::services::expected_indices::{Indexed, PackageIndices, PackageStatus};
+use crate::services::repair::comparison::Compared;
 use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
 use crate::services::repair::{catalog_walk, comparison, step};
-use crate::services::{expected_indices, index_refresh, releases};
+use crate::services::{checksum_files, expected_indices, index_refresh, releases};
 
 /// The page size of a listing of one package. The next step lists the rest of a page again.
 const VERSIONS_PER_LISTING: u32 = 200;
@@ -142,8 +143,22 @@ async fn repair_version<P: Host>(
     };
     let revoked = revoked_versions(step);
     let is_installable = |version: &Version| !revoked.contains(version);
-    if comparison::all_same_shared(ctx, step, &expected, &is_installable).await {
-        return Ok(false);
+    let files = checksum_files::of_release(&release);
+    let of_files: Vec<_> = files.iter().copied().map(checksum_files::unread).collect();
+    let all: Vec<_> = expected.iter().chain(&of_files).collect();
+    let compared = comparison::compare_shared(ctx, step, &all, &is_installable).await;
+    let (of_version, of_files) = compared.split_at(expected.len());
+    let mut repaired = false;
+    for (file, _) in files
+        .into_iter()
+        .zip(of_files)
+        .filter(|(_, it)| **it != Compared::Same)
+    {
+        step.count_writes(1);
+        repaired |= comparison::counted(ctx, step, checksum_files::refresh(ctx, file)).await?;
+    }
+    if of_version.iter().all(|it| *it == Compared::Same) {
+        return Ok(repaired);
     }
     step.count_writes(expected.len());
     comparison::counted(ctx, step, index_refresh::refresh_version(ctx, &release)).await?;

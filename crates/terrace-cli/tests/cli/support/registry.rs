@@ -580,7 +580,7 @@ impl From<Reply<()>> for Response {
     fn from(reply: Reply<()>) -> Self {
         let body = match reply.body {
             Body::Text(text) => text,
-            Body::Empty | Body::Stream(()) => String::new(),
+            Body::Empty | Body::Bytes(_) | Body::Stream(()) => String::new(),
         };
         let headers = reply.headers.into_iter();
         let response = Self::new(reply.status, body);

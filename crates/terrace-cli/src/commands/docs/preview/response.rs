@@ -17,8 +17,9 @@ pub(super) fn refusal(status: u16, reason: &str) -> Response {
 /// Sends a response. No other site can read it.
 pub(super) fn send(response: &Response, mut stream: &TcpStream) {
     let body = match &response.body {
-        Body::Text(text) => text.as_str(),
-        Body::Empty => "",
+        Body::Text(text) => text.as_bytes(),
+        Body::Bytes(bytes) => bytes,
+        Body::Empty => &[],
         Body::Stream(never) => match *never {},
     };
     let mut head = format!(
@@ -33,7 +34,8 @@ pub(super) fn send(response: &Response, mut stream: &TcpStream) {
         head.push_str(&format!("{}: {}\r\n", SAME_ORIGIN.0, SAME_ORIGIN.1));
     }
     // The browser may have closed the connection.
-    let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
+    head.push_str("\r\n");
+    let _ = stream.write_all(&[head.as_bytes(), body].concat());
 }
 
 const SAME_ORIGIN: (&str, &str) = ("cross-origin-resource-policy", "same-origin");
