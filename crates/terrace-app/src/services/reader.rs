@@ -306,9 +306,11 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to these indices.
-        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover | IndexKey::FailoverProbes => {
-            None
-        }
+        IndexKey::Revocations
+        | IndexKey::Rules
+        | IndexKey::Failover
+        | IndexKey::FailoverProbes
+        | IndexKey::ChecksumFile(_) => None,
     };
     Ok(MadeIndex {
         document,

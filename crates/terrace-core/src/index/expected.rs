@@ -57,7 +57,8 @@ impl ExpectedIndices {
             | IndexKey::FailoverProbes
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
-            | IndexKey::MergedCatalog(_) => true,
+            | IndexKey::MergedCatalog(_)
+            | IndexKey::ChecksumFile(_) => true,
         }
     }
 }

@@ -84,7 +84,8 @@ impl Lookup {
             | IndexKey::Rules
             | IndexKey::Failover
             | IndexKey::FailoverProbes
-            | IndexKey::MergedCatalog(_) => {
+            | IndexKey::MergedCatalog(_)
+            | IndexKey::ChecksumFile(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }
             IndexKey::Pushed(index) => {
