@@ -45,7 +45,8 @@ impl ClientId {
         authority(&self.0)
     }
 
-    /// Returns the rule that an ID at an unknown host violates. A host that cannot be named is spelled otherwise first.
+    /// Returns the rule that an ID at an unknown host violates. If the operator could not name the host in this spelling either,
+    /// that is the rule of the setting.
     pub(super) fn unknown_host(&self) -> String {
         let host = quoted(self.host());
         if let Err(error) = self.host().parse::<ClientHost>() {
