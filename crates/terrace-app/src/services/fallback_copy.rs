@@ -229,11 +229,15 @@ async fn record<P: Host>(
     failover_changes::put_index(ctx, &key, &document.index()).await
 }
 
-/// Returns the progress of the copy.
+/// Returns the progress of the copy in the configured second bucket; `None` before its first step.
 pub(crate) async fn progress<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FallbackCopyDocument>, Failure> {
-    documents::read(ctx, &FactKey::FallbackCopy).await
+    let Some(fallback) = &ctx.config.fallback else {
+        return Ok(None);
+    };
+    let stored: Option<FallbackCopyDocument> = documents::read(ctx, &FactKey::FallbackCopy).await?;
+    Ok(stored.filter(|document| document.bucket == fallback.url()))
 }
 
 /// Copies some of the missing objects of a page, removes leftovers, and adds the page to the walk.

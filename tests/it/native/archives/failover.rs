@@ -177,6 +177,19 @@ fn the_copy_states_the_reason_while_the_second_bucket_is_unreachable() {
 }
 
 #[test]
+fn the_state_of_the_copy_in_another_bucket_is_not_stated() {
+    let two = Two::copied(&S3);
+    assert_eq!(two.state()["copy"]["missing"], 0);
+    let mut other = FALLBACK;
+    other[1] = ("TERRACE_S3_FALLBACK_BUCKET", "empty");
+    for settings in [&other[..], &[]] {
+        let registry = Registry::in_memory(&two.memory, &[&S3[..], settings].concat());
+        let state = registry.admin("GET", PATH, None).expect(200).json();
+        assert_eq!(state["copy"], Value::Null, "{state}");
+    }
+}
+
+#[test]
 fn a_damaged_copy_is_replaced() {
     let two = Two::copied(&S3);
     two.memory.put_copy(&two.key(), b"short");

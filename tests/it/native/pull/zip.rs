@@ -5,6 +5,8 @@ use std::rc::Rc;
 use super::{Pulling, amd64};
 use crate::native::fences::assert_fenced;
 use crate::support::fixtures::{Signer, sha256, zip_of};
+use crate::support::memory::second_bucket::{COPIES, FALLBACK};
+use crate::support::registry::S3;
 use crate::support::{MirrorFixture, ProviderFixture, Response};
 
 #[test]
@@ -36,6 +38,25 @@ fn a_pulled_zip_is_served_from_storage() {
     let to = led.header("location").unwrap();
     assert_eq!(pulling.registry.get(to).expect(200).body, amd64(&fixture));
     assert_eq!(pulling.asked(""), 0);
+}
+
+#[test]
+fn a_pulled_zip_comes_from_the_second_bucket_in_an_isolate_that_has_read_no_state() {
+    let settings = [&S3[..], &FALLBACK].concat();
+    let pulling = Pulling::with(&settings);
+    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.versions(&fixture);
+    let pulled_by = pulling.url(&fixture);
+    pulling.registry.get(&pulled_by).expect(200);
+    let body = br#"{"serving":"fallback","reason":"R2 is down","force":true}"#;
+    let changed = pulling
+        .registry
+        .admin("PUT", "/admin/v1/failover", Some(body));
+    changed.expect(200);
+    let registry = super::pulling(&pulling.memory.elsewhere(), &settings);
+    let led = registry.get(&pulled_by).expect(302);
+    let to = led.header("location").unwrap();
+    assert!(to.starts_with(COPIES), "{to}");
 }
 
 #[test]

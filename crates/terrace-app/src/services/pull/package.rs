@@ -21,7 +21,7 @@ use crate::services::pull::commit::{Committed, commit_stored, mirrored, zip_key}
 use crate::services::pull::puller::NOT_NOW;
 use crate::services::pull::upstream;
 use crate::services::pull::upstream::failure;
-use crate::services::{format, garbage, lease, status};
+use crate::services::{failover, format, garbage, lease, status};
 
 /// How long a client waits for another client's fetch of the bytes, in seconds. Then it receives them from
 /// the origin directly, because the other fetch may be slow.
@@ -47,7 +47,7 @@ pub(crate) async fn answer<P: Host>(
                 let owner = Package::Mirrored(package.address.clone());
                 let version = package.version.clone();
                 ctx.defer(Task::BackfillIndex(IndexKey::Version(owner, version)));
-                return redirect(ctx, key, origin);
+                return redirect(ctx, key, origin).await;
             }
             FoundPackage::Offered(offer) if may_ask => offer,
             FoundPackage::Offered(_) => return Err(nothing(package).into()),
@@ -108,12 +108,12 @@ async fn find<P: Host>(
     }
 }
 
-fn redirect<P: Host>(
+async fn redirect<P: Host>(
     ctx: &Context<'_, P>,
     key: ArchiveKey,
     origin: &str,
 ) -> Result<Reply<P::Stream>, Failure> {
-    let Some(urls) = ctx.config.download_urls(ctx.host.cache().last_serving()) else {
+    let Some(urls) = ctx.config.download_urls(failover::serving(ctx).await) else {
         let message = "download URLs cannot be signed: \
                        set TERRACE_ADMIN_TOKEN, TERRACE_URL_SECRET or the TERRACE_S3_… variables";
         return Err(Problem::Misconfigured(message.to_owned()).into());
@@ -133,7 +133,7 @@ async fn take<P: Host>(
     // had.
     if !ctx.config.access.guards_reads() {
         match commit_stored(ctx, package, offer).await? {
-            Committed::Yes => return redirect(ctx, zip_key(offer.sha256), origin),
+            Committed::Yes => return redirect(ctx, zip_key(offer.sha256), origin).await,
             Committed::NotStored => {}
             // Clients decide for themselves whether to accept it: it is passed on, but not stored.
             Committed::Refused(_) => {
