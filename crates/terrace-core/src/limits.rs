@@ -849,16 +849,15 @@ pub const BUCKET_REQUEST_SECONDS: u32 = 10;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
 pub const COPY_SECONDS: u32 = 300;
 
-/// Maximum number of archives that one run copies to the second bucket. Each takes a read of R2, a request to the bucket and
-/// a read of a mark, of the 50 of an event on the free plan
-/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+/// Maximum number of archives that one run copies to the second bucket. Each takes a read of R2 and a request to the bucket, of the 50
+/// of an event on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const COPIED_AT_ONCE: usize = 10;
 
 /// Time after which a run begins no further copy, in seconds.
 pub const COPY_RUN_SECONDS: u64 = 60;
 
 /// Time after which a step of the copy that has not ended is taken to be interrupted, in seconds: the last copy may begin just
-/// before [`COPY_RUN_SECONDS`], and the removals after it take a minute at most.
+/// before [`COPY_RUN_SECONDS`], and no removal begins more than [`COPY_SECONDS`] later.
 pub const COPY_STEP_SECONDS: u64 = COPY_RUN_SECONDS + COPY_SECONDS as u64 + 60;
 
 /// Maximum age of the last complete comparison of the two buckets for the second one to serve downloads, in seconds. Copies do not
@@ -890,8 +889,14 @@ pub const COMPARED_AT_ONCE: u32 = 500;
 /// Maximum number of missing archives in one answer to `terrace admin replicate`, each with two signed URLs.
 pub const MISSING_COPIES_AT_ONCE: usize = 50;
 
-/// Maximum number of erased objects that one comparison removes from the second bucket: each takes a read and a request.
+/// Maximum number of erased objects that one comparison removes from the second bucket: each takes a request.
 pub const SURPLUS_AT_ONCE: usize = 10;
+
+/// Maximum number of interrupted removals that one comparison completes: each takes six operations.
+pub const COMPLETED_REMOVALS_AT_ONCE: usize = 2;
+
+/// Time after which an upload of a copy that began before the removal of its archive has ended, in seconds: its URL was signed before.
+pub const COPY_SWEEP_SECONDS: u64 = UPLOAD_LIFETIME_SECONDS as u64 + COPY_SECONDS as u64;
 
 /// Maximum length of the listing of a bucket, in bytes: [`COMPARED_AT_ONCE`] objects of at most a kilobyte each.
 pub const BUCKET_PAGE_BYTES: u64 = 512 * 1024;

@@ -12,11 +12,12 @@ use crate::failure::Failure;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::{failover, failover_changes, fallback_copy, fallback_requests};
+use crate::services::fallback_copy::walk;
+use crate::services::{failover, failover_changes, fallback_requests};
 
 /// `GET /admin/v1/failover`
 pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
-    let state = failover::stored(ctx).await?.unwrap_or_default();
+    let state = failover::in_effect(ctx, failover::stored(ctx).await?);
     let recorded = failover_changes::is_recorded(ctx, &state).await;
     Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
 }
@@ -34,13 +35,15 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
             "the reason must be one line of 1 to {limit} bytes of printable text"
         )])
     })?;
-    let Some(fallback) = &ctx.config.fallback else {
-        let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
-        return Err(Problem::Conflict(vec![message.to_owned()]).into());
+    // A state can be ended after the settings of its bucket were removed.
+    let fallback = match (serving, &ctx.config.fallback) {
+        (ServingBucket::Main, _) => None,
+        (ServingBucket::Fallback, None) => return Err(failover::no_second_bucket().into()),
+        (ServingBucket::Fallback, Some(fallback)) => Some(fallback),
     };
-    if serving == ServingBucket::Fallback {
+    if let Some(fallback) = fallback {
         // Downloads would fail for certain.
-        failover_changes::ensure_answers(ctx, fallback).await?;
+        check_bucket(ctx, fallback).await?;
         if !force {
             check_copies(ctx, fallback).await?;
         }
@@ -48,12 +51,24 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let before = failover::stored(ctx).await?.unwrap_or_default();
     let state = FailoverDocument {
         serving,
+        bucket: fallback.map_or_else(String::new, |fallback| fallback.url()),
         since: before.time_of_change(ctx.host.clock().now()),
         by: ctx.config.access.audited_name(&call.caller),
         reason: reason.to_string(),
     };
     let recorded = failover_changes::change(ctx, &state).await?;
     Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
+}
+
+/// Rejects a change to a second bucket that does not answer, or that has the documents of a registry.
+async fn check_bucket<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    match fallback_requests::has_documents(ctx, fallback).await? {
+        true => Err(Problem::Conflict(vec![fallback_requests::HAS_DOCUMENTS.to_owned()]).into()),
+        false => Ok(()),
+    }
 }
 
 /// Rejects a change to a second bucket that lacks copies.
@@ -80,7 +95,7 @@ pub(crate) async fn facts<P: Host>(
     let Some(fallback) = &ctx.config.fallback else {
         return Ok(None);
     };
-    let state = failover::stored(ctx).await?.unwrap_or_default();
+    let state = failover::in_effect(ctx, failover::stored(ctx).await?);
     let recorded = failover_changes::is_recorded(ctx, &state).await;
     Ok(Some(FailoverAnswer {
         keeps_versions: fallback_requests::keeps_versions(ctx, fallback).await,
@@ -93,7 +108,7 @@ async fn answer<P: Host>(
     state: FailoverDocument,
     recorded: bool,
 ) -> FailoverAnswer {
-    let has_changed = state != FailoverDocument::default();
+    let has_changed = !state.by.is_empty();
     let FailoverDocument {
         serving,
         since,
@@ -119,7 +134,7 @@ async fn copy<P: Host>(ctx: &Context<'_, P>, r2_answers: bool) -> Option<CopyFac
     if !r2_answers {
         return None;
     }
-    match fallback_copy::progress(ctx).await {
+    match walk::progress(ctx).await {
         Ok(document) => document.map(CopyFacts::from),
         Err(failure) => {
             ctx.report(failure);

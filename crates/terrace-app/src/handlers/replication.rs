@@ -11,27 +11,36 @@ use crate::handlers::archive_inventory::no_signer;
 use crate::handlers::outcome::{Call, Handled};
 use crate::host::{Clock as _, Host};
 use crate::json;
-use crate::services::{failover, fallback_copy};
+use crate::services::fallback_copy::comparison;
+use crate::services::fallback_copy::marks::{Effect, Marks};
+use crate::services::{failover, fallback_requests};
 
-/// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs for what is missing.
+/// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs of the missing objects.
 pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let ReplicationBody { after, dry_run } = json::parse(&call.body)?;
     let Some(fallback) = &ctx.config.fallback else {
-        let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
-        return Err(Problem::Conflict(vec![message.to_owned()]).into());
+        return Err(failover::no_second_bucket().into());
     };
     if !dry_run {
         // Its copies are what clients get meanwhile.
         failover::ensure_main_serves(ctx).await?;
     }
     let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
+    if after.is_none() && fallback_requests::has_documents(ctx, fallback).await? {
+        return Err(Problem::Conflict(vec![fallback_requests::HAS_DOCUMENTS.to_owned()]).into());
+    }
     let most = limits::MISSING_COPIES_AT_ONCE;
-    let mut found = fallback_copy::compare(ctx, fallback, after.as_deref(), most).await?;
-    fallback_copy::drop_marked(ctx, &mut found.missing).await?;
-    let erased = match dry_run {
-        true => fallback_copy::leftovers(ctx, &found.surplus).await?,
-        false => fallback_copy::remove_leftovers(ctx, &found.surplus).await?,
-    };
+    let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
+    let marks = Marks::list(ctx).await?;
+    // The scheduled copy reads marks whose state is not listed.
+    let effect = |key: BytesKey| marks.listed_effect(key).unwrap_or(Effect::None);
+    found
+        .missing
+        .retain(|(key, _)| effect(*key) == Effect::None);
+    let (erased, surplus): (Vec<BytesKey>, Vec<BytesKey>) = found
+        .surplus
+        .into_iter()
+        .partition(|key| effect(*key) != Effect::None);
     let now = ctx.host.clock().now();
     let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
@@ -47,11 +56,10 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             },
         }
     });
-    let surplus = found.surplus.iter().filter(|key| !erased.contains(key));
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
-        surplus: surplus.map(BytesKey::to_string).collect(),
+        surplus: surplus.iter().map(BytesKey::to_string).collect(),
         erased: erased.iter().map(BytesKey::to_string).collect(),
         next: found.next,
     };

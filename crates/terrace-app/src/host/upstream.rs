@@ -89,6 +89,19 @@ pub struct BucketRequest<S> {
     pub max_bytes: u64,
 }
 
+impl<S> BucketRequest<S> {
+    /// Creates a request without signed headers and without a body.
+    pub(crate) fn of(method: SignedMethod, url: String, max_bytes: u64) -> Self {
+        Self {
+            method,
+            url,
+            headers: Vec::new(),
+            body: None,
+            max_bytes,
+        }
+    }
+}
+
 /// One request as both hosts send it, without its URL and the headers of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutgoingRequest {

@@ -10,7 +10,7 @@ use terrace_core::maintenance::audit::{
 };
 use terrace_core::model::oci::{Digest, Tag};
 use terrace_core::model::provenance::Provenance;
-use terrace_core::storage::failover::FailoverDocument;
+use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -72,14 +72,14 @@ impl AuditedChange {
     }
 
     /// Returns the change of the bucket that serves downloads. The scheduled event may write its entry.
-    pub(crate) fn of_failover(state: &FailoverDocument) -> Self {
+    pub(crate) fn of_failover(before: ServingBucket, state: &FailoverDocument) -> Self {
         Self {
             by: state.by.clone(),
             provenance: None,
             from: String::new(),
             what: FAILOVER.to_owned(),
             status: Some(StatusChange {
-                from: state.serving.other().to_string(),
+                from: before.to_string(),
                 to: state.serving.to_string(),
                 reason: state.reason.clone(),
             }),

@@ -44,14 +44,14 @@ impl Discarded {
 
 /// A version whose documentation is removed.
 #[derive(Debug)]
-pub(crate) struct Removal {
+pub(crate) struct DocumentRemoval {
     pub(crate) package: Package,
     pub(crate) version: Version,
     /// The only documentation to remove; other documentation has replaced it by right.
     pub(crate) only: Option<Sha256>,
 }
 
-impl Removal {
+impl DocumentRemoval {
     /// Creates the removal of all documentation of a version.
     fn of(package: &Package, version: &Version) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Removal {
 #[derive(Default)]
 struct Documented {
     /// Those whose documentation was erased itself.
-    named: Vec<Removal>,
+    named: Vec<DocumentRemoval>,
     /// Documentation that versions have that keep their archives.
     shared: BTreeSet<String>,
 }
@@ -78,7 +78,7 @@ pub(crate) async fn discard<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    let broken = vec![Removal::of(package, version)];
+    let broken = vec![DocumentRemoval::of(package, version)];
     let mut discarded = Discarded::since(ctx.operations());
     let done = discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await;
     removal::carry_out(ctx).await;
@@ -92,16 +92,22 @@ pub(crate) async fn discard_in_repair<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    let broken = vec![Removal::of(package, version)];
+    let done = discard_and_audit(ctx, DocumentRemoval::of(package, version)).await;
+    removal::carry_out(ctx).await;
+    done
+}
+
+async fn discard_and_audit<P: Host>(
+    ctx: &Context<'_, P>,
+    broken: DocumentRemoval,
+) -> Result<(), Failure> {
     let mut discarded = Discarded::since(ctx.operations());
-    let removals = discard_bytes(ctx, &[], Vec::new(), broken, &mut discarded).await?;
+    let removals = discard_bytes(ctx, &[], Vec::new(), vec![broken], &mut discarded).await?;
     let removed: Vec<String> = discarded.removed.iter().map(ToString::to_string).collect();
     if !removed.is_empty() {
         audit::record(ctx, AuditedChange::of_repair(&removed), 200).await?;
     }
-    remove(ctx, &removals, discarded.began).await?;
-    removal::carry_out(ctx).await;
-    Ok(())
+    remove(ctx, &removals, discarded.began).await
 }
 
 /// Removes the documentation of `broken` versions, and that in `erased` from every version. Of the texts of the former and
@@ -113,7 +119,7 @@ pub(crate) async fn discard_all<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
     texts: Vec<ArchiveKey>,
-    broken: Vec<Removal>,
+    broken: Vec<DocumentRemoval>,
     discarded: &mut Discarded,
 ) -> Result<(), Failure> {
     let removals = discard_bytes(ctx, erased, texts, broken, discarded).await?;
@@ -125,10 +131,10 @@ async fn discard_bytes<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
     mut texts: Vec<ArchiveKey>,
-    broken: Vec<Removal>,
+    broken: Vec<DocumentRemoval>,
     discarded: &mut Discarded,
-) -> Result<Vec<Removal>, Failure> {
-    for Removal {
+) -> Result<Vec<DocumentRemoval>, Failure> {
+    for DocumentRemoval {
         package, version, ..
     } in &broken
     {
@@ -160,7 +166,7 @@ async fn documented_with<P: Host>(
     ctx: &Context<'_, P>,
     erased: &[ArchiveKey],
     texts: &[ArchiveKey],
-    broken: &[Removal],
+    broken: &[DocumentRemoval],
 ) -> Result<Documented, Failure> {
     let mut documented = Documented::default();
     if texts.is_empty() && !erased.iter().any(is_documentation) {
@@ -179,7 +185,7 @@ async fn documented_with<P: Host>(
             return Ok(());
         }
         if erased.contains(&archive) {
-            documented.named.push(Removal {
+            documented.named.push(DocumentRemoval {
                 package,
                 version,
                 only: Some(archive.digest),
@@ -197,7 +203,7 @@ async fn documented_with<P: Host>(
 /// `began` operations, may make more. At least one is removed, so that each repetition of a request makes progress.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
-    removals: &[Removal],
+    removals: &[DocumentRemoval],
     began: u32,
 ) -> Result<(), Failure> {
     let mut left = removals;
@@ -233,7 +239,7 @@ pub(crate) fn unfinished() -> Problem {
 async fn remove_of_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    removals: &[Removal],
+    removals: &[DocumentRemoval],
 ) -> Result<(), Failure> {
     let began = ctx.host.clock().now();
     let mut hidden = Vec::new();

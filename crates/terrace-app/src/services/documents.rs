@@ -35,6 +35,19 @@ pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     Ok((Some(read), Condition::Unchanged(fact.etag)))
 }
 
+/// Does the same, and logs a document that cannot be read: the change replaces it.
+pub(crate) async fn read_or_replace<P: Host, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+) -> Result<(Option<T>, Condition), Failure> {
+    let Some(fact) = ctx.host.facts().get(key).await? else {
+        return Ok((None, Condition::Absent));
+    };
+    let read = serde_json::from_slice(&fact.bytes);
+    let read = read.map_err(|error| ctx.host.log(&format!("corrupt: {key}: {error}")));
+    Ok((read.ok(), Condition::Unchanged(fact.etag)))
+}
+
 /// Returns all documents with keys that begin with `prefix`, read in pages.
 pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,

@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, ListedFact};
 use crate::services::documentation_removal::{
-    Discarded, Removal, discard_all, is_documentation, unfinished,
+    Discarded, DocumentRemoval, discard_all, is_documentation, unfinished,
 };
 use crate::services::{documents, releases};
 
@@ -37,7 +37,7 @@ struct Candidate {
 /// The versions that a search has found.
 #[derive(Default)]
 struct Found {
-    versions: Vec<Removal>,
+    versions: Vec<DocumentRemoval>,
     /// Whether there may be more than one request can handle.
     is_truncated: bool,
 }
@@ -90,7 +90,7 @@ async fn consisting_of<P: Host>(
             continue;
         };
         if has_one_of(&release, archives) {
-            found.versions.push(Removal {
+            found.versions.push(DocumentRemoval {
                 package,
                 version,
                 only: None,

@@ -12,10 +12,6 @@ use crate::cache::Cached;
 use crate::context::{Context, Task};
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
 
-/// The `Retry-After` of a change while the second bucket serves downloads, in seconds: a state lasts for some minutes at
-/// least.
-const RETRY_SECONDS: u64 = 60;
-
 /// Returns the bucket that serves downloads. Reads nothing without a second bucket, or while the isolate's cache is usable.
 pub(crate) async fn serving<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
     if ctx.config.fallback.is_none() {
@@ -36,7 +32,7 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
     let began = ctx.host.clock().now();
     let cache = ctx.host.cache();
     let serving = match stored(ctx).await {
-        Ok(document) => document.unwrap_or_default().serving,
+        Ok(document) => in_effect(ctx, document).serving,
         Err(error) => {
             ctx.host.log(&format!("storage: {error}"));
             cache.last_serving()
@@ -52,6 +48,21 @@ pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverDocument>, StoreError> {
     Ok(parsed(&text_of(ctx, &IndexKey::Failover).await?))
+}
+
+/// Returns a state as it takes effect with the settings of this deployment.
+pub(crate) fn in_effect<P: Host>(
+    ctx: &Context<'_, P>,
+    state: Option<FailoverDocument>,
+) -> FailoverDocument {
+    let state = state.unwrap_or_default();
+    state.in_effect(ctx.config.fallback.as_deref())
+}
+
+/// Returns the error for a request that needs a second bucket.
+pub(crate) fn no_second_bucket() -> Problem {
+    let message = "this registry has no second bucket: set the TERRACE_S3_FALLBACK_… variables, and deploy again";
+    Problem::Conflict(vec![message.to_owned()])
 }
 
 /// Returns the text of an index without a form of its own; none if it is missing.
@@ -83,7 +94,7 @@ pub(crate) async fn ensure_main_serves<P: Host>(ctx: &Context<'_, P>) -> Result<
             let message = "nothing can be changed at the moment: the registry serves downloads from its second bucket, \
                            because the main one is or was not available; send the same request again when `terrace admin \
                            failover status` states main";
-            Err(Problem::NotYet(message.to_owned(), RETRY_SECONDS))
+            Err(Problem::Unavailable(message.to_owned()))
         }
     }
 }

@@ -13,7 +13,7 @@ use terrace_core::storage::failover::{
 };
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::index_document::IndexDocument;
-use terrace_core::storage::key::{ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
 use terrace_presign::SignedMethod;
 
 use crate::context::Context;
@@ -43,7 +43,7 @@ pub(crate) async fn change<P: Host>(
         settle(ctx, Some(document), fact).await
     };
     match in_time(ctx, settled).await {
-        Ok(()) => Ok(true),
+        Ok(is_settled) => Ok(is_settled),
         Err(failure) => {
             ctx.report(failure);
             Ok(false)
@@ -54,30 +54,34 @@ pub(crate) async fn change<P: Host>(
 /// The fact, with the condition that it has not been changed since.
 type StoredFact = (Option<FailoverDocument>, Condition);
 
+/// Reads the fact. One that cannot be read counts as none, and is replaced.
 async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure> {
-    documents::read_for_change(ctx, &FactKey::Failover).await
+    documents::read_or_replace(ctx, &FactKey::Failover).await
 }
 
 /// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
-/// The audit entry of a change comes before its fact, so that none is missing.
+/// The audit entry of a change comes before its fact, so that none is missing; after an interruption between the two it is there
+/// twice. Returns whether the fact is as new as the index; not if another change has just replaced it.
 async fn settle<P: Host>(
     ctx: &Context<'_, P>,
     indexed: Option<&FailoverDocument>,
     (fact, condition): StoredFact,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     match (indexed, fact) {
         (Some(indexed), fact) if indexed.is_newer_than(fact.as_ref()) => {
-            let change = AuditedChange::of_failover(indexed);
+            let before = fact.unwrap_or_default().serving;
+            let change = AuditedChange::of_failover(before, indexed);
             audit::record(ctx, change, 200).await?;
             let text = json::text(indexed)?;
-            documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
-            Ok(())
+            let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
+            Ok(written.is_some())
         }
         // Until then, this location may not have seen the latest index, which may be newer than the fact.
         (indexed, Some(fact)) if fact.is_newer_than(indexed) && has_arrived(ctx, &fact) => {
-            put_index(ctx, &IndexKey::Failover, &fact.index()).await
+            put_index(ctx, &IndexKey::Failover, &fact.index()).await?;
+            Ok(true)
         }
-        _ => Ok(()),
+        _ => Ok(true),
     }
 }
 
@@ -86,10 +90,11 @@ fn has_arrived<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool 
     ctx.host.clock().now().since(state.since) >= limits::KV_ARRIVAL_SECONDS
 }
 
-/// Returns whether the fact is equal to the state in the index. Not if R2 does not answer.
+/// Returns whether the fact is as new as a state, which this location may have read from KV before the last change. Not if R2 does
+/// not answer.
 pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
     match in_time(ctx, read_fact(ctx)).await {
-        Ok((fact, _)) => fact.unwrap_or_default() == *state,
+        Ok((fact, _)) => !state.is_newer_than(fact.as_ref()),
         Err(failure) => {
             ctx.report(failure);
             false
@@ -135,7 +140,7 @@ async fn ask_main<P: Host>(
             let is_outage = matches!(failure, Failure::Store(StoreError::Failed { .. }));
             ctx.report(failure);
             let reason = is_outage.then(|| "R2 does not answer".to_owned());
-            return (indexed.unwrap_or_default(), reason);
+            return (failover::in_effect(ctx, indexed), reason);
         }
     };
     let known = fact.0.clone();
@@ -144,10 +149,13 @@ async fn ask_main<P: Host>(
         ctx.report(failure);
     }
     let state = match (indexed, known) {
-        (Some(indexed), Some(known)) if known.is_newer_than(Some(&indexed)) => known,
-        (indexed, known) => indexed.or(known).unwrap_or_default(),
+        (Some(indexed), Some(known)) if known.is_newer_than(Some(&indexed)) => Some(known),
+        (indexed, known) => indexed.or(known),
     };
-    (state, failure_of_endpoint(ctx).await)
+    (
+        failover::in_effect(ctx, state),
+        failure_of_endpoint(ctx).await,
+    )
 }
 
 /// Returns the reason why clients cannot download from the S3 endpoint of the main bucket; `None` if they can, or do not. Wrong
@@ -155,13 +163,8 @@ async fn ask_main<P: Host>(
 async fn failure_of_endpoint<P: Host>(ctx: &Context<'_, P>) -> Option<String> {
     let urls = ctx.config.archive_urls.as_ref()?;
     let guard = urls.bucket_guard()?;
-    let request = BucketRequest {
-        method: SignedMethod::Get,
-        url: urls.download("", probe_key(), ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: limits::BUCKET_PAGE_BYTES,
-    };
+    let url = urls.download("", probe_key(), ctx.host.clock().now());
+    let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
     let seconds = limits::BUCKET_REQUEST_SECONDS;
     let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
     match asked.await.map(|answer| answer.status) {
@@ -185,59 +188,54 @@ async fn judge<P: Host>(
     state: FailoverDocument,
     failure: Option<String>,
 ) -> Result<(), Failure> {
-    let counted = failover::text_of(ctx, &IndexKey::FailoverProbes).await?;
-    let counted = failover::parsed::<ProbeCount>(&counted).unwrap_or_default();
-    let counted = counted.of(&state);
-    let count = counted.after_probe(&state, failure.is_none());
-    if let Some(reason) = &failure {
-        // None are counted while a decision of an administrator holds.
-        let number = count.contrary;
-        ctx.host
-            .log(&format!("failover: failed probe {number}: {reason}"));
-    }
-    if count != counted {
-        put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
-    }
-    let (serving, needed, reason) = match (state.serving, failure) {
-        (ServingBucket::Main, Some(reason)) => {
-            (ServingBucket::Fallback, limits::FAILOVER_PROBES, reason)
-        }
-        (ServingBucket::Fallback, None) => {
-            let reason = "the main bucket answers again".to_owned();
-            (ServingBucket::Main, limits::FAILBACK_PROBES, reason)
-        }
-        _ => return Ok(()),
-    };
-    if count.contrary < needed {
+    let count = count_probe(ctx, &state, failure.as_deref()).await?;
+    let Some(serving) = count.change(&state, failure.is_none()) else {
         return Ok(());
-    }
+    };
     if serving == ServingBucket::Fallback {
         // Without it, nothing is gained. The count stays, so that the next probe tries again.
         ensure_has_copies(ctx, fallback).await?;
-        ensure_answers(ctx, fallback).await?;
+        ensure_usable(ctx, fallback).await?;
     }
-    // Otherwise another request has changed the bucket.
-    if !is_current(ctx, &state).await? {
+    // A probe must not replace a state that it has not seen: each value of KV that this location may have cached expires first.
+    ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
+    if failover::in_effect(ctx, failover::stored(ctx).await?) != state {
         return Ok(());
     }
     let document = FailoverDocument {
         serving,
+        bucket: match serving {
+            ServingBucket::Main => String::new(),
+            ServingBucket::Fallback => fallback.url(),
+        },
         since: state.time_of_change(ctx.host.clock().now()),
         by: PROBE.to_owned(),
-        reason,
+        reason: failure.unwrap_or_else(|| "the main bucket answers again".to_owned()),
     };
     change(ctx, &document).await.map(drop)
 }
 
-/// Returns whether a state still counts, after every value of KV that this location may have cached has expired. A probe must
-/// not replace a state that it has not seen.
-async fn is_current<P: Host>(
+/// Counts a probe, which may have found a `failure` of the main bucket.
+async fn count_probe<P: Host>(
     ctx: &Context<'_, P>,
     state: &FailoverDocument,
-) -> Result<bool, Failure> {
-    ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
-    let stored = failover::stored(ctx).await?.unwrap_or_default();
-    Ok(stored == *state)
+    failure: Option<&str>,
+) -> Result<ProbeCount, Failure> {
+    let counted = failover::text_of(ctx, &IndexKey::FailoverProbes).await?;
+    let counted = failover::parsed::<ProbeCount>(&counted).unwrap_or_default();
+    let counted = counted.of(state);
+    let count = counted.after_probe(state, failure.is_none());
+    if let Some(reason) = failure {
+        let line = match count.contrary {
+            0 => format!("failover: a probe failed, which changes nothing now: {reason}"),
+            number => format!("failover: failed probe {number}: {reason}"),
+        };
+        ctx.host.log(&line);
+    }
+    if count != counted {
+        put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
+    }
+    Ok(count)
 }
 
 /// Checks that the second bucket has copies of nearly all archives, according to the last complete comparison.
@@ -255,16 +253,18 @@ pub(crate) async fn ensure_has_copies<P: Host>(
         .map_err(|gap| Failure::Origin(format!("the second bucket cannot serve downloads: {gap}")))
 }
 
-/// Checks that the second bucket answers.
+/// Checks that the second bucket answers, and has no documents.
 ///
 /// # Errors
-/// If it does not.
-pub(crate) async fn ensure_answers<P: Host>(
+/// If it does not, or has.
+async fn ensure_usable<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
 ) -> Result<(), Failure> {
-    fallback_requests::list(ctx, fallback, ARCHIVES, (None, 1)).await?;
-    Ok(())
+    match fallback_requests::has_documents(ctx, fallback).await? {
+        true => Err(Failure::Origin(fallback_requests::HAS_DOCUMENTS.to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// Writes an index that follows no other document.

@@ -3,7 +3,7 @@
 use terrace_core::limits;
 use terrace_core::storage::archive_url::Upload;
 use terrace_core::storage::fallback::{self, BucketPage, FallbackBucket};
-use terrace_core::storage::key::BytesKey;
+use terrace_core::storage::key::{AUDIT, BytesKey};
 use terrace_core::upstream::origin::Fetched;
 use terrace_presign::SignedMethod;
 
@@ -22,13 +22,7 @@ pub(crate) async fn list<P: Host>(
     (after, limit): (Option<&str>, u32),
 ) -> Result<BucketPage, Failure> {
     let url = fallback.listing(prefix, after, limit, ctx.host.clock().now());
-    let request = BucketRequest {
-        method: SignedMethod::Get,
-        url,
-        headers: Vec::new(),
-        body: None,
-        max_bytes: limits::BUCKET_PAGE_BYTES,
-    };
+    let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
     let seconds = limits::BUCKET_REQUEST_SECONDS;
     let answer = ask(ctx, fallback, "list", (request, seconds)).await?;
     if answer.status != 200 {
@@ -47,11 +41,9 @@ pub(crate) async fn store<P: Host>(
 ) -> Result<(), Failure> {
     let Upload { url, headers } = fallback.upload(key, ctx.host.clock().now());
     let request = BucketRequest {
-        method: SignedMethod::Put,
-        url,
         headers,
         body: Some((length, stream)),
-        max_bytes: ERROR_BYTES,
+        ..BucketRequest::of(SignedMethod::Put, url, ERROR_BYTES)
     };
     let what = format!("store {key}");
     let answer = ask(ctx, fallback, &what, (request, limits::COPY_SECONDS)).await?;
@@ -61,40 +53,43 @@ pub(crate) async fn store<P: Host>(
     }
 }
 
-/// Asks for an object, or removes it, within `seconds`. Returns whether the bucket answers that it has it, or removes it; an absent
-/// object is no failure.
-pub(crate) async fn ask_about<P: Host>(
+/// Removes an object, if there is a second bucket. Succeeds if it is not stored.
+pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
+    match &ctx.config.fallback {
+        Some(fallback) => remove(ctx, fallback, key, limits::BUCKET_REQUEST_SECONDS).await,
+        None => Ok(()),
+    }
+}
+
+/// Removes an object within `seconds`. Succeeds if it is not stored.
+pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
-    (method, key): (SignedMethod, BytesKey),
+    key: BytesKey,
     seconds: u32,
-) -> Result<bool, Failure> {
-    let what = match method {
-        SignedMethod::Delete => format!("remove {key}"),
-        _ => format!("describe {key}"),
-    };
-    let request = BucketRequest {
-        method,
-        url: fallback.request(method, key, ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: ERROR_BYTES,
-    };
+) -> Result<(), Failure> {
+    let method = SignedMethod::Delete;
+    let url = fallback.request(method, key, ctx.host.clock().now());
+    let request = BucketRequest::of(method, url, ERROR_BYTES);
+    let what = format!("remove {key}");
     let answer = ask(ctx, fallback, &what, (request, seconds)).await?;
     match answer.status {
-        200..=299 => Ok(true),
-        404 => Ok(false),
+        200..=299 | 404 => Ok(()),
         _ => Err(refused(&what, &answer)),
     }
 }
 
-/// Removes an object, if there is a second bucket. Succeeds if it is not stored.
-pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
-    if let Some(fallback) = &ctx.config.fallback {
-        let seconds = limits::BUCKET_REQUEST_SECONDS;
-        ask_about(ctx, fallback, (SignedMethod::Delete, key), seconds).await?;
-    }
-    Ok(())
+/// The reason why a bucket with documents is no second bucket: it would protect nothing, or its archives belong to another registry.
+pub(crate) const HAS_DOCUMENTS: &str = "the second bucket has the documents of a registry (audit/…): it is the main bucket, or that \
+                                        of another registry; set TERRACE_S3_FALLBACK_BUCKET to a bucket of its own";
+
+/// Returns whether the bucket has documents of a registry. Each change of a registry adds one to its audit log.
+pub(crate) async fn has_documents<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<bool, Failure> {
+    let page = list(ctx, fallback, AUDIT, (None, 1)).await?;
+    Ok(!page.objects.is_empty())
 }
 
 /// Returns whether the bucket keeps versions of removed objects; `None` if it does not state it, because it does not know versions
@@ -103,13 +98,8 @@ pub(crate) async fn keeps_versions<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
 ) -> Option<bool> {
-    let request = BucketRequest {
-        method: SignedMethod::Get,
-        url: fallback.versioning(ctx.host.clock().now()),
-        headers: Vec::new(),
-        body: None,
-        max_bytes: ERROR_BYTES,
-    };
+    let url = fallback.versioning(ctx.host.clock().now());
+    let request = BucketRequest::of(SignedMethod::Get, url, ERROR_BYTES);
     let what = "state its versioning";
     let asked = ask(ctx, fallback, what, (request, limits::EXAMINED_SECONDS)).await;
     let answer = asked.ok().filter(|answer| answer.status == 200)?;
@@ -130,7 +120,12 @@ async fn ask<P: Host>(
 }
 
 fn refused(what: &str, answer: &Fetched) -> Failure {
-    failed(what, &format!("it answers with status {}", answer.status))
+    let text = String::from_utf8_lossy(&answer.body);
+    let code = fallback::error_code(&text).map_or_else(String::new, |code| format!(" ({code})"));
+    failed(
+        what,
+        &format!("it answers with status {}{code}", answer.status),
+    )
 }
 
 fn failed(what: &str, cause: &str) -> Failure {

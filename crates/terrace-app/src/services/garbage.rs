@@ -273,83 +273,58 @@ pub(crate) async fn unmark<P: Host>(
     Ok(true)
 }
 
-/// Marks bytes as being removed, whatever their state is. Returns the time; `None` if they are being removed, or were erased.
+/// Marks bytes as being removed, whatever their state is, unless they are being removed, or were erased.
 pub(crate) async fn mark_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
-) -> Result<Option<UnixTime>, Failure> {
+) -> Result<(), Failure> {
     loop {
+        let now = ctx.host.clock().now();
         let condition = match mark_of(ctx, bytes).await? {
             None => Condition::Absent,
             Some((document, etag)) => match document.state {
+                GarbageState::Removing | GarbageState::Erased => return Ok(()),
+                GarbageState::Kept if document.is_being_removed(now) => {
+                    return Err(being_changed(bytes).into());
+                }
                 GarbageState::Marked | GarbageState::Kept => Condition::Unchanged(etag),
-                GarbageState::Removing | GarbageState::Erased => return Ok(None),
             },
         };
-        let now = ctx.host.clock().now();
         let removing = GarbageDocument::becomes(GarbageState::Removing, now);
         if put_mark(ctx, bytes, removing, condition).await? {
-            return Ok(Some(now));
+            return Ok(());
         }
     }
 }
 
-/// Removes the mark of a removal that this request has begun, at this time, and completed. A late request leaves the mark: a
-/// publish completes the removal once more.
-pub(crate) async fn forget_removal<P: Host>(
+/// Returns the error for bytes whose mark another request may be about to remove.
+fn being_changed(bytes: BytesKey) -> Problem {
+    let seconds = limits::MARK_REMOVAL_SECONDS;
+    let message = format!(
+        "the garbage mark of {bytes} is being changed by another request: send the same request again in {seconds} s"
+    );
+    Problem::NotYet(message, seconds)
+}
+
+/// Returns the state of bytes with a mark.
+pub(crate) async fn state_of<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
-    begun: UnixTime,
-) -> Result<(), Failure> {
-    match remove_mark(ctx, bytes, begun).await {
-        Err(Failure::Problem(_)) => Ok(()),
-        done => done,
-    }
+) -> Result<Option<GarbageState>, Failure> {
+    let mark = mark_of(ctx, bytes).await?;
+    Ok(mark.map(|(document, _)| document.state))
 }
 
-/// Returns those bytes that the second bucket should not get: they have a mark other than *kept*, or were erased.
-pub(crate) async fn marked_among<P: Host>(
-    ctx: &Context<'_, P>,
-    all: &[BytesKey],
-) -> Result<Vec<BytesKey>, Failure> {
-    let mut found = Vec::new();
-    if all.is_empty() {
-        return Ok(found);
-    }
-    let fence = fence(ctx).await?;
-    for bytes in all.iter().filter(|bytes| fence.has_mark(**bytes)) {
-        let mark = mark_of(ctx, *bytes).await?;
-        let is_marked = mark.is_some_and(|(document, _)| document.state != GarbageState::Kept);
-        if is_marked || is_erased(ctx, *bytes).await? {
-            found.push(*bytes);
-        }
-    }
-    Ok(found)
-}
-
-/// Returns whether the second bucket should not have bytes that the main one does not have: they were erased, or their removal
-/// was interrupted.
-pub(crate) async fn is_leftover<P: Host>(
+/// Completes a removal that was interrupted, in both buckets. Returns whether it did.
+pub(crate) async fn complete_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let mark = mark_of(ctx, bytes).await?;
-    let now = ctx.host.clock().now();
-    let is_settled =
-        |it: &GarbageDocument| it.state == GarbageState::Removing && it.is_settled(now);
-    Ok(mark.is_some_and(|(document, _)| is_settled(&document)) || is_erased(ctx, bytes).await?)
-}
-
-/// Completes the removal of a [leftover](is_leftover) in the second bucket.
-pub(crate) async fn remove_leftover<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<(), Failure> {
     match mark_of(ctx, bytes).await? {
         Some((document, _)) if document.state == GarbageState::Removing => {
-            remove_marked(ctx, bytes, document.since).await.map(drop)
+            remove_marked(ctx, bytes, document.since).await
         }
-        _ => fallback_requests::discard(ctx, bytes).await,
+        _ => Ok(false),
     }
 }
 
@@ -396,11 +371,7 @@ async fn replace_mark<P: Host>(
                 return Ok(document.since);
             }
             Some((document, _)) if document.is_being_removed(ctx.host.clock().now()) => {
-                let seconds = limits::MARK_REMOVAL_SECONDS;
-                let message = format!(
-                    "the garbage mark of {bytes} is being changed by another request: send the same request again in {seconds} s"
-                );
-                return Err(Problem::NotYet(message, seconds).into());
+                return Err(being_changed(bytes).into());
             }
             Some((_, etag)) => Condition::Unchanged(etag),
         };

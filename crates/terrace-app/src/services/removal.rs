@@ -6,11 +6,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use terrace_base::time::UnixTime;
 use terrace_core::limits;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::BytesKey;
-use terrace_presign::SignedMethod;
 
 use crate::concurrent::{self, Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
@@ -20,18 +18,10 @@ use crate::services::{fallback_requests, garbage};
 
 /// The copies that a request removes.
 #[derive(Debug, Default)]
-struct Removals {
-    due: RefCell<Vec<Removal>>,
+struct CopyRemovals {
+    due: RefCell<Vec<BytesKey>>,
     /// The keys of those that could not be removed.
     left: RefCell<Vec<String>>,
-}
-
-/// The removal of a copy.
-#[derive(Debug, Clone, Copy)]
-struct Removal {
-    key: BytesKey,
-    /// The time at which this request has marked bytes without a tombstone as being removed.
-    marked: Option<UnixTime>,
 }
 
 /// Removes bytes that have a tombstone, as a blob with the same digest as well.
@@ -52,12 +42,12 @@ pub(crate) async fn discard_everywhere<P: Host>(
     bytes: BytesKey,
 ) -> Result<(), Failure> {
     ctx.host.archives().discard(bytes).await?;
-    defer(ctx, bytes, None);
+    defer(ctx, bytes);
     Ok(())
 }
 
 /// Does the same for bytes without a tombstone, because others were erased to which they belong. If there is a second bucket, their
-/// mark becomes *removing* first: a copy that is left, or that is in progress, is found by it.
+/// mark becomes *removing* first, and stays: a copy that is left, or that arrives later, is found by it.
 pub(crate) async fn discard_unburied<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
@@ -66,18 +56,14 @@ pub(crate) async fn discard_unburied<P: Host>(
         ctx.host.archives().discard(bytes).await?;
         return Ok(());
     }
-    let marked = garbage::mark_removal(ctx, bytes).await?;
-    ctx.host.archives().discard(bytes).await?;
-    defer(ctx, bytes, marked);
-    Ok(())
+    garbage::mark_removal(ctx, bytes).await?;
+    discard_everywhere(ctx, bytes).await
 }
 
-/// Notes that a copy is to be removed: of bytes that have a tombstone, or that are marked as being removed, since `marked` if this
-/// request has made the mark.
-fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey, marked: Option<UnixTime>) {
+/// Notes that a copy is to be removed: of bytes that have a tombstone, or that are marked as being removed.
+fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey) {
     if ctx.config.fallback.is_some() {
-        let removal = Removal { key, marked };
-        removals(ctx).due.borrow_mut().push(removal);
+        removals(ctx).due.borrow_mut().push(key);
     }
 }
 
@@ -93,13 +79,13 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
         let is_late = ctx.host.clock().now().since(began) > limits::COPY_REMOVALS_SECONDS;
         let is_pointless = is_late || !removals.left.borrow().is_empty();
         if is_pointless {
-            let keys = some.iter().map(|removal| removal.key.to_string());
+            let keys = some.iter().map(BytesKey::to_string);
             removals.left.borrow_mut().extend(keys);
             continue;
         }
-        let actions = some.iter().map(|removal| -> Boxed<'_> {
-            Box::pin(remove(ctx, fallback, *removal, &removals.left))
-        });
+        let actions = some
+            .iter()
+            .map(|key| -> Boxed<'_> { Box::pin(remove(ctx, fallback, *key, &removals.left)) });
         if let Err(failure) = concurrent::all(actions.collect()).await {
             ctx.report(failure);
         }
@@ -108,13 +94,13 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
 
 /// Returns the keys of the copies that this request could not remove.
 pub(crate) fn left<P: Host>(ctx: &Context<'_, P>) -> Vec<String> {
-    let removals: Option<Rc<Removals>> = ctx.recall();
+    let removals: Option<Rc<CopyRemovals>> = ctx.recall();
     removals.map_or_else(Vec::new, |removals| removals.left.borrow().clone())
 }
 
-fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<Removals> {
+fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<CopyRemovals> {
     ctx.recall().unwrap_or_else(|| {
-        ctx.remember(Removals::default());
+        ctx.remember(CopyRemovals::default());
         ctx.recall().unwrap_or_default()
     })
 }
@@ -123,29 +109,13 @@ fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<Removals> {
 async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
-    removal: Removal,
+    key: BytesKey,
     left: &RefCell<Vec<String>>,
 ) -> Result<(), Failure> {
-    if let Err(failure) = try_remove(ctx, fallback, removal).await {
+    let seconds = limits::COPY_REMOVAL_SECONDS;
+    if let Err(failure) = fallback_requests::remove(ctx, fallback, key, seconds).await {
         ctx.report(failure);
-        left.borrow_mut().push(removal.key.to_string());
+        left.borrow_mut().push(key.to_string());
     }
     Ok(())
-}
-
-async fn try_remove<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-    Removal { key, marked }: Removal,
-) -> Result<(), Failure> {
-    let seconds = limits::COPY_REMOVAL_SECONDS;
-    let ask =
-        async |method| fallback_requests::ask_about(ctx, fallback, (method, key), seconds).await;
-    // If there is no copy, one may be in progress. Then the mark stays, and leads to it when it has arrived.
-    let has_copy = marked.is_some() && ask(SignedMethod::Head).await?;
-    ask(SignedMethod::Delete).await?;
-    match marked {
-        Some(marked) if has_copy => garbage::forget_removal(ctx, key, marked).await,
-        _ => Ok(()),
-    }
 }

@@ -30,9 +30,45 @@ pub(crate) enum Upload {
     NotTried,
 }
 
+/// The storage that receives an upload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Storage {
+    /// That of the registry.
+    Main,
+    /// The second bucket.
+    Fallback,
+}
+
+impl Storage {
+    /// Returns the cause of an upload that is refused again and again although its URL is fresh.
+    fn cause_of_refusal(self) -> &'static str {
+        match self {
+            Self::Main => "if this persists, the registry's own keys for its storage are wrong",
+            Self::Fallback => {
+                "if this persists, the key pair of the second bucket is wrong, or may not write \
+                 (TERRACE_S3_FALLBACK_ACCESS_KEY_ID, TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY)"
+            }
+        }
+    }
+
+    /// Returns the cause of an upload to storage that does not exist.
+    fn cause_of_absence(self) -> &'static str {
+        match self {
+            Self::Main => {
+                "the storage in the registry's own settings does not exist (TERRACE_S3_ENDPOINT, TERRACE_S3_BUCKET)"
+            }
+            Self::Fallback => {
+                "the second bucket in the registry's settings does not exist (TERRACE_S3_FALLBACK_ENDPOINT, \
+                 TERRACE_S3_FALLBACK_BUCKET)"
+            }
+        }
+    }
+}
+
 /// Uploads every archive to its URL. Returns the outcomes in the same order.
 pub(crate) fn upload(
     agent: &Agent,
+    storage: Storage,
     jobs: &[(&Archive, MissingArchive)],
     output: &Output,
 ) -> Vec<Upload> {
@@ -41,7 +77,7 @@ pub(crate) fn upload(
         if stop.load(Ordering::Relaxed) {
             return Upload::NotTried;
         }
-        let outcome = send(agent, archive, missing, output);
+        let outcome = send(agent, storage, archive, missing, output);
         if let Upload::Failed(..) | Upload::Refused(_) = outcome {
             stop.store(true, Ordering::Relaxed);
         }
@@ -49,7 +85,13 @@ pub(crate) fn upload(
     })
 }
 
-fn send(agent: &Agent, archive: &Archive, missing: &MissingArchive, output: &Output) -> Upload {
+fn send(
+    agent: &Agent,
+    storage: Storage,
+    archive: &Archive,
+    missing: &MissingArchive,
+    output: &Output,
+) -> Upload {
     let filename = &archive.filename;
     if !output.draws() {
         let size = bytes(archive.size);
@@ -57,7 +99,7 @@ fn send(agent: &Agent, archive: &Archive, missing: &MissingArchive, output: &Out
     }
     let bar = output.upload_bar(filename, archive.size);
     let outcome = match put(agent, archive, missing, &bar) {
-        Ok(response) => judge(filename, response),
+        Ok(response) => judge(filename, storage, response),
         // The error may quote the URL, which is a secret.
         Err(PutError::Http(error)) => {
             let reason = format!("{filename}: the upload failed: {}", http::describe(&error));
@@ -120,7 +162,7 @@ fn put(
     agent.run(request).map_err(PutError::Http)
 }
 
-fn judge(filename: &str, response: Response<Body>) -> Upload {
+fn judge(filename: &str, storage: Storage, response: Response<Body>) -> Upload {
     let status = response.status().as_u16();
     let asked = http::retry_after(&response);
     let explanation = explanation(response);
@@ -131,13 +173,12 @@ fn judge(filename: &str, response: Response<Body>) -> Upload {
         // Signed URLs expire while others are in use; a retry with a fresh one shows whether that is the
         // cause.
         403 => {
-            let hint = "if this persists, the registry's own keys for its storage are wrong";
+            let hint = storage.cause_of_refusal();
             let failure = Failure::NotAllowed(format!("{reason}; {hint}"));
             Upload::Failed(failure, Some(Duration::ZERO))
         }
         404 => {
-            let hint = "the storage in the registry's own settings does not exist (TERRACE_S3_ENDPOINT, \
-                        TERRACE_S3_BUCKET)";
+            let hint = storage.cause_of_absence();
             Upload::Refused(Failure::Unexpected(format!("{reason}; {hint}")))
         }
         _ if http::is_transient_status(status) => {

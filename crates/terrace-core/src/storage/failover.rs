@@ -11,6 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::storage::fallback::FallbackBucket;
 use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
@@ -59,6 +60,9 @@ pub const PROBE: &str = "probe";
 pub struct FailoverDocument {
     /// The bucket that serves downloads.
     pub serving: ServingBucket,
+    /// The URL of the second bucket, if that serves downloads. With settings of another one, or of none, the state has no effect.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bucket: String,
     /// The time of the change.
     pub since: UnixTime,
     /// The name of the administrator who changed it, or [`PROBE`].
@@ -69,6 +73,19 @@ pub struct FailoverDocument {
 }
 
 impl FailoverDocument {
+    /// Returns the state as it takes effect with this second bucket: the main one serves downloads if it names another.
+    #[must_use]
+    pub fn in_effect(self, fallback: Option<&FallbackBucket>) -> Self {
+        let is_of_other = || fallback.is_none_or(|fallback| fallback.url() != self.bucket);
+        match self.serving == ServingBucket::Fallback && is_of_other() {
+            true => Self {
+                since: self.since,
+                ..Self::default()
+            },
+            false => self,
+        }
+    }
+
     /// Returns whether this state was set after another one. Without one, the main bucket has served since 1970.
     pub fn is_newer_than(&self, other: Option<&Self>) -> bool {
         self.since > other.map_or_else(UnixTime::default, |other| other.since)
@@ -147,6 +164,17 @@ impl ProbeCount {
         }
     }
 
+    /// Returns the bucket that is to serve downloads instead, if this count suffices: after a probe in this state, which has found that
+    /// the main bucket `answers` or not.
+    pub fn change(&self, state: &FailoverDocument, answers: bool) -> Option<ServingBucket> {
+        let needed = match (state.serving, answers) {
+            (ServingBucket::Main, false) => limits::FAILOVER_PROBES,
+            (ServingBucket::Fallback, true) => limits::FAILBACK_PROBES,
+            _ => return None,
+        };
+        (self.contrary >= needed).then(|| state.serving.other())
+    }
+
     /// Returns the index of the count.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
@@ -171,12 +199,31 @@ pub struct FallbackCopyDocument {
     /// The counts of the last complete walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CopyCounts>,
-    /// The reason why the last step failed.
+    /// The reason why the last step failed. That of a single object is in the counts of its walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl FallbackCopyDocument {
+    /// Adds a page to the walk. Without a next page, the walk is complete.
+    pub fn add_page(&mut self, counts: CopyCounts, next: Option<String>, now: UnixTime) {
+        self.current.add(counts);
+        self.current.at = now;
+        self.next = next;
+        if self.next.is_none() {
+            self.last = Some(std::mem::take(&mut self.current));
+        }
+    }
+
+    /// Returns the reason of the last failure: of a step, or of an object in the current or in the last complete walk.
+    pub fn last_error(&self) -> Option<&String> {
+        let of_last = self.last.as_ref().and_then(|last| last.error.as_ref());
+        self.error
+            .as_ref()
+            .or(self.current.error.as_ref())
+            .or(of_last)
+    }
+
     /// Returns the progress in the second bucket with this URL: this one, or none if it belongs to another bucket.
     #[must_use]
     pub fn of_bucket(self, bucket: String) -> Self {
@@ -284,6 +331,29 @@ pub struct CopyCounts {
     pub copied: u64,
     /// The number of erased archives and blobs that the walk removed.
     pub removed: u64,
+    /// The number of erased archives and blobs that the walk has left in the second bucket.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub erased: u64,
+    /// The reason why an object could not be copied or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl CopyCounts {
+    /// Adds the counts of another page. Of several errors the first one stays.
+    fn add(&mut self, page: Self) {
+        self.stored += page.stored;
+        self.missing += page.missing;
+        self.missing_bytes += page.missing_bytes;
+        self.copied += page.copied;
+        self.removed += page.removed;
+        self.erased += page.erased;
+        self.error = self.error.take().or(page.error);
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]
@@ -294,6 +364,7 @@ mod tests {
     fn failed_over() -> FailoverDocument {
         FailoverDocument {
             serving: ServingBucket::Fallback,
+            bucket: "https://copies.test/copies/".to_owned(),
             since: UnixTime(1_800_000_000),
             by: PROBE.to_owned(),
             reason: "R2 does not answer".to_owned(),
@@ -304,7 +375,7 @@ mod tests {
     fn the_documents_are_pinned() {
         assert_pinned(
             &json::to_string(&failed_over()),
-            r#"{"serving":"fallback","since":1800000000,"by":"probe","reason":"R2 does not answer"}"#,
+            r#"{"serving":"fallback","bucket":"https://copies.test/copies/","since":1800000000,"by":"probe","reason":"R2 does not answer"}"#,
         );
         let counted = ProbeCount {
             since: UnixTime(1_800_000_000),
@@ -326,13 +397,15 @@ mod tests {
                 missing_bytes: 3,
                 copied: 2,
                 removed: 1,
+                erased: 1,
+                error: Some("the second bucket cannot store it".to_owned()),
             },
             last: None,
             error: Some("the second bucket cannot list: it answers with status 403".to_owned()),
         };
         assert_pinned(
             &json::to_string(&copy),
-            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1},"error":"the second bucket cannot list: it answers with status 403"}"#,
+            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1,"erased":1,"error":"the second bucket cannot store it"},"error":"the second bucket cannot list: it answers with status 403"}"#,
         );
     }
 

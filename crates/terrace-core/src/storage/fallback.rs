@@ -141,6 +141,17 @@ pub fn keeps_versions(text: &str) -> Option<bool> {
     Some(matches!(status, "Enabled" | "Suspended"))
 }
 
+/// Returns the code in the answer of a bucket that refuses a request
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses>), if it has one: a word.
+pub fn error_code(text: &str) -> Option<&str> {
+    let (_, error) = text.split_once("<Error")?;
+    let is_word = |code: &&str| {
+        let mut bytes = code.bytes();
+        (1..=64).contains(&code.len()) && bytes.all(|byte| byte.is_ascii_alphanumeric())
+    };
+    element(error, "Code").filter(is_word)
+}
+
 /// Returns the text of the first element with this name.
 fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use terrace_core::limits::{
-    COPY_REMOVAL_SECONDS, COPY_REMOVALS_SECONDS, COPY_STEP_SECONDS, GARBAGE_SECONDS,
+    COPY_REMOVAL_SECONDS, COPY_REMOVALS_SECONDS, COPY_STEP_SECONDS, COPY_SWEEP_SECONDS,
+    GARBAGE_SECONDS, MARK_REMOVAL_SECONDS,
 };
 
 use super::failover::{Two, key_of};
@@ -114,15 +115,83 @@ fn documentation_that_is_removed_while_it_is_copied_does_not_stay_in_the_second_
 }
 
 #[test]
-fn a_copy_of_removed_documentation_that_arrives_later_is_removed() {
+fn a_copy_of_removed_documentation_that_arrives_later_is_removed_and_its_mark_with_it() {
+    for is_copied in [false, true] {
+        let two = Two::new(&S3);
+        let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+        if is_copied {
+            two.copy();
+        }
+        two.erase();
+        assert_eq!(two.memory.copies().len(), 0);
+        // An upload by `terrace admin replicate`, whose URL is valid for an hour.
+        two.memory.put_copy(&documentation, b"a text");
+        two.memory.advance(COPY_SWEEP_SECONDS);
+        two.copy();
+        assert_eq!(two.memory.copies().len(), 0);
+        let marks = two.memory.keys();
+        let marks = marks
+            .iter()
+            .filter(|key| key.starts_with("garbage/") && key.ends_with(".docs"));
+        assert_eq!(marks.count(), 0);
+    }
+}
+
+#[test]
+fn a_copy_that_cannot_be_removed_does_not_stop_other_removals_and_is_counted() {
+    let two = Two::new(&S3);
+    ProviderFixture::new("1.0.0").publish(&two.registry);
+    two.copy();
+    two.memory.set_second_down(true);
+    two.erase_all();
+    two.memory.set_second_down(false);
+    let locked = two.memory.copies().into_keys().next().unwrap();
+    two.memory.lock_copy(&locked);
+    two.copy();
+    assert_eq!(
+        two.memory.copies().into_keys().collect::<Vec<_>>(),
+        [locked.as_str()]
+    );
+    let copy = two.state()["copy"].clone();
+    assert_eq!(copy["erased"], 1);
+    let error = copy["error"].as_str().unwrap();
+    assert!(error.contains("403 (AccessDenied)"), "{error}");
+}
+
+#[test]
+fn an_erasure_waits_for_a_mark_that_another_request_may_remove() {
     let two = Two::new(&S3);
     let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+    let mark = documentation.replace("archives/", "garbage/");
+    let kept = json!({ "state": "kept", "since": two.memory.now_ms() / 1_000 });
+    two.memory.put_object(&mark, kept.to_string().as_bytes());
+    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [two.key()], "reason": "a leaked key" });
+    let refused = post(&two.registry, "/admin/v1/erasures", &body).expect(503);
+    assert!(
+        refused.errors().contains(&documentation),
+        "{}",
+        refused.errors()
+    );
+    two.memory.advance(2 * MARK_REMOVAL_SECONDS);
     two.erase();
-    // An upload by `terrace admin replicate`.
-    two.memory.put_copy(&documentation, b"a text");
-    two.memory.advance(GARBAGE_SECONDS);
+    assert!(!two.memory.keys().contains(&documentation));
+}
+
+#[test]
+fn marks_whose_state_is_not_listed_are_read() {
+    let two = Two::new(&S3);
+    let kept = ModuleFixture::of("acme", "1.1.0");
+    kept.publish(&two.registry);
+    for (key, state) in [(two.key(), "removing"), (key_of(&kept), "kept")] {
+        let mark = json!({ "state": state, "since": two.memory.now_ms() / 1_000 });
+        let key = key.replace("archives/", "garbage/");
+        two.memory.put_object(&key, mark.to_string().as_bytes());
+    }
     two.copy();
-    assert_eq!(two.memory.copies().len(), 0);
+    assert_eq!(
+        two.memory.copies().into_keys().collect::<Vec<_>>(),
+        [key_of(&kept)]
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use terrace_core::api::route::Route;
 use terrace_core::limits::{
-    FAILBACK_PROBES, FAILOVER_PROBES, FAILOVER_SECONDS, GARBAGE_SECONDS, LIST_CACHE_SECONDS,
+    COPY_SWEEP_SECONDS, FAILBACK_PROBES, FAILOVER_PROBES, FAILOVER_SECONDS, GARBAGE_SECONDS,
+    LIST_CACHE_SECONDS,
 };
 
 use crate::native::access::paths;
@@ -215,7 +216,171 @@ fn an_object_that_cannot_be_copied_stops_neither_the_others_nor_removals() {
     two.copy();
     let copies: Vec<String> = two.memory.copies().into_keys().collect();
     assert_eq!(copies, keys[1..]);
-    assert_eq!(two.state()["copy"]["missing"], 1);
+    let copy = two.state()["copy"].clone();
+    assert_eq!(copy["missing"], 1);
+    let error = copy["error"].as_str().unwrap();
+    assert!(
+        error.contains(&keys[0]) && error.contains("400 (BadDigest)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn objects_that_cannot_be_copied_do_not_keep_the_others_of_their_page_waiting() {
+    let two = Two::copied(&S3);
+    let all: Vec<ModuleFixture> = (0..30)
+        .map(|patch| ModuleFixture::of("acme", &format!("2.0.{patch}")))
+        .collect();
+    let mut keys: Vec<String> = all.iter().map(key_of).collect();
+    keys.sort();
+    for key in &keys[..20] {
+        two.memory.refuse_copy(key);
+    }
+    for fixture in &all {
+        fixture.publish(&two.registry);
+    }
+    two.minutes(60);
+    for key in &keys[20..] {
+        assert!(two.memory.copies().contains_key(key), "{key}");
+    }
+    assert_eq!(two.state()["copy"]["missing"], 20);
+}
+
+#[test]
+fn a_second_bucket_that_fails_in_the_same_way_costs_no_writes() {
+    let two = Two::copied(&S3);
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    two.memory.set_second_down(true);
+    two.copy();
+    two.memory.forget_operations();
+    two.copy();
+    let writes = two.memory.operations();
+    let writes = writes
+        .iter()
+        .filter(|it| it.starts_with("R2 put failover/"));
+    assert_eq!(writes.count(), 0);
+}
+
+#[test]
+fn a_damaged_document_of_the_copy_begins_a_new_walk() {
+    let two = Two::new(&S3);
+    two.memory.put_object("failover/copy", b"{");
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 1);
+    assert_eq!(two.state()["copy"]["missing"], 0);
+}
+
+#[test]
+fn a_bucket_with_the_documents_of_a_registry_is_no_second_bucket() {
+    let two = Two::copied(&S3);
+    two.memory.put_copy("audit/000000000001", b"{}");
+    let forced = json!({ "serving": "fallback", "reason": "a test", "force": true });
+    let refused = two.send(&forced).expect(409).errors();
+    assert!(refused.contains("TERRACE_S3_FALLBACK_BUCKET"), "{refused}");
+    post(&two.registry, "/admin/v1/replication", &json!({})).expect(409);
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 2, "nothing is copied to it");
+    let error = two.state()["copy"]["error"].clone();
+    assert!(error.as_str().unwrap().contains("audit/"), "{error}");
+    let fault = two.break_r2();
+    two.minutes(2 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn a_state_of_another_second_bucket_has_no_effect_and_can_be_ended_without_any() {
+    let two = Two::copied(&S3);
+    two.switch("fallback").expect(200);
+    let mut other = FALLBACK;
+    other[1] = ("TERRACE_S3_FALLBACK_BUCKET", "empty");
+    let memory = two.memory.at(1);
+    for settings in [&other[..], &[]] {
+        let registry = Registry::in_memory(&memory, &[&S3[..], settings].concat());
+        let state = registry.admin("GET", PATH, None).expect(200).json();
+        assert_eq!(
+            (&state["serving"], &state["by"]),
+            (&json!("main"), &Value::Null)
+        );
+        let path = format!("{}/1.0.0/download", two.fixture.path());
+        let location = registry.get(&path).expect(200).json()["location"].to_string();
+        assert!(!location.contains("copies.test"), "{location}");
+        for _ in 0..2 * FAILBACK_PROBES {
+            memory.advance(MINUTE);
+            registry.run_repair_step();
+        }
+    }
+    assert_eq!(
+        two.state()["serving"],
+        "fallback",
+        "its own settings are back"
+    );
+    let registry = Registry::in_memory(&memory, &S3);
+    let off = json!({ "serving": "main", "reason": "it is gone" }).to_string();
+    registry
+        .admin("PUT", PATH, Some(off.as_bytes()))
+        .expect(200);
+    memory.advance(MINUTE);
+    assert_eq!(two.state()["serving"], "main");
+}
+
+#[test]
+fn a_probe_asks_the_endpoint_also_if_the_fact_is_damaged_and_the_next_change_replaces_it() {
+    let two = Two::copied(&S3);
+    two.memory.put_object("failover/serving", b"{");
+    two.memory.set_endpoint_fault(Some(EndpointFault::NoAnswer));
+    two.minutes(FAILOVER_PROBES);
+    let state = two.state();
+    assert_eq!(
+        (&state["serving"], &state["recorded"]),
+        (&json!("fallback"), &json!(true))
+    );
+    let fact: Value = serde_json::from_slice(&two.memory.object_bytes("failover/serving")).unwrap();
+    assert_eq!(fact["serving"], "fallback");
+}
+
+#[test]
+fn a_state_that_this_location_has_cached_counts_as_recorded() {
+    let two = Two::copied(&S3);
+    let there = two.at(1);
+    two.memory.at_an_edge();
+    two.switch("fallback").expect(200);
+    two.state();
+    there.switch("main").expect(200);
+    assert_eq!(two.state()["recorded"], true);
+}
+
+#[test]
+fn a_change_that_another_one_replaces_at_the_same_time_is_not_stated_as_recorded() {
+    let two = Two::copied(&S3);
+    let there = two.at(0);
+    two.memory.before("R2 put failover/serving", move || {
+        there.switch("main").expect(200);
+    });
+    let answer = two.switch("fallback").expect(200).json();
+    assert_eq!(answer["recorded"], false);
+    two.minutes(2);
+    assert_eq!(two.state()["recorded"], true);
+}
+
+#[test]
+fn the_audit_log_states_the_bucket_before_a_change() {
+    let two = Two::copied(&S3);
+    for serving in ["fallback", "fallback", "main"] {
+        two.switch(serving).expect(200);
+    }
+    let changes: Vec<(String, String)> = chain::entries(&two.memory)
+        .into_iter()
+        .filter_map(|entry| entry.change.map(|change| (change.from, change.to)))
+        .collect();
+    let expected = [
+        ("main", "fallback"),
+        ("fallback", "fallback"),
+        ("fallback", "main"),
+    ];
+    let expected = expected.map(|(from, to)| (from.to_owned(), to.to_owned()));
+    assert_eq!(changes, expected);
 }
 
 #[test]
@@ -561,7 +726,8 @@ fn nothing_changes_while_the_second_bucket_serves_and_nothing_diverges_afterward
     let refused = ModuleFixture::of("acme", "1.1.0")
         .put(&two.registry)
         .expect(503);
-    assert_eq!(refused.header("retry-after"), Some("60"));
+    // A command that repeats the request must not wait for minutes.
+    assert_eq!(refused.header("retry-after"), Some("2"));
     assert!(
         refused.errors().contains("nothing can be changed"),
         "{}",
@@ -622,12 +788,12 @@ fn documentation_of_an_erased_version_is_removed_from_both_buckets_also_without_
         assert_eq!(left.contains(&documentation), is_down, "{answer}");
         assert!(!two.memory.keys().contains(&documentation));
         two.memory.set_second_down(false);
-        two.memory.advance(GARBAGE_SECONDS);
+        two.memory.advance(COPY_SWEEP_SECONDS);
         two.copy();
         assert_eq!(two.memory.copies().len(), 0);
         let marks = two.memory.keys();
         let marks = marks.iter().filter(|key| key.ends_with(".docs"));
-        assert_eq!(marks.count(), 0, "its mark is removed with it");
+        assert_eq!(marks.count(), 0, "a later run removes its mark");
     }
 }
 
@@ -663,7 +829,7 @@ fn garbage_is_removed_from_both_buckets_or_from_none() {
 }
 
 #[test]
-fn a_dry_run_removes_nothing_and_a_replication_waits_for_the_main_bucket() {
+fn a_replication_removes_nothing_and_waits_for_the_main_bucket() {
     let two = Two::copied(&S3);
     two.memory.set_second_down(true);
     two.erase();
@@ -672,22 +838,16 @@ fn a_dry_run_removes_nothing_and_a_replication_waits_for_the_main_bucket() {
         let body = json!({ "dry_run": dry_run });
         post(&two.registry, "/admin/v1/replication", &body)
     };
-    assert_eq!(
-        compare(true).expect(200).json()["erased"],
-        json!([two.key()])
-    );
+    let before = two.memory.objects();
+    let erased = |dry_run: bool| compare(dry_run).expect(200).json()["erased"].clone();
+    assert_eq!(erased(false), json!([two.key()]));
+    assert!(two.memory.objects() == before && two.memory.copies().len() == 1);
     two.switch("fallback").expect(200);
     compare(false).expect(503);
-    assert_eq!(
-        compare(true).expect(200).json()["erased"],
-        json!([two.key()])
-    );
+    assert_eq!(erased(true), json!([two.key()]));
     two.switch("main").expect(200);
-    assert_eq!(
-        compare(false).expect(200).json()["erased"],
-        json!([two.key()])
-    );
-    assert_eq!(compare(true).expect(200).json()["erased"], json!([]));
+    two.copy();
+    assert_eq!(erased(false), json!([]));
     assert_eq!(two.memory.copies().len(), 0);
 }
 

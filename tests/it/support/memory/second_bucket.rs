@@ -44,8 +44,10 @@ pub struct SecondBucket {
     delay: Cell<u32>,
     /// Whether it keeps versions of removed objects.
     keeps_versions: Cell<bool>,
-    /// The key that it refuses to store, as if the bytes were damaged.
-    refused: RefCell<Option<String>>,
+    /// The keys that it refuses to store, as if the bytes were damaged.
+    refused: RefCell<Vec<String>>,
+    /// The keys that it refuses to remove.
+    locked: RefCell<Vec<String>>,
     /// The fault of the S3 endpoint of the main bucket, although the binding may answer.
     main: Cell<Option<EndpointFault>>,
 }
@@ -64,7 +66,12 @@ impl Memory {
 
     /// Makes the second bucket refuse an object, as it does if the bytes have another digest.
     pub fn refuse_copy(&self, key: &str) {
-        self.world.second.refused.replace(Some(key.to_owned()));
+        self.world.second.refused.borrow_mut().push(key.to_owned());
+    }
+
+    /// Makes the second bucket refuse to remove an object, as it does if the object is locked.
+    pub fn lock_copy(&self, key: &str) {
+        self.world.second.locked.borrow_mut().push(key.to_owned());
     }
 
     /// Makes the second bucket unreachable, or reachable again.
@@ -123,11 +130,11 @@ impl Memory {
                 }
                 Some("") => (200, listing(&second.objects.borrow(), &url)),
                 Some(key) => second.answer(key, &request),
-                None => {
-                    let key = key.strip_prefix(MAIN).expect("a known bucket");
-                    let is_stored = self.world.bucket.get(key).is_some();
-                    (if is_stored { 200 } else { 404 }, Vec::new())
-                }
+                None => match key.strip_prefix(MAIN) {
+                    Some(key) if self.world.bucket.get(key).is_some() => (200, Vec::new()),
+                    Some(_) => (404, Vec::new()),
+                    None => (404, error("NoSuchBucket")),
+                },
             })
         });
         let done = done.await.map_err(|error| UpstreamError(error.to_string()));
@@ -152,7 +159,12 @@ impl SecondBucket {
         }
         let mut objects = self.objects.borrow_mut();
         match (request.method.as_str(), &request.body) {
-            ("PUT", _) if self.refused.borrow().as_deref() == Some(key) => (400, Vec::new()),
+            ("PUT", _) if self.refused.borrow().iter().any(|it| it == key) => {
+                (400, error("BadDigest"))
+            }
+            ("DELETE", _) if self.locked.borrow().iter().any(|it| it == key) => {
+                (403, error("AccessDenied"))
+            }
             ("PUT", Some((length, bytes))) => {
                 assert_eq!(bytes.len() as u64, *length, "the stated length is right");
                 objects.insert(key.to_owned(), bytes.clone());
@@ -166,10 +178,6 @@ impl SecondBucket {
                 Some(bytes) => (200, bytes.clone()),
                 None => (404, Vec::new()),
             },
-            ("HEAD", None) => (
-                if objects.contains_key(key) { 200 } else { 404 },
-                Vec::new(),
-            ),
             other => panic!("the registry does not send {other:?}"),
         }
     }
@@ -182,6 +190,12 @@ impl SecondBucket {
         };
         format!("<VersioningConfiguration>{status}</VersioningConfiguration>").into_bytes()
     }
+}
+
+/// Returns an error, as S3 writes it.
+fn error(code: &str) -> Vec<u8> {
+    format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>a reason</Message></Error>")
+        .into_bytes()
 }
 
 /// Returns a page of the listing, as S3 writes it.

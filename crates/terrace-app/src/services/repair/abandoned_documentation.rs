@@ -12,7 +12,7 @@ use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Facts as _, Host, ListedFact};
-use crate::services::documentation_removal::Removal;
+use crate::services::documentation_removal::DocumentRemoval;
 use crate::services::garbage::GcFence;
 use crate::services::repair::comparison::counted;
 use crate::services::repair::step;
@@ -159,7 +159,7 @@ async fn remove_erased<P: Host>(
         // The tombstone does not remove the bytes that an upload has stored since, or another request has left.
         // The scheduled copy removes a copy of them.
         ctx.host.archives().discard(archive.into()).await?;
-        let removal = Removal {
+        let removal = DocumentRemoval {
             package: package.clone(),
             version: version.clone(),
             only: Some(archive.digest),

@@ -13,11 +13,12 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, LogLevel};
 use crate::json;
 use crate::services::catalog::merged;
-use crate::services::fallback_copy::Occasion;
+use crate::services::fallback_copy::failures;
+use crate::services::fallback_copy::walk::{self as copy_walk, Occasion};
 use crate::services::repair::step::{RepairStep, Scope};
 use crate::services::repair::{index_walk, package_walk, walk};
 use crate::services::webhooks::{self, Deliveries};
-use crate::services::{documents, failover_changes, fallback_copy, format};
+use crate::services::{documents, failover_changes, format};
 
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
@@ -73,13 +74,11 @@ async fn copy<P: Host>(ctx: &Context<'_, P>, occasion: Occasion) {
         return;
     }
     let taken = match format::ensure_may_write(ctx).await {
-        Ok(()) => fallback_copy::take_step(ctx, occasion).await,
+        Ok(()) => copy_walk::take_step(ctx, occasion).await,
         Err(failure) => Err(failure),
     };
-    match taken {
-        Ok(()) => {}
-        Err(Failure::Origin(reason)) => ctx.host.log(&format!("copy: {reason}")),
-        Err(failure) => drop(ctx.report(failure)),
+    if let Err(failure) = taken {
+        failures::log(ctx, failure);
     }
 }
 

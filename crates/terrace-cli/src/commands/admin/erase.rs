@@ -249,9 +249,9 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     let left: BTreeSet<&String> = left.collect();
     if let Some(first) = left.first() {
         output.warning(&format!(
-            "the second bucket could not be reached and still has copies of erased archives, such as {first}: the registry \
-             serves no downloads of them, and the scheduled copy removes them when the bucket answers, as {} does",
-            output.command("admin replicate")
+            "the second bucket still has copies of erased archives, such as {first}, because it did not answer or refused their removal: \
+             the registry serves no downloads of them, and the scheduled copy removes them; {} states the reason if it cannot",
+            output.command("admin failover status")
         ));
     }
     let uploads_end = uploads_end.map(|end| end.to_string());

@@ -76,8 +76,14 @@ fn copy(copy: &CopyFacts) -> String {
             bytes(copy.missing_bytes)
         ),
     };
+    if copy.erased > 0 {
+        text.push_str(&format!(
+            "; it still had {}, which the scheduled copy removes",
+            plural(copy.erased, "erased archive")
+        ));
+    }
     if let Some(error) = &copy.error {
-        text.push_str(&format!("; the last step failed: {error}"));
+        text.push_str(&format!("; the last failure: {error}"));
     }
     text
 }

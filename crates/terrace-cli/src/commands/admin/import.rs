@@ -27,7 +27,7 @@ use crate::error::Failure;
 use crate::http::Retries;
 use crate::output::{Output, are, bytes, plural};
 use crate::registry::client::Client;
-use crate::registry::upload::{Upload, upload};
+use crate::registry::upload::{Storage, Upload, upload};
 
 /// The order in which documents are restored: referenced documents first.
 const RESTORE_ORDER: [&str; 12] = [
@@ -348,7 +348,7 @@ fn send(
     let jobs: Vec<(&Archive, MissingArchive)> = archives.iter().zip(missing).collect();
     let mut arrived = 0;
     let mut failed = None;
-    for outcome in upload(client.http().agent(), &jobs, output) {
+    for outcome in upload(client.http().agent(), Storage::Main, &jobs, output) {
         match outcome {
             Upload::Sent => arrived += 1,
             Upload::AlreadyThere | Upload::NotTried => {}

@@ -19,7 +19,7 @@ use crate::http::Retries;
 use crate::output::{Output, bytes, plural};
 use crate::parallel;
 use crate::registry::client::Client;
-use crate::registry::upload::{Upload, upload};
+use crate::registry::upload::{Storage, Upload, upload};
 use crate::upstream::download::{DownloadError, download};
 
 /// The number of archives that are copied at once.
@@ -34,7 +34,7 @@ pub(super) struct Difference {
     pub(super) missing: u64,
     /// Their bytes.
     pub(super) missing_bytes: u64,
-    /// Erased ones that the second bucket still had. They are removed from it, unless nothing may be removed.
+    /// Erased ones that the second bucket still has. The scheduled copy removes them.
     pub(super) erased: Vec<String>,
     /// Others that only the second bucket has.
     pub(super) surplus: Vec<String>,
@@ -78,11 +78,10 @@ pub(super) fn replicate(
         ),
     }];
     if !erased.is_empty() {
-        let count = plural(erased.len(), "erased archive");
-        lines.push(match dry_run {
-            true => format!("the second bucket still has {count}"),
-            false => format!("removed {count} from the second bucket"),
-        });
+        lines.push(format!(
+            "the second bucket still has {}: the scheduled copy removes them",
+            plural(erased.len(), "erased archive")
+        ));
     }
     if let Some(first) = surplus.first() {
         lines.push(format!(
@@ -244,7 +243,12 @@ fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Outp
         size: missing.size,
         upload: missing.upload.clone(),
     };
-    let outcomes = upload(client.http().agent(), &[(&archive, job)], output);
+    let outcomes = upload(
+        client.http().agent(),
+        Storage::Fallback,
+        &[(&archive, job)],
+        output,
+    );
     let outcome = outcomes.into_iter().next();
     Outcome::Tried(outcome.unwrap_or(Upload::NotTried))
 }

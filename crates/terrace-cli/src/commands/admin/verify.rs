@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::json;
-use terrace_core::api::admin::VerifyBody;
+use serde_json::{Value, json};
+use terrace_core::api::admin::{StoredArchive, VerifyBody};
 
 use super::loss::{Older, has_old_archives, lost_documents, lost_entries, lost_releases};
 use super::replicate::{Difference, each_page};
@@ -79,14 +79,6 @@ pub(crate) fn verify(
         true => None,
         false => Some(rehash(&client, output, &mut wrong)?),
     };
-    let mut orphans = 0_u64;
-    let mut orphan_bytes = 0_u64;
-    for (key, archive) in &stored {
-        if !references.bytes.contains_key(key) && archive.stored_at < began {
-            orphans += 1;
-            orphan_bytes += archive.size;
-        }
-    }
     let copy = match quick {
         true => None,
         false => compare_buckets(&client, &references, output, &mut wrong)?,
@@ -94,53 +86,104 @@ pub(crate) fn verify(
     if !wrong.is_empty() {
         return Err(Failure::Refused(wrong));
     }
-    let total: u64 = stored.values().map(|archive| archive.size).sum();
-    let mut text = format!(
-        "{} and {} ({}) are intact",
-        plural(documents, "document"),
-        plural(stored.len(), "archive"),
-        bytes(total)
-    );
-    match hashed {
-        Some(hashed) => text.push_str(&format!("; {} were hashed again", bytes(hashed))),
-        None => text.push_str("; nothing was hashed"),
-    }
-    let mut lines = vec![text];
-    if restarted {
-        lines.push(
-            "the audit log of the registry started again after the one of an older copy, as after a restore: compare the two if \
-             it was not restored"
-                .to_owned(),
-        );
-    }
-    lines.extend(copy.as_ref().map(|copy| match copy.missing {
-        0 => "the second bucket has all of them".to_owned(),
-        missing => format!(
-            "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
-            bytes(copy.missing_bytes)
-        ),
-    }));
-    if orphans > 0 {
-        lines.push(format!(
-            "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
-            plural(orphans, "archive"),
-            bytes(orphan_bytes)
-        ));
-    }
-    let report = json!({
-        "status": "ok",
-        "documents": documents,
-        "audit_entries": references.log.length(),
-        "restarted": restarted,
-        "archives": stored.len(),
-        "bytes": total,
-        "hashed_bytes": hashed,
-        "orphans": orphans,
-        "orphan_bytes": orphan_bytes,
-        "missing_in_fallback": copy.as_ref().map(|copy| copy.missing),
-    });
-    output.result(&lines, &report);
+    let is_orphan = |(key, archive): &(&String, &StoredArchive)| {
+        !references.bytes.contains_key(*key) && archive.stored_at < began
+    };
+    let orphans = stored.iter().filter(is_orphan);
+    let intact = Intact {
+        documents,
+        audit_entries: references.log.length(),
+        restarted,
+        archives: Total::of(stored.values()),
+        hashed,
+        orphans: Total::of(orphans.map(|(_, archive)| archive)),
+        copy,
+    };
+    output.result(&intact.lines(), &intact.report());
     Ok(())
+}
+
+/// A number of archives, and their bytes.
+struct Total {
+    count: u64,
+    bytes: u64,
+}
+
+impl Total {
+    fn of<'a>(archives: impl Iterator<Item = &'a StoredArchive>) -> Self {
+        let none = Self { count: 0, bytes: 0 };
+        archives.fold(none, |total, archive| Self {
+            count: total.count + 1,
+            bytes: total.bytes + archive.size,
+        })
+    }
+}
+
+/// The result of a verification without a fault.
+struct Intact {
+    documents: u64,
+    audit_entries: u64,
+    /// Whether the audit log started again after that of an older copy.
+    restarted: bool,
+    archives: Total,
+    /// The bytes that were hashed; none if the archives were only listed.
+    hashed: Option<u64>,
+    /// Archives that nothing refers to.
+    orphans: Total,
+    /// The comparison with the second bucket.
+    copy: Option<Difference>,
+}
+
+impl Intact {
+    fn lines(&self) -> Vec<String> {
+        let hashed = match self.hashed {
+            Some(hashed) => format!("{} were hashed again", bytes(hashed)),
+            None => "nothing was hashed".to_owned(),
+        };
+        let mut lines = vec![format!(
+            "{} and {} ({}) are intact; {hashed}",
+            plural(self.documents, "document"),
+            plural(self.archives.count, "archive"),
+            bytes(self.archives.bytes)
+        )];
+        if self.restarted {
+            lines.push(
+                "the audit log of the registry started again after the one of an older copy, as after a restore: compare the two if \
+                 it was not restored"
+                    .to_owned(),
+            );
+        }
+        lines.extend(self.copy.as_ref().map(|copy| match copy.missing {
+            0 => "the second bucket has all of them".to_owned(),
+            missing => format!(
+                "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
+                bytes(copy.missing_bytes)
+            ),
+        }));
+        if self.orphans.count > 0 {
+            lines.push(format!(
+                "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
+                plural(self.orphans.count, "archive"),
+                bytes(self.orphans.bytes)
+            ));
+        }
+        lines
+    }
+
+    fn report(&self) -> Value {
+        json!({
+            "status": "ok",
+            "documents": self.documents,
+            "audit_entries": self.audit_entries,
+            "restarted": self.restarted,
+            "archives": self.archives.count,
+            "bytes": self.archives.bytes,
+            "hashed_bytes": self.hashed,
+            "orphans": self.orphans.count,
+            "orphan_bytes": self.orphans.bytes,
+            "missing_in_fallback": self.copy.as_ref().map(|copy| copy.missing),
+        })
+    }
 }
 
 /// Compares the two buckets, if the registry has two, and adds faults of the second one to `wrong`. This needs the scope admin,
@@ -170,7 +213,7 @@ fn compare_buckets(
     };
     for key in &found.erased {
         wrong.push(format!(
-            "{key} was erased, and the second bucket still has it; the scheduled copy removes it, as `terrace admin replicate` does"
+            "{key} was erased, and the second bucket still has it; the scheduled copy removes it"
         ));
     }
     // Those that the main bucket has lost, and those that were collected as garbage while the second one did not answer.

@@ -208,7 +208,7 @@ pub(super) fn has_copy(target: &Target) -> Outcome {
         match (&copy.error, &copy.compared, copy.missing) {
             (Some(error), ..) => Outcome::warn(
                 error,
-                "the second bucket cannot be reached, or its key pair lacks rights: new archives are not copied",
+                "the second bucket does not answer, is another bucket, or its key pair lacks rights: some archives are not copied or removed",
                 "correct the TERRACE_S3_FALLBACK_… settings; the key pair needs to list, read, write and remove objects",
             ),
             (None, None, _) => Outcome::warn(
@@ -220,6 +220,11 @@ pub(super) fn has_copy(target: &Target) -> Outcome {
                 "the second bucket keeps versions of removed objects",
                 "versioning was enabled on it: the bytes of erased archives stay there",
                 "copy to a new bucket without versioning and object lock, and delete this one",
+            ),
+            (None, Some(time), _) if copy.erased > 0 => Outcome::warn(
+                format!("{} erased archives were still there at {time}", copy.erased),
+                "they were erased while the second bucket did not answer",
+                "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
             ),
             (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
             (None, Some(time), missing) => Outcome::warn(

@@ -56,19 +56,24 @@ pub struct CopyFacts {
     pub missing: u64,
     /// Their bytes.
     pub missing_bytes: u64,
-    /// The reason why the last step failed; none if it succeeded.
+    /// The number of erased archives that the second bucket still had after that comparison.
+    #[serde(default)]
+    pub erased: u64,
+    /// The reason why the last step failed, or why an archive could not be copied or removed; none if all succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl From<FallbackCopyDocument> for CopyFacts {
     fn from(document: FallbackCopyDocument) -> Self {
-        let FallbackCopyDocument { last, error, .. } = document;
+        let error = document.last_error().cloned();
+        let last = document.last;
         let compared = last.as_ref().map(|last| last.at.to_string());
         let CopyCounts {
             stored,
             missing,
             missing_bytes,
+            erased,
             ..
         } = last.unwrap_or_default();
         Self {
@@ -76,6 +81,7 @@ impl From<FallbackCopyDocument> for CopyFacts {
             stored,
             missing,
             missing_bytes,
+            erased,
             error,
         }
     }
@@ -88,7 +94,7 @@ pub struct ReplicationBody {
     /// The key returned by the previous step; none for the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Whether nothing is removed from the second bucket.
+    /// Whether the answer is only read, and nothing is to be copied. This is possible while the second bucket serves downloads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
@@ -101,7 +107,7 @@ pub struct ReplicationAnswer {
     /// The ones that the second bucket does not have.
     #[serde(default)]
     pub missing: Vec<MissingCopy>,
-    /// Erased archives and blobs that the second bucket still had. They are removed from it now, unless nothing may be removed.
+    /// Erased archives and blobs that the second bucket still has. The scheduled copy removes them.
     #[serde(default)]
     pub erased: Vec<String>,
     /// Other archives and blobs that only the second bucket has. They stay: the main bucket may have lost them.

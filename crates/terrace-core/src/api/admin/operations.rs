@@ -287,7 +287,7 @@ pub struct ErasureAnswer {
     /// The time until which URLs that were signed before may upload an erased archive again. The repair removes it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uploads_end: Option<UnixTime>,
-    /// The keys of objects that are still in the second bucket, because it could not be reached. The repair removes them.
+    /// The keys of objects that are still in the second bucket, because it did not answer or refused their removal. The scheduled copy removes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_in_fallback: Vec<String>,
 }

@@ -70,6 +70,7 @@ fn r2_to_v1_problems_that_the_registry_states_are_found() {
     failover(|it| it.copy = None);
     failover(|it| it.keeps_versions = Some(true));
     copy(|it| it.missing = 2);
+    copy(|it| it.erased = 2);
     copy(|it| it.error = Some("the second bucket answers 403".to_owned()));
     stated("U1", "fail", |it| {
         it.services[0].error = Some("no answer".to_owned())

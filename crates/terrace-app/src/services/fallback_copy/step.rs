@@ -1,0 +1,199 @@
+//! The work of one step of the copy: some copies, and some removals of copies.
+
+use terrace_base::time::UnixTime;
+use terrace_core::limits;
+use terrace_core::storage::failover::CopyCounts;
+use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::key::BytesKey;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Host};
+use crate::services::fallback_copy::comparison::Comparison;
+use crate::services::fallback_copy::failures;
+use crate::services::fallback_copy::marks::{Effect, Marks};
+use crate::services::{fallback_requests, garbage};
+
+/// A step, with its counts so far.
+struct Step<'s, 'c, P: Host> {
+    ctx: &'s Context<'c, P>,
+    fallback: &'s FallbackBucket,
+    began: UnixTime,
+    counts: CopyCounts,
+}
+
+/// Copies some of the missing objects of a page, and removes some of the erased ones. The first page of a walk is also the turn of
+/// interrupted removals. An object that cannot be copied or removed stops no other one: the counts have the reason.
+///
+/// # Errors
+/// If the marks cannot be listed.
+pub(crate) async fn work<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    found: Comparison,
+    is_first: bool,
+) -> Result<CopyCounts, Failure> {
+    let began = ctx.host.clock().now();
+    let counts = CopyCounts {
+        stored: found.stored,
+        ..CopyCounts::default()
+    };
+    let mut step = Step {
+        ctx,
+        fallback,
+        began,
+        counts,
+    };
+    if !is_first && !found.has_differences() {
+        return Ok(step.counts);
+    }
+    let marks = Marks::list(ctx).await?;
+    let copied = step.copy(found.missing, &marks).await;
+    if !copied.is_empty() {
+        step.undo_copies(&copied).await?;
+    }
+    step.remove_erased(found.surplus, &marks).await;
+    if is_first {
+        step.complete_removals(&marks).await;
+    }
+    Ok(step.counts)
+}
+
+impl<P: Host> Step<'_, '_, P> {
+    /// Copies some of the missing objects, and counts the others.
+    async fn copy(&mut self, missing: Vec<(BytesKey, u64)>, marks: &Marks) -> Vec<BytesKey> {
+        let mut copied = Vec::new();
+        let mut left = limits::COPIED_AT_ONCE;
+        for (key, size) in rotated(missing, self.began) {
+            let listed = marks.listed_effect(key);
+            if listed.is_some_and(|effect| effect != Effect::None) {
+                continue;
+            }
+            if left == 0 || self.is_after(limits::COPY_RUN_SECONDS) {
+                self.count_missing(size);
+                continue;
+            }
+            left -= 1;
+            match self.copy_unless_marked(key, marks).await {
+                Ok(true) => copied.push(key),
+                Ok(false) => {}
+                Err(failure) => {
+                    self.count_missing(size);
+                    self.fail(failure);
+                }
+            }
+        }
+        self.counts.copied = copied.len() as u64;
+        copied
+    }
+
+    /// Copies an object, natively. Returns `false` if the main bucket does not have it any more, or it must not be copied.
+    async fn copy_unless_marked(&self, key: BytesKey, marks: &Marks) -> Result<bool, Failure> {
+        if marks.effect(self.ctx, key).await? != Effect::None {
+            return Ok(false);
+        }
+        let Some(opened) = self.ctx.host.archives().open(key).await? else {
+            return Ok(false);
+        };
+        fallback_requests::store(self.ctx, self.fallback, key, opened).await?;
+        Ok(true)
+    }
+
+    /// Removes the copies of objects that were removed while they were copied: that removal has not found the copy.
+    async fn undo_copies(&mut self, copied: &[BytesKey]) -> Result<(), Failure> {
+        let marks = Marks::list(self.ctx).await?;
+        for key in copied {
+            if marks.effect(self.ctx, *key).await? != Effect::None {
+                self.remove(*key).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes some of the erased objects that only the second bucket has, and counts the others.
+    async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
+        let mut left = limits::SURPLUS_AT_ONCE;
+        for key in rotated(surplus, self.began) {
+            match marks.listed_effect(key) {
+                Some(Effect::Removed) => {}
+                // Rare: a copy of the bucket has lost the metadata of the marks.
+                None if left > 0 => match marks.effect(self.ctx, key).await {
+                    Ok(Effect::Removed) => {}
+                    Ok(_) => continue,
+                    Err(failure) => {
+                        self.fail(failure);
+                        continue;
+                    }
+                },
+                _ => continue,
+            }
+            match left {
+                0 => self.counts.erased += 1,
+                _ => {
+                    left -= 1;
+                    self.remove(key).await;
+                }
+            }
+        }
+    }
+
+    /// Completes removals that were interrupted, or whose copy may have arrived later.
+    async fn complete_removals(&mut self, marks: &Marks) {
+        let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
+        let some = rotated(interrupted, self.began).take(limits::COMPLETED_REMOVALS_AT_ONCE);
+        for key in some {
+            if self.is_late() {
+                return;
+            }
+            match garbage::complete_removal(self.ctx, key).await {
+                Ok(is_done) => self.counts.removed += u64::from(is_done),
+                Err(failure) => self.fail(failure),
+            }
+        }
+    }
+
+    async fn remove(&mut self, key: BytesKey) {
+        if self.is_late() {
+            self.counts.erased += 1;
+            return;
+        }
+        match fallback_requests::discard(self.ctx, key).await {
+            Ok(()) => self.counts.removed += 1,
+            Err(failure) => {
+                self.counts.erased += 1;
+                self.fail(failure);
+            }
+        }
+    }
+
+    /// Returns whether the step begins no further removal, so that it ends before another one may begin.
+    fn is_late(&self) -> bool {
+        self.is_after(limits::COPY_RUN_SECONDS + u64::from(limits::COPY_SECONDS))
+    }
+
+    fn is_after(&self, seconds: u64) -> bool {
+        self.ctx.host.clock().now().since(self.began) > seconds
+    }
+
+    fn count_missing(&mut self, size: u64) {
+        self.counts.missing += 1;
+        self.counts.missing_bytes += size;
+    }
+
+    /// Logs a failure, and records the first one for the operator.
+    fn fail(&mut self, failure: Failure) {
+        let reason = failures::reason(&failure);
+        failures::log(self.ctx, failure);
+        self.counts.error.get_or_insert(reason);
+    }
+}
+
+/// Returns the objects from another place on at each time, and then those before it: objects that fail again and again do not keep
+/// the others waiting.
+fn rotated<T>(mut objects: Vec<T>, now: UnixTime) -> impl Iterator<Item = T> {
+    // Multiples of the golden ratio are spread evenly, whatever the time between two steps is.
+    let spread = now.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    let place = (spread * objects.len() as u64) >> 32;
+    objects.rotate_left(usize::try_from(place).unwrap_or_default());
+    objects.into_iter()
+}
