@@ -111,6 +111,7 @@ export async function costPage() {
         ["the probe, each minute", "0", thousands(2 * MINUTES), thousands(2 * MINUTES), "0"],
         ["a comparison of 500 archives, every fifth minute, and a look at its progress in others", thousands((2 * MINUTES) / 5), thousands(MINUTES), thousands(MINUTES / 10), `${thousands(MINUTES / 5)} lists`],
         ["each step that copies or removes, up to 10 archives", "4", "1", "0", "0"],
+        ["the first step of each comparison", "1", "0", "0", "1 list"],
         ["each copied archive", "0", "1", "0", "1 put"],
         ["an isolate with downloads, each 10 seconds", "0", "0", "1", "0"],
       ],
