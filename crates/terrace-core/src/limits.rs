@@ -849,8 +849,10 @@ pub const BUCKET_REQUEST_SECONDS: u32 = 10;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
 pub const COPY_SECONDS: u32 = 300;
 
-/// Maximum number of archives that one run copies to the second bucket. Each takes a read of R2 and a request to the bucket, of the 50
-/// of an event on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+/// Maximum number of archives that one run copies to the second bucket. Each takes a request to the bucket, of the 50 to other servers
+/// that an event may send on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>), and may take
+/// another one to undo it. With those of [`SURPLUS_AT_ONCE`] and [`COMPLETED_REMOVALS_AT_ONCE`] and three of the probe and the lists,
+/// a run sends 43 at most.
 pub const COPIED_AT_ONCE: usize = 10;
 
 /// Time after which a run begins no further copy, in seconds.
@@ -892,8 +894,8 @@ pub const MISSING_COPIES_AT_ONCE: usize = 50;
 /// Maximum number of erased objects that one comparison removes from the second bucket: each takes a request.
 pub const SURPLUS_AT_ONCE: usize = 10;
 
-/// Maximum number of interrupted removals that one comparison completes: each takes six operations.
-pub const COMPLETED_REMOVALS_AT_ONCE: usize = 2;
+/// Maximum number of interrupted removals that one comparison completes: each takes a request and six operations.
+pub const COMPLETED_REMOVALS_AT_ONCE: usize = 10;
 
 /// Time after which an upload of a copy that began before the removal of its archive has ended, in seconds: its URL was signed before.
 pub const COPY_SWEEP_SECONDS: u64 = UPLOAD_LIFETIME_SECONDS as u64 + COPY_SECONDS as u64;

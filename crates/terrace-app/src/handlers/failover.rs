@@ -43,7 +43,8 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     };
     if let Some(fallback) = fallback {
         // Downloads would fail for certain.
-        check_bucket(ctx, fallback).await?;
+        let seconds = limits::BUCKET_REQUEST_SECONDS;
+        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
         if !force {
             check_copies(ctx, fallback).await?;
         }
@@ -58,17 +59,6 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     };
     let recorded = failover_changes::change(ctx, &state).await?;
     Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
-}
-
-/// Rejects a change to a second bucket that does not answer, or that has the documents of a registry.
-async fn check_bucket<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-) -> Result<(), Failure> {
-    match fallback_requests::has_documents(ctx, fallback).await? {
-        true => Err(Problem::Conflict(vec![fallback_requests::HAS_DOCUMENTS.to_owned()]).into()),
-        false => Ok(()),
-    }
 }
 
 /// Rejects a change to a second bucket that lacks copies.

@@ -2,7 +2,6 @@
 
 use terrace_base::sort;
 use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
-use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::storage::key::BytesKey;
 
@@ -26,8 +25,9 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         failover::ensure_main_serves(ctx).await?;
     }
     let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
-    if after.is_none() && fallback_requests::has_documents(ctx, fallback).await? {
-        return Err(Problem::Conflict(vec![fallback_requests::HAS_DOCUMENTS.to_owned()]).into());
+    if after.is_none() {
+        let seconds = limits::BUCKET_REQUEST_SECONDS;
+        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
     }
     let most = limits::MISSING_COPIES_AT_ONCE;
     let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
@@ -37,10 +37,12 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     found
         .missing
         .retain(|(key, _)| effect(*key) == Effect::None);
-    let (erased, surplus): (Vec<BytesKey>, Vec<BytesKey>) = found
-        .surplus
-        .into_iter()
-        .partition(|key| effect(*key) != Effect::None);
+    let surplus_with = |wanted: Effect| {
+        let keys = found.surplus.iter().filter(|key| effect(**key) == wanted);
+        keys.map(BytesKey::to_string).collect()
+    };
+    // The others are being removed as garbage.
+    let (erased, surplus) = (surplus_with(Effect::Removed), surplus_with(Effect::None));
     let now = ctx.host.clock().now();
     let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
@@ -59,8 +61,8 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
-        surplus: surplus.iter().map(BytesKey::to_string).collect(),
-        erased: erased.iter().map(BytesKey::to_string).collect(),
+        surplus,
+        erased,
         next: found.next,
     };
     Ok(json::reply(200, &answer)?.into())

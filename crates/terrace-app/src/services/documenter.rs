@@ -158,10 +158,13 @@ async fn is_available<P: Host>(
     let archive = &publication.archive;
     let staged = staged_key(publication);
     garbage::ensure_not_erased(ctx, staged.archive.into(), fence).await?;
+    let object = archive.archive_key().into();
+    if !garbage::claim(ctx, object, fence).await? {
+        return Err(garbage::being_removed(object).into());
+    }
     if requires_possession && !staging::promote_archive(ctx, staged).await? {
         return Ok(false);
     }
-    let object = archive.archive_key().into();
     if stored_archives::is_stored(ctx, object, Some(archive.size), fence).await? {
         return Ok(true);
     }

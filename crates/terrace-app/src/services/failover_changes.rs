@@ -23,6 +23,7 @@ use crate::host::{
 };
 use crate::json;
 use crate::services::audit::AuditedChange;
+use crate::services::fallback_copy::failures;
 use crate::services::{audit, documents, failover, fallback_requests};
 
 /// Changes the bucket that serves downloads. Returns whether the fact follows already; R2 may be unavailable.
@@ -119,9 +120,11 @@ pub(crate) async fn probe<P: Host>(
     };
     match probed.await {
         Ok(()) => {}
-        Err(Failure::Origin(reason)) => ctx
-            .host
-            .log_at(LogLevel::Error, &format!("failover: {reason}")),
+        Err(failure @ (Failure::Origin(_) | Failure::Problem(_))) => {
+            let reason = failures::reason(&failure);
+            ctx.host
+                .log_at(LogLevel::Error, &format!("failover: {reason}"));
+        }
         Err(failure) => drop(ctx.report(failure)),
     }
     ctx.host.cache().last_serving()
@@ -195,11 +198,14 @@ async fn judge<P: Host>(
     if serving == ServingBucket::Fallback {
         // Without it, nothing is gained. The count stays, so that the next probe tries again.
         ensure_has_copies(ctx, fallback).await?;
-        ensure_usable(ctx, fallback).await?;
+        let seconds = limits::BUCKET_REQUEST_SECONDS;
+        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
     }
     // A probe must not replace a state that it has not seen: each value of KV that this location may have cached expires first.
     ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
-    if failover::in_effect(ctx, failover::stored(ctx).await?) != state {
+    if failover::in_effect(ctx, failover::stored(ctx).await?) != state
+        || is_superseded(ctx, &state).await
+    {
         return Ok(());
     }
     let document = FailoverDocument {
@@ -213,6 +219,13 @@ async fn judge<P: Host>(
         reason: failure.unwrap_or_else(|| "the main bucket answers again".to_owned()),
     };
     change(ctx, &document).await.map(drop)
+}
+
+/// Returns whether the fact is newer than a state; not if R2 does not answer. Another isolate of this location may have cached the
+/// index again just before it changed.
+async fn is_superseded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+    let fact = in_time(ctx, read_fact(ctx)).await;
+    fact.is_ok_and(|(fact, _)| fact.is_some_and(|fact| fact.is_newer_than(Some(state))))
 }
 
 /// Counts a probe, which may have found a `failure` of the main bucket.
@@ -251,20 +264,6 @@ pub(crate) async fn ensure_has_copies<P: Host>(
     compared
         .check_copies(&fallback.url(), ctx.host.clock().now())
         .map_err(|gap| Failure::Origin(format!("the second bucket cannot serve downloads: {gap}")))
-}
-
-/// Checks that the second bucket answers, and has no documents.
-///
-/// # Errors
-/// If it does not, or has.
-async fn ensure_usable<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-) -> Result<(), Failure> {
-    match fallback_requests::has_documents(ctx, fallback).await? {
-        true => Err(Failure::Origin(fallback_requests::HAS_DOCUMENTS.to_owned())),
-        false => Ok(()),
-    }
 }
 
 /// Writes an index that follows no other document.

@@ -1,5 +1,6 @@
 //! Requests to the second bucket.
 
+use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::storage::archive_url::Upload;
 use terrace_core::storage::fallback::{self, BucketPage, FallbackBucket};
@@ -21,9 +22,25 @@ pub(crate) async fn list<P: Host>(
     prefix: &str,
     (after, limit): (Option<&str>, u32),
 ) -> Result<BucketPage, Failure> {
+    list_within(
+        ctx,
+        fallback,
+        prefix,
+        (after, limit),
+        limits::BUCKET_REQUEST_SECONDS,
+    )
+    .await
+}
+
+async fn list_within<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    prefix: &str,
+    (after, limit): (Option<&str>, u32),
+    seconds: u32,
+) -> Result<BucketPage, Failure> {
     let url = fallback.listing(prefix, after, limit, ctx.host.clock().now());
     let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
-    let seconds = limits::BUCKET_REQUEST_SECONDS;
     let answer = ask(ctx, fallback, "list", (request, seconds)).await?;
     if answer.status != 200 {
         return Err(refused("list", &answer));
@@ -61,13 +78,14 @@ pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Res
     }
 }
 
-/// Removes an object within `seconds`. Succeeds if it is not stored.
+/// Removes an object within `seconds`, unless the bucket has documents. Succeeds if the object is not stored.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     key: BytesKey,
     seconds: u32,
 ) -> Result<(), Failure> {
+    ensure_without_documents(ctx, fallback, seconds).await?;
     let method = SignedMethod::Delete;
     let url = fallback.request(method, key, ctx.host.clock().now());
     let request = BucketRequest::of(method, url, ERROR_BYTES);
@@ -79,17 +97,30 @@ pub(crate) async fn remove<P: Host>(
     }
 }
 
-/// The reason why a bucket with documents is no second bucket: it would protect nothing, or its archives belong to another registry.
-pub(crate) const HAS_DOCUMENTS: &str = "the second bucket has the documents of a registry (audit/…): it is the main bucket, or that \
-                                        of another registry; set TERRACE_S3_FALLBACK_BUCKET to a bucket of its own";
+/// Notes that this request has found the bucket to be without documents.
+struct WithoutDocuments;
 
-/// Returns whether the bucket has documents of a registry. Each change of a registry adds one to its audit log.
-pub(crate) async fn has_documents<P: Host>(
+/// Checks within `seconds`, once in a request, that the bucket has no documents of a registry. Each change of a registry adds one to
+/// its audit log. The main bucket under another name would protect nothing, and the one of another registry would lose archives.
+///
+/// # Errors
+/// If it has, or does not answer.
+pub(crate) async fn ensure_without_documents<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
-) -> Result<bool, Failure> {
-    let page = list(ctx, fallback, AUDIT, (None, 1)).await?;
-    Ok(!page.objects.is_empty())
+    seconds: u32,
+) -> Result<(), Failure> {
+    if ctx.recall::<WithoutDocuments>().is_some() {
+        return Ok(());
+    }
+    let page = list_within(ctx, fallback, AUDIT, (None, 1), seconds).await?;
+    if page.objects.is_empty() {
+        ctx.remember(WithoutDocuments);
+        return Ok(());
+    }
+    let message = "the second bucket has the documents of a registry (audit/…): it is the main bucket, or that of another registry; \
+                   set TERRACE_S3_FALLBACK_BUCKET to a bucket of its own";
+    Err(Problem::Conflict(vec![message.to_owned()]).into())
 }
 
 /// Returns whether the bucket keeps versions of removed objects; `None` if it does not state it, because it does not know versions

@@ -50,8 +50,8 @@ impl GcFence {
 /// Returns the error for an archive that cannot be stored at the moment.
 pub(crate) fn being_removed(key: BytesKey) -> Problem {
     Problem::Unavailable(format!(
-        "{key} is being removed as garbage: send the same request again in a moment; if this continues for more \
-         than an hour, complete the removal with `terrace admin gc --yes`"
+        "{key} is being removed, as garbage or with an erased version, so it cannot be stored again for an hour at most: send the same \
+         request again later; if this continues, complete the removal with `terrace admin gc --yes`"
     ))
 }
 

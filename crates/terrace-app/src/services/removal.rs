@@ -14,6 +14,7 @@ use crate::concurrent::{self, Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
+use crate::services::fallback_copy::failures;
 use crate::services::{fallback_requests, garbage};
 
 /// The copies that a request removes.
@@ -74,7 +75,17 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
     };
     let removals = removals(ctx);
     let due = removals.due.take();
+    if due.is_empty() {
+        return;
+    }
     let began = ctx.host.clock().now();
+    let seconds = limits::COPY_REMOVAL_SECONDS;
+    if let Err(failure) = fallback_requests::ensure_without_documents(ctx, fallback, seconds).await
+    {
+        failures::log(ctx, "removal of copies", failure);
+        let keys = due.iter().map(BytesKey::to_string);
+        return removals.left.borrow_mut().extend(keys);
+    }
     for some in due.chunks(CONCURRENT_ACTIONS) {
         let is_late = ctx.host.clock().now().since(began) > limits::COPY_REMOVALS_SECONDS;
         let is_pointless = is_late || !removals.left.borrow().is_empty();
@@ -114,7 +125,7 @@ async fn remove<P: Host>(
 ) -> Result<(), Failure> {
     let seconds = limits::COPY_REMOVAL_SECONDS;
     if let Err(failure) = fallback_requests::remove(ctx, fallback, key, seconds).await {
-        ctx.report(failure);
+        failures::log(ctx, "removal of copies", failure);
         left.borrow_mut().push(key.to_string());
     }
     Ok(())

@@ -156,7 +156,10 @@ impl ProbeCount {
         };
         Self {
             contrary: match speaks_against {
-                true => self.contrary.saturating_add(1),
+                // Further ones change nothing, and would cost a write each.
+                true => {
+                    (self.contrary + 1).min(limits::FAILOVER_PROBES.max(limits::FAILBACK_PROBES))
+                }
                 false => 0,
             },
             answered,
@@ -289,9 +292,11 @@ impl FallbackCopyDocument {
         IndexDocument::new(json::to_string(self))
     }
 
-    /// Returns whether the walk has begun, or the last one has left something uncopied.
+    /// Returns whether there is something to copy that can be copied: in the first walk, and as long as objects are copied. Those that
+    /// fail wait for their turn.
     pub fn is_incomplete(&self) -> bool {
-        self.next.is_some() || self.last.as_ref().is_none_or(|last| last.missing > 0)
+        let last = self.last.as_ref();
+        self.current.copied > 0 || last.is_none_or(|last| last.missing > 0 && last.copied > 0)
     }
 }
 
@@ -329,8 +334,6 @@ pub struct CopyCounts {
     pub missing_bytes: u64,
     /// The number of archives and blobs that the walk copied.
     pub copied: u64,
-    /// The number of erased archives and blobs that the walk removed.
-    pub removed: u64,
     /// The number of erased archives and blobs that the walk has left in the second bucket.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub erased: u64,
@@ -346,7 +349,6 @@ impl CopyCounts {
         self.missing += page.missing;
         self.missing_bytes += page.missing_bytes;
         self.copied += page.copied;
-        self.removed += page.removed;
         self.erased += page.erased;
         self.error = self.error.take().or(page.error);
     }
@@ -396,7 +398,6 @@ mod tests {
                 missing: 4,
                 missing_bytes: 3,
                 copied: 2,
-                removed: 1,
                 erased: 1,
                 error: Some("the second bucket cannot store it".to_owned()),
             },
@@ -405,7 +406,7 @@ mod tests {
         };
         assert_pinned(
             &json::to_string(&copy),
-            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"removed":1,"erased":1,"error":"the second bucket cannot store it"},"error":"the second bucket cannot list: it answers with status 403"}"#,
+            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"erased":1,"error":"the second bucket cannot store it"},"error":"the second bucket cannot list: it answers with status 403"}"#,
         );
     }
 

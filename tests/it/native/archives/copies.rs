@@ -7,6 +7,7 @@ use terrace_core::limits::{
 };
 
 use super::failover::{Two, key_of};
+use crate::support::documentation::Documentation;
 use crate::support::documented::document_module;
 use crate::support::faults::When;
 use crate::support::memory::second_bucket::COPIES;
@@ -297,4 +298,21 @@ fn the_doctor_states_whether_the_second_bucket_keeps_versions() {
     assert_eq!(stated(), true);
     two.memory.set_second_down(true);
     assert_eq!(stated(), Value::Null);
+}
+
+#[test]
+fn documentation_that_was_just_removed_cannot_be_added_again_for_an_hour_and_the_answer_says_so() {
+    let two = Two::copied(&S3);
+    let documentation = Documentation::of_module("# VPC");
+    let path = |version: &str| format!("/admin/v1/modules/acme/vpc/aws/{version}/documentation");
+    documentation.upload(&two.registry, &path("1.0.0"));
+    documentation.put(&two.registry, &path("1.0.0")).expect(201);
+    two.erase();
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    let refused = documentation.put(&two.registry, &path("1.1.0")).expect(503);
+    let errors = refused.errors();
+    assert!(errors.contains("for an hour at most"), "{errors}");
+    two.memory.advance(GARBAGE_SECONDS);
+    documentation.upload(&two.registry, &path("1.1.0"));
+    documentation.put(&two.registry, &path("1.1.0")).expect(201);
 }

@@ -132,7 +132,7 @@ fn documentation_is_not_committed_to_an_archive_that_is_being_removed() {
     memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(memory.keys().contains(&key));
-    documentation.put(&registry, PATH).expect(202);
+    documentation.put(&registry, PATH).expect(503);
     assert!(!memory.keys().contains(&FACT.to_owned()));
 }
 

@@ -262,6 +262,56 @@ fn a_second_bucket_that_fails_in_the_same_way_costs_no_writes() {
 }
 
 #[test]
+fn probes_that_can_change_nothing_cost_no_writes_of_kv() {
+    let two = Two::new(&S3);
+    two.memory.set_second_down(true);
+    two.memory.set_endpoint_fault(Some(EndpointFault::NoAnswer));
+    two.minutes(2 * FAILBACK_PROBES);
+    two.memory.forget_operations();
+    two.minutes(10);
+    let writes = two.memory.operations();
+    let writes = writes
+        .iter()
+        .filter(|it| it.starts_with("KV put failover/probes"));
+    assert_eq!(writes.count(), 0);
+    assert_eq!(two.state()["serving"], "main");
+}
+
+#[test]
+fn an_archive_that_cannot_be_copied_is_tried_only_in_the_turns_of_the_copy() {
+    let two = Two::copied(&S3);
+    let other = ModuleFixture::of("acme", "1.1.0");
+    other.publish(&two.registry);
+    two.memory.refuse_copy(&key_of(&other));
+    two.minutes(20);
+    two.memory.forget_operations();
+    two.minutes(20);
+    let puts = two.memory.operations();
+    let puts = puts.iter().filter(|it| it.starts_with("bucket PUT"));
+    assert_eq!(puts.count(), 2, "one for each walk of two pages");
+}
+
+#[test]
+fn a_probe_does_not_replace_a_decision_that_another_isolate_has_hidden_from_it() {
+    let two = Two::copied(&S3);
+    let there = two.at(1);
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.mend_r2(&fault);
+    two.minutes(FAILBACK_PROBES - 1);
+    // After the probe has waited, and read the index.
+    let decided = two
+        .memory
+        .run("R2 get failover/serving", 1, When::Before, move || {
+            there.switch("fallback").expect(200);
+        });
+    two.minutes(1);
+    assert!(decided.is_reached());
+    assert_eq!(two.at(1).state()["serving"], "fallback");
+}
+
+#[test]
 fn a_damaged_document_of_the_copy_begins_a_new_walk() {
     let two = Two::new(&S3);
     two.memory.put_object("failover/copy", b"{");
@@ -280,7 +330,13 @@ fn a_bucket_with_the_documents_of_a_registry_is_no_second_bucket() {
     post(&two.registry, "/admin/v1/replication", &json!({})).expect(409);
     ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
     two.copy();
-    assert_eq!(two.memory.copies().len(), 2, "nothing is copied to it");
+    let left = two.erase()["left_in_fallback"].to_string();
+    assert!(left.contains(&two.key()), "{left}");
+    assert_eq!(
+        two.memory.copies().len(),
+        2,
+        "nothing is copied to it, or removed from it"
+    );
     let error = two.state()["copy"]["error"].clone();
     assert!(error.as_str().unwrap().contains("audit/"), "{error}");
     let fault = two.break_r2();

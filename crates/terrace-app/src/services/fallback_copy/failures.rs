@@ -1,14 +1,16 @@
-//! Failures of the copy, for the log and for the operator.
+//! Failures of work on the second bucket, for the log and for the operator.
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
 
-/// Logs a failure of the copy.
-pub(crate) fn log<P: Host>(ctx: &Context<'_, P>, failure: Failure) {
-    match failure {
-        Failure::Origin(reason) => ctx.host.log(&format!("copy: {reason}")),
-        failure => drop(ctx.report(failure)),
+/// Logs a failure of some work.
+pub(crate) fn log<P: Host>(ctx: &Context<'_, P>, work: &str, failure: Failure) {
+    match &failure {
+        Failure::Origin(_) | Failure::Problem(_) => {
+            ctx.host.log(&format!("{work}: {}", reason(&failure)));
+        }
+        _ => drop(ctx.report(failure)),
     }
 }
 
@@ -16,6 +18,7 @@ pub(crate) fn log<P: Host>(ctx: &Context<'_, P>, failure: Failure) {
 pub(crate) fn reason(failure: &Failure) -> String {
     match failure {
         Failure::Origin(reason) => reason.clone(),
+        Failure::Problem(problem) => problem.messages().join("; "),
         _ => "the log has the reason".to_owned(),
     }
 }

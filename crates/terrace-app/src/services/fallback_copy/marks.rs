@@ -1,5 +1,6 @@
 //! The garbage marks and tombstones, by which the copy leaves objects out, or removes them.
 
+use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::services::{documents, garbage};
 
-/// All marks, from one listing. There are hardly ever any, except for tombstones.
+/// All marks, from one listing, in the order of their digests. There are hardly ever any, except for tombstones.
 #[derive(Debug)]
 pub(crate) struct Marks(Vec<Mark>);
 
@@ -37,14 +38,18 @@ impl Marks {
     /// Lists the marks.
     pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>) -> Result<Self, Failure> {
         let facts = documents::list(ctx, GARBAGE).await?;
-        let marks = facts.into_iter().filter_map(|fact| {
+        let marks = facts.into_iter().filter_map(|fact| -> Option<Mark> {
             Some(Mark {
                 bytes: fact.name.parse().ok()?,
                 state: GarbageDocument::state_in(&fact.metadata),
                 stored_at: fact.stored_at,
             })
         });
-        Ok(Self(marks.collect()))
+        let mut marks: Vec<Mark> = marks.collect();
+        sort::sort_by(&mut marks, |one, other| {
+            one.bytes.digest().cmp(&other.bytes.digest())
+        });
+        Ok(Self(marks))
     }
 
     /// Returns the effect on the copy of an object, as far as the listing contains it; `None` if a mark must be read.
@@ -85,9 +90,14 @@ impl Marks {
 
     /// Returns the mark of an object, and that of its digest.
     fn about(&self, bytes: BytesKey) -> impl Iterator<Item = &Mark> + '_ {
-        let digest = BytesKey::Blob(bytes.digest());
-        let marks = self.0.iter();
-        marks.filter(move |mark| mark.bytes == bytes || mark.bytes == digest)
+        let digest = bytes.digest();
+        let first = self.0.partition_point(|mark| mark.bytes.digest() < digest);
+        let same = self
+            .0
+            .iter()
+            .skip(first)
+            .take_while(move |mark| mark.bytes.digest() == digest);
+        same.filter(move |mark| mark.bytes == bytes || mark.bytes == BytesKey::Blob(digest))
     }
 }
 

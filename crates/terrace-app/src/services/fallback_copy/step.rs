@@ -114,25 +114,23 @@ impl<P: Host> Step<'_, '_, P> {
     async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
         let mut left = limits::SURPLUS_AT_ONCE;
         for key in rotated(surplus, self.began) {
-            match marks.listed_effect(key) {
-                Some(Effect::Removed) => {}
-                // Rare: a copy of the bucket has lost the metadata of the marks.
-                None if left > 0 => match marks.effect(self.ctx, key).await {
-                    Ok(Effect::Removed) => {}
-                    Ok(_) => continue,
-                    Err(failure) => {
-                        self.fail(failure);
-                        continue;
-                    }
-                },
-                _ => continue,
-            }
-            match left {
-                0 => self.counts.erased += 1,
-                _ => {
+            let listed = marks.listed_effect(key);
+            match listed {
+                Some(Effect::Removed) if left == 0 => self.counts.erased += 1,
+                Some(Effect::Removed) => {
                     left -= 1;
                     self.remove(key).await;
                 }
+                // Rare: a copy of the bucket has lost the metadata of the marks.
+                None if left > 0 => {
+                    left -= 1;
+                    match marks.effect(self.ctx, key).await {
+                        Ok(Effect::Removed) => self.remove(key).await,
+                        Ok(Effect::None | Effect::NotCopied) => {}
+                        Err(failure) => self.fail(failure),
+                    }
+                }
+                None | Some(Effect::None | Effect::NotCopied) => {}
             }
         }
     }
@@ -140,14 +138,16 @@ impl<P: Host> Step<'_, '_, P> {
     /// Completes removals that were interrupted, or whose copy may have arrived later.
     async fn complete_removals(&mut self, marks: &Marks) {
         let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
-        let some = rotated(interrupted, self.began).take(limits::COMPLETED_REMOVALS_AT_ONCE);
-        for key in some {
-            if self.is_late() {
-                return;
+        let mut left = limits::COMPLETED_REMOVALS_AT_ONCE;
+        for key in rotated(interrupted, self.began) {
+            if left == 0 || self.is_late() {
+                self.counts.erased += 1;
+                continue;
             }
-            match garbage::complete_removal(self.ctx, key).await {
-                Ok(is_done) => self.counts.removed += u64::from(is_done),
-                Err(failure) => self.fail(failure),
+            left -= 1;
+            if let Err(failure) = garbage::complete_removal(self.ctx, key).await {
+                self.counts.erased += 1;
+                self.fail(failure);
             }
         }
     }
@@ -158,7 +158,7 @@ impl<P: Host> Step<'_, '_, P> {
             return;
         }
         match fallback_requests::discard(self.ctx, key).await {
-            Ok(()) => self.counts.removed += 1,
+            Ok(()) => {}
             Err(failure) => {
                 self.counts.erased += 1;
                 self.fail(failure);
@@ -183,7 +183,7 @@ impl<P: Host> Step<'_, '_, P> {
     /// Logs a failure, and records the first one for the operator.
     fn fail(&mut self, failure: Failure) {
         let reason = failures::reason(&failure);
-        failures::log(self.ctx, failure);
+        failures::log(self.ctx, "copy", failure);
         self.counts.error.get_or_insert(reason);
     }
 }

@@ -1,5 +1,6 @@
 //! The walk over the pages of the two buckets.
 
+use terrace_core::limits;
 use terrace_core::storage::failover::FallbackCopyDocument;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::{FactKey, IndexKey};
@@ -56,7 +57,11 @@ pub(crate) async fn take_step<P: Host>(
     // A bucket that fails in the same way costs no writes.
     if document != before {
         let text = json::text(&document)?;
-        documents::put(ctx, &key, &text, &[], condition).await?;
+        let written = documents::put(ctx, &key, &text, &[], condition).await?;
+        if written.is_none() {
+            // Another step has begun, because this one has taken too long.
+            return walked;
+        }
     }
     if document.next.is_none() && document.last.is_some() {
         record(ctx, &document).await?;
@@ -71,8 +76,9 @@ async fn compare_next<P: Host>(
     document: &FallbackCopyDocument,
 ) -> Result<Comparison, Failure> {
     let after = document.next.as_deref();
-    if after.is_none() && fallback_requests::has_documents(ctx, fallback).await? {
-        return Err(Failure::Origin(fallback_requests::HAS_DOCUMENTS.to_owned()));
+    if after.is_none() {
+        let seconds = limits::BUCKET_REQUEST_SECONDS;
+        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
     }
     compare(ctx, fallback, after, usize::MAX).await
 }

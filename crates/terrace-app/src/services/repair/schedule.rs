@@ -78,7 +78,7 @@ async fn copy<P: Host>(ctx: &Context<'_, P>, occasion: Occasion) {
         Err(failure) => Err(failure),
     };
     if let Err(failure) = taken {
-        failures::log(ctx, failure);
+        failures::log(ctx, "copy", failure);
     }
 }
 

@@ -54,7 +54,8 @@ fn print(state: &FailoverAnswer, output: &Output) {
     }
     if !state.recorded {
         lines.push(
-            "the change is not in R2 and in the audit log yet, because R2 does not answer: the registry adds it later"
+            "the change is not in R2 and in the audit log yet, because R2 did not answer or another change came at the same time: the \
+             registry adds it later"
                 .to_owned(),
         );
     }

@@ -217,7 +217,7 @@ fn still_missing(client: &Client<'_>, left: &[MissingCopy]) -> Result<Vec<Missin
     before.pop();
     let body = ReplicationBody {
         after: Some(before),
-        dry_run: true,
+        dry_run: false,
     };
     let mut page = client.replication(&body)?.missing;
     page.retain(|it| left.iter().any(|known| known.key == it.key));

@@ -204,25 +204,36 @@ pub(super) fn has_copy(target: &Target) -> Outcome {
                 "when the main bucket answers, run `terrace admin failover off --reason …`, if an administrator changed it",
             );
         }
+        if state.keeps_versions == Some(true) {
+            return Outcome::warn(
+                "the second bucket keeps versions of removed objects",
+                "versioning was enabled on it: the bytes of erased archives stay there",
+                "copy to a new bucket without versioning and object lock, and delete this one",
+            );
+        }
+        if !state.recorded {
+            return Outcome::skip("R2 does not answer, which has the state of the copy");
+        }
         let copy = state.copy.clone().unwrap_or_default();
+        let erased = match copy.erased {
+            0 => String::new(),
+            erased => format!("it still has {erased} erased archives; "),
+        };
         match (&copy.error, &copy.compared, copy.missing) {
             (Some(error), ..) => Outcome::warn(
-                error,
-                "the second bucket does not answer, is another bucket, or its key pair lacks rights: some archives are not copied or removed",
-                "correct the TERRACE_S3_FALLBACK_… settings; the key pair needs to list, read, write and remove objects",
+                format!("{erased}{error}"),
+                "the second bucket does not answer, is another bucket, or its key pair lacks rights; or the named archive is damaged in the \
+                 main bucket (BadDigest)",
+                "correct the TERRACE_S3_FALLBACK_… settings: the key pair needs to list, read, write and remove objects; `terrace admin \
+                 verify` finds a damaged archive",
             ),
             (None, None, _) => Outcome::warn(
                 "the copy was never compared completely",
                 "the second bucket is new, or the cron trigger does not run",
                 "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
             ),
-            (None, Some(_), _) if state.keeps_versions == Some(true) => Outcome::warn(
-                "the second bucket keeps versions of removed objects",
-                "versioning was enabled on it: the bytes of erased archives stay there",
-                "copy to a new bucket without versioning and object lock, and delete this one",
-            ),
             (None, Some(time), _) if copy.erased > 0 => Outcome::warn(
-                format!("{} erased archives were still there at {time}", copy.erased),
+                format!("{erased}compared at {time}"),
                 "they were erased while the second bucket did not answer",
                 "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
             ),
