@@ -303,7 +303,7 @@ fn a_probe_does_not_replace_a_decision_that_another_isolate_has_hidden_from_it()
     // After the probe has waited, and read the index.
     let decided = two
         .memory
-        .run("R2 get failover/serving", 1, When::Before, move || {
+        .run("KV get failover/serving", 1, When::After, move || {
             there.switch("fallback").expect(200);
         });
     two.minutes(1);

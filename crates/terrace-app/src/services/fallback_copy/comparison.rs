@@ -103,3 +103,87 @@ fn size_in(listed: &Listed, key: &str) -> Option<u64> {
     let place = listed.binary_search_by(|(known, _)| known.as_str().cmp(key));
     listed.get(place.ok()?).map(|(_, size)| *size)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u8) -> String {
+        format!("archives/{}.zip", format!("{number:02x}").repeat(32))
+    }
+
+    /// Returns the page of a bucket with these objects, after a key.
+    fn page(objects: &[(u8, u64)], after: Option<&str>, limit: usize) -> BucketPage {
+        let all = objects.iter().map(|(number, size)| (key(*number), *size));
+        let rest: Vec<_> = all
+            .filter(|(key, _)| after.is_none_or(|after| key.as_str() > after))
+            .collect();
+        BucketPage {
+            is_truncated: rest.len() > limit,
+            objects: rest.into_iter().take(limit).collect(),
+        }
+    }
+
+    /// Compares two buckets page by page: the numbers of the stored, the missing and the surplus objects.
+    fn walk(
+        stored: &[(u8, u64)],
+        copies: &[(u8, u64)],
+        limit: usize,
+        most: usize,
+    ) -> (u64, Vec<String>, Vec<String>) {
+        let (mut count, mut missing, mut surplus) = (0, Vec::new(), Vec::new());
+        let mut after: Option<String> = None;
+        loop {
+            let [stored, copies] = [stored, copies].map(|it| page(it, after.as_deref(), limit));
+            let found = Comparison::of(stored, copies, most);
+            count += found.stored;
+            missing.extend(found.missing.iter().map(|(key, _)| key.to_string()));
+            surplus.extend(found.surplus.iter().map(BytesKey::to_string));
+            match found.next {
+                Some(next) => {
+                    assert!(
+                        after.as_ref().is_none_or(|after| *after < next),
+                        "the walk goes on"
+                    );
+                    after = Some(next);
+                }
+                None => return (count, missing, surplus),
+            }
+        }
+    }
+
+    #[test]
+    fn each_difference_is_found_once_however_long_the_pages_are() {
+        let every = |step: usize| -> Vec<(u8, u64)> {
+            (1..40).step_by(step).map(|number| (number, 1)).collect()
+        };
+        let damaged = [vec![(1, 2)], every(1)[1..].to_vec()].concat();
+        for (stored, copies) in [
+            (every(1), every(3)),
+            (every(3), every(1)),
+            (every(2), every(3)),
+            (every(1), Vec::new()),
+            (Vec::new(), every(1)),
+            (every(1), damaged),
+        ] {
+            let lacks = |one: &[(u8, u64)], other: &[(u8, u64)]| -> Vec<String> {
+                let lacking = one.iter().filter(|it| !other.contains(it));
+                lacking.map(|(number, _)| key(*number)).collect()
+            };
+            let is_absent =
+                |key: &String| stored.iter().all(|(number, _)| self::key(*number) != *key);
+            let mut surplus = lacks(&copies, &stored);
+            surplus.retain(is_absent);
+            let expected = (stored.len() as u64, lacks(&stored, &copies), surplus);
+            for limit in [1, 2, 3, 7, 100] {
+                for most in [1, 2, usize::MAX] {
+                    assert_eq!(
+                        walk(&stored, &copies, limit, most),
+                        expected,
+                        "{limit} {most}"
+                    );
+                }
+            }
+        }
+    }
+}
