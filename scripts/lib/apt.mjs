@@ -2,13 +2,23 @@
 import { ask, run } from "./run.mjs";
 import { step } from "./step.mjs";
 
+/** The latest call of apt-get. */
+let latest = Promise.resolve();
+
+/** Runs apt-get after the earlier calls, because it fails while another one holds its locks. */
+function aptGet(args, options) {
+  const call = latest.then(() => run("apt-get", args, options));
+  latest = call.catch(() => {});
+  return call;
+}
+
 /** Returns whether apt can install all of these here. */
 export async function aptOffers(packages) {
   if (process.platform !== "linux" || process.getuid() !== 0) return false;
   if ((await ask("apt-get", ["--version"])) === null) return false;
   if (await aptKnows(packages)) return true;
   // A fresh container has no package lists.
-  await step("apt-get update", (log) => run("apt-get", ["update"], { log }));
+  await step("apt-get update", (log) => aptGet(["update"], { log }));
   return aptKnows(packages);
 }
 
@@ -22,9 +32,9 @@ async function aptKnows(packages) {
 export async function aptInstall(packages, log) {
   const install = ["install", "-y", "--no-install-recommends", "--no-remove", ...packages];
   const options = { log, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  const { code } = await run("apt-get", install, { ...options, check: false });
+  const { code } = await aptGet(install, { ...options, check: false });
   if (code === 0) return;
   // Old package lists contain versions that the mirror no longer has.
-  await run("apt-get", ["update"], options);
-  await run("apt-get", install, options);
+  await aptGet(["update"], options);
+  await aptGet(install, options);
 }

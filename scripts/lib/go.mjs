@@ -8,8 +8,8 @@ import { cacheDir, exe, root } from "./paths.mjs";
 import { ask, lastLine, run } from "./run.mjs";
 import { step } from "./step.mjs";
 
-/** Longer than the largest build on two busy cores with all downloads, and short enough if the proxy hangs. */
-const PATIENCE_MS = 20 * 60_000;
+/** Longer than the largest build beside other stages on two cores, with all downloads, and short enough if the proxy hangs. */
+const PATIENCE_MS = 30 * 60_000;
 
 /** In gigabytes: the disk space that the build and the tests after it may take, with as much again to spare. */
 const GIGABYTES = 15;
@@ -61,6 +61,9 @@ export async function requireGo() {
   if ((await ask("go", ["version"])) === null) throw new Error("Go, which is needed to build it, is not on PATH");
 }
 
-/** Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. */
+/**
+ * Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. Builds use both cores, so
+ * they leave them to the stages that they run beside.
+ */
 export const go = (args, { env, ...options }) =>
-  run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });
+  run("go", args, { ...options, timeout: PATIENCE_MS, isPatient: true, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });

@@ -1,8 +1,9 @@
 // Starts other programs; no other module does.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, createWriteStream } from "node:fs";
+import { accessSync, constants as access, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { constants, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -31,9 +32,10 @@ export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) ||
  *
  * - `log`: a file that keeps the output; without it, the output is only kept in memory.
  * - `check`: reject if the exit code is not 0 (the default);
- * - `timeout`: end it after this many milliseconds.
+ * - `timeout`: end it after this many milliseconds;
+ * - `isPatient`: give it only the CPU time that other programs leave.
  */
-export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout } = {}) {
+export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout, isPatient = false } = {}) {
   const commandLine = [command, ...args].join(" ");
   const file = log && (await openLog(log, commandLine));
   const chunks = [];
@@ -45,6 +47,7 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
 
   const code = await new Promise((done) => {
     const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"], timeout });
+    if (isPatient) lowerPriority(child);
     const kill = () => child.kill("SIGKILL");
     kills.add(kill);
     child.on("close", () => kills.delete(kill));
@@ -64,6 +67,15 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
   const output = Buffer.concat(chunks).toString();
   if (check && code !== 0) throw CommandFailed.of(commandLine, code, output, log);
   return { code, output, stdout: Buffer.concat(stdout).toString() };
+}
+
+/** Gives a program and its later children the lowest priority. */
+function lowerPriority({ pid }) {
+  try {
+    if (pid) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended already.
+  }
 }
 
 /** Runs a program that may ask questions in this terminal; returns its exit code. */
@@ -93,7 +105,7 @@ export const isOnPath = (name) => onPath(name) !== undefined;
 
 function isProgram(file) {
   try {
-    accessSync(file, constants.X_OK);
+    accessSync(file, access.X_OK);
     return true;
   } catch {
     return false;

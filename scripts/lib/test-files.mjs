@@ -22,6 +22,27 @@ const LOGS = join(logDir, "tests");
 /** On two cores: most files use 40 to 75 % of a core, and only those with a browser more than one. */
 const AT_ONCE = 3;
 
+/**
+ * The files that take longest, the longest first: if one of them began last, it would run alone in the end. Most of them wait for
+ * clients, retries or restarts.
+ */
+export const LONGEST = [
+  "mirror/pull",
+  "worker/failover",
+  "admin/admin",
+  "access/access",
+  "worker/races",
+  "pages/sign-in",
+  "pages/appearance",
+  "oci/oras-go",
+  "oci/oci-push",
+  "worker/wrangler",
+  "pages/copying",
+  "registry/example",
+  "access/login",
+  "access/trusted",
+].map((name) => join("tests", "clients", `${name}.test.mjs`));
+
 /** The files that are running. */
 const running = new Set();
 
@@ -36,6 +57,9 @@ export async function testFiles(folder) {
   const files = (await readdir(join(root, "tests", folder), { recursive: true })).filter((file) => file.endsWith(".test.mjs"));
   return files.sort().map((file) => join("tests", folder, file));
 }
+
+/** Returns the files in the order in which they begin. */
+export const longestFirst = (paths) => [...LONGEST.filter((path) => paths.includes(path)), ...paths.filter((path) => !LONGEST.includes(path))];
 
 /**
  * Runs the files and returns `{ passed, failed, skipped, reasons, output, error }`; the error names the files that failed and why.

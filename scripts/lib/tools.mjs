@@ -64,6 +64,8 @@ export async function toolPaths() {
   return { workerBuild: await find(workerBuild), wasmBindgen: await find(wasmBindgen) };
 }
 
+const targetOf = (pid) => join(cacheDir, `target-${pid}`);
+
 const home = ({ crate, version }) => join(cacheDir, `${crate}-${version}`);
 
 async function find(tool) {
@@ -80,7 +82,7 @@ async function install(tool, log) {
   // no directory that looks complete.
   const aside = `${home(tool)}.partial-${process.pid}`;
   // All of them share one target directory, because they have many dependencies in common.
-  const target = join(cacheDir, `target-${process.pid}`);
+  const target = targetOf(process.pid);
   await mkdir(cacheDir, { recursive: true });
   try {
     await run(
@@ -112,8 +114,8 @@ async function install(tool, log) {
   }
 }
 
-/** Removes the temporary files of building the tools. */
-export const cleanUpAfterTools = () => removeLeftovers((pid) => pid === process.pid);
+/** Removes the target directory of building the tools. Other programs of this process may be under construction beside it. */
+export const cleanUpAfterTools = () => rm(targetOf(process.pid), { recursive: true, force: true });
 
 /** The names of temporary directories contain the process ID; an interrupted process cannot clean up after itself. */
 async function removeLeftovers(isLeftBehindBy) {
