@@ -39,7 +39,7 @@ const ACTIONS = {
 };
 
 const MODES = {
-  presigned: "With S3 keys: clients download archives from R2",
+  presigned: "With S3 keys: clients download archives from R2, and SHA256SUMS with its signature from the Worker",
   worker: "Without S3 keys: clients download archives through the Worker",
   edge: "With S3 keys and `TERRACE_DOWNLOADS=edge`: clients download archives through the Worker, from the cache near them",
 };
@@ -128,8 +128,8 @@ export async function costPage() {
     `- ${CPU_OF_A_REQUEST} ms of CPU for a request and ${CPU_OF_A_PUBLISH} ms for a publish: high estimates of the smallest part of a bill.`,
     `- ${KV_OF_A_VERSION / 1000} KB in KV for each version, the size for a provider with 15 platforms; a module has a tenth of that.`,
     `- A step of the repair each minute, which always has something to visit: ${REPAIR_USAGE.r2A / 1000},000 operations of class A a month, the most.`,
-    "- With private packages, and with `edge`, each busy isolate reads the list of revoked tokens and erased digests every 10",
-    "  seconds.",
+    "- With private packages, and where `init` installs providers, each busy isolate reads the list of revoked tokens and erased",
+    "  digests every 10 seconds.",
     "- Each client sends each request once. Failed requests, scanners and other visitors add requests.",
     "- R2 rounds up to the next million operations and the next GB, according to its page.",
     "- Not included: a zone, support, Analytics Engine for download counts, and taxes.",

@@ -278,6 +278,13 @@ impl Host for Cloudflare {
         CACHE.with(|cache| *cache)
     }
 
+    fn stream(&self, bytes: Vec<u8>) -> Option<web_sys::ReadableStream> {
+        // A copy outside the memory of wasm, which changes later.
+        let bytes = js_sys::Uint8Array::from(bytes.as_slice());
+        let response = web_sys::Response::new_with_opt_buffer_source(Some(&bytes));
+        response.ok()?.body()
+    }
+
     fn random(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();

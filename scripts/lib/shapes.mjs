@@ -15,8 +15,8 @@ const WORKDAYS = 22;
  * - `actions`: the number of each per month;
  * - `versions`: the number of stored versions, of providers and of modules;
  * - `gigabytes`: the size of their archives;
- * - `isolates`: the number of isolates in which the Worker runs permanently, each of which reads the revoked tokens every 10
- *   seconds; 0 if nothing is private, because then tokens are not checked.
+ * - `isolates`: the number of isolates in which the Worker runs permanently, each of which reads the revoked tokens and erased
+ *   digests every 10 seconds; 0 if nothing is private and only the mirror is used: then neither is checked.
  */
 export const SHAPES = [
   {
@@ -63,7 +63,7 @@ export const SHAPES = [
     actions: { init_provider: 50e6, init_installed: 150e6, publish_provider: 500, page: 1e6 },
     versions: 50_000,
     gigabytes: 500 * 100 * 15 * 0.01,
-    isolates: 0,
+    isolates: 20,
   },
   {
     name: "A mirror of 5,000 providers",

@@ -490,6 +490,8 @@ pub trait Host {
     fn cache(&self) -> &Cache;
     /// Returns unpredictable bytes.
     fn random(&self) -> [u8; 16];
+    /// Returns a stream of these bytes; `None` if the platform makes none.
+    fn stream(&self, bytes: Vec<u8>) -> Option<Self::Stream>;
     /// Returns the usage counters, which other requests may share.
     fn meter(&self) -> &UsageMeter;
     /// Returns the answer of the platform's cache of archives to a request, or of the registry's

@@ -4,6 +4,7 @@
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod catalog;
+pub(crate) mod checksum_files;
 pub(crate) mod documentation;
 pub(crate) mod documentation_removal;
 pub(crate) mod documenter;

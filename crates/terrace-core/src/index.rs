@@ -24,6 +24,7 @@
 pub mod about;
 pub mod card;
 pub mod catalog;
+pub mod checksum_file;
 mod described;
 mod description;
 mod expected;

@@ -225,6 +225,10 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
+/// Cache time of the index of a checksum file at the edge, in seconds. The file never changes, and whether it was erased is known
+/// from elsewhere; but the absence of its index is cached for as long.
+pub const CHECKSUM_FILE_CACHE_SECONDS: u32 = 3_600;
+
 /// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
 /// exists ([`LIST_CACHE_SECONDS`]).
 pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;

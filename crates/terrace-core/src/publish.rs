@@ -159,9 +159,13 @@ pub enum PublishStep {
     /// **The commit** of additions to a mirrored release: replace the document with this etag, and no other.
     GrowRelease(Box<Release>, String),
     /// Notify concurrent writers of the package's indices that there is another change, and write these indices. Those of a
-    /// release that may grow follow from the release as it is stored at that time.
-    RefreshIndices(Box<Release>, IndexScope),
+    /// release that may grow follow from the release as it is stored at that time. The checksum files of a hosted provider have
+    /// indices as well, which follow from their bytes.
+    RefreshIndices(Box<Release>, IndexScope, Vec<ChecksumFile>),
 }
+
+/// A checksum file of a hosted provider, with its key.
+pub type ChecksumFile = (ArchiveKey, Vec<u8>);
 
 /// The indices that change with a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -388,7 +392,7 @@ impl Publication {
             match self.onto(&release) {
                 Ok(after) if after == release => {
                     return Plan::Execute {
-                        steps: vec![refresh(&release)],
+                        steps: vec![self.refresh(&release)],
                         commits: false,
                         provenance: release.provenance().cloned(),
                         warnings: Vec::new(),
@@ -447,7 +451,7 @@ impl Publication {
                         grown
                     }
                 };
-                steps.push(refresh(&release));
+                steps.push(self.refresh(&release));
                 warnings.extend(about_key);
                 Plan::Execute {
                     steps,
@@ -479,17 +483,23 @@ impl Publication {
     }
 
     fn documents(&self) -> Vec<PublishStep> {
+        let store = |(key, bytes)| PublishStep::StoreArchive(key, bytes);
         match self {
-            Self::Provider(provider) => provider.documents(),
+            Self::Provider(provider) => provider.checksum_files().map(store).into(),
             Self::Mirror(mirror) => mirror.documents(),
             Self::Module(_) => Vec::new(),
         }
     }
-}
 
-/// Returns the step after a commit. It may be repeated without harm.
-fn refresh(release: &Release) -> PublishStep {
-    PublishStep::RefreshIndices(Box::new(release.clone()), IndexScope::VersionAndLists)
+    /// Returns the step after a commit. It may be repeated without harm.
+    fn refresh(&self, release: &Release) -> PublishStep {
+        let files = match self {
+            Self::Provider(provider) => provider.checksum_files().into(),
+            Self::Mirror(_) | Self::Module(_) => Vec::new(),
+        };
+        let scope = IndexScope::VersionAndLists;
+        PublishStep::RefreshIndices(Box::new(release.clone()), scope, files)
+    }
 }
 
 /// Returns the reasons why these archives cannot be uploaded to the targets of `urls`.

@@ -16,6 +16,7 @@ use crate::log;
 use crate::metered::Metered;
 use crate::origin::ServedHosts;
 use crate::stores::{Bucket, IndexStore};
+use crate::stream;
 use crate::stream::ByteStream;
 
 /// The state that all threads share.
@@ -111,6 +112,10 @@ impl<B: Bucket, I: IndexStore> Host for NativeHost<B, I> {
 
     fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    fn stream(&self, bytes: Vec<u8>) -> Option<ByteStream> {
+        Some(stream::of(bytes))
     }
 
     fn random(&self) -> [u8; 16] {

@@ -282,6 +282,7 @@ const LAYERS: [&[&str]; 24] = [
     ],
     &["services::format"],
     &[
+        "services::checksum_files",
         "services::documentation",
         "services::keys",
         "services::origins",

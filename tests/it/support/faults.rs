@@ -47,6 +47,11 @@ pub fn is_for_people(operation: &str) -> bool {
     is_of_catalog(operation) || is_of_description(operation)
 }
 
+/// Returns whether an operation fails no publish: it serves only what people read, or what clients otherwise get from the bucket.
+pub fn is_optional(operation: &str) -> bool {
+    is_for_people(operation) || operation.starts_with("KV put checksums/")
+}
+
 /// Returns whether an operation belongs to the cards or to the catalogue of an owner or of all owners.
 pub fn is_of_catalog(operation: &str) -> bool {
     let (_, key) = operation.rsplit_once(' ').unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Downloads and uploads of archives at Worker-signed URLs, streamed natively between the client and the bucket, or the
-//! platform's cache of archives.
+//! platform's cache of archives. Checksum files of providers come from their indices.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::http::range::{self, ByteRange};
@@ -7,8 +7,8 @@ use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::failover::ServingBucket;
-use terrace_core::storage::key::BytesKey;
-use terrace_core::storage::signed_path::SignedPath;
+use terrace_core::storage::key::{ArchiveKey, BytesKey};
+use terrace_core::storage::signed_path::{SignedPath, SignedPathError};
 use terrace_presign::SignedMethod;
 
 use crate::context::Context;
@@ -18,14 +18,17 @@ use crate::handlers::outcome::Handled;
 use crate::host::{
     Archives as _, CacheRequest, CachedArchive, Clock as _, Host, Payload, Request, Stored,
 };
-use crate::services::{auth, failover, garbage};
+use crate::services::{auth, checksum_files, failover, garbage};
 
 /// Answers `HEAD` with the length of an archive.
 pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     path: SignedPath,
 ) -> Handled<P::Stream> {
-    check(ctx, &path, SignedMethod::Get, 0)?;
+    let file = check_download(ctx, &path)?;
+    if let Some(reply) = from_index(ctx, &path, file).await {
+        return Ok(reply.with_body(Body::Empty).into());
+    }
     if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Head).await {
         return Ok(reply.into());
     }
@@ -43,11 +46,16 @@ pub(crate) async fn send<P: Host, R: Request>(
     path: SignedPath,
     request: R,
 ) -> Handled<P::Stream> {
-    check(ctx, &path, SignedMethod::Get, 0)?;
+    let file = check_download(ctx, &path)?;
+    let range = request.header("range");
+    if range.is_none()
+        && let Some(reply) = from_index(ctx, &path, file).await
+    {
+        return Ok(reply.into());
+    }
     if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Get).await {
         return Ok(reply.into());
     }
-    let range = request.header("range");
     if let Some(reply) = from_cache(ctx, &path, false, range.as_deref()).await {
         return Ok(reply.into());
     }
@@ -59,6 +67,22 @@ pub(crate) async fn send<P: Host, R: Request>(
     Ok(described(&path, size)
         .with_body(Body::Stream(stream))
         .into())
+}
+
+/// Returns a checksum file from its index, whichever bucket serves archives. `None` where the platform's cache of archives is asked
+/// instead, and if storage must decide: about bytes that may have been erased, or whose index is missing.
+async fn from_index<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    file: Option<ArchiveKey>,
+) -> Option<Reply<P::Stream>> {
+    let (file, urls) = (file?, ctx.config.archive_urls.as_ref()?);
+    if urls.is_cached() || may_be_erased(ctx, file.into()).await {
+        return None;
+    }
+    let bytes = checksum_files::find(ctx, file).await?;
+    let reply = described(path, bytes.len() as u64);
+    Some(reply.with_body(Body::Stream(ctx.host.stream(bytes)?)))
 }
 
 /// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. The
@@ -227,6 +251,27 @@ where
         )])
         .into()),
     }
+}
+
+/// Checks the URL of a download. Returns the checksum file that it is of, if that has an index.
+fn check_download<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+) -> Result<Option<ArchiveKey>, Problem> {
+    let urls = ctx.config.archive_urls.as_ref();
+    if let BytesKey::Archive(file) = path.object
+        && file.is_checksum_file()
+        && let Some(signer) = urls.and_then(|urls| urls.own_signer())
+    {
+        match signer.check_checksum_file(path, ctx.host.clock().now()) {
+            Ok(()) => return Ok(Some(file)),
+            // It may be signed as an archive.
+            Err(SignedPathError::Signature) => {}
+            Err(error) => return Err(Problem::Forbidden(error.to_string())),
+        }
+    }
+    check(ctx, path, SignedMethod::Get, 0)?;
+    Ok(None)
 }
 
 fn check<P: Host>(

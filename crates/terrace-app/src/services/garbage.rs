@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
-use crate::services::{documents, fallback_requests};
+use crate::services::{checksum_files, documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
@@ -359,11 +359,14 @@ pub(crate) async fn remove_again<P: Host>(
     bytes: BytesKey,
 ) -> Result<bool, Failure> {
     let archives = ctx.host.archives();
-    if !is_erased(ctx, bytes).await? || archives.head(bytes).await?.is_none() {
+    if !is_erased(ctx, bytes).await? {
+        return Ok(false);
+    }
+    if archives.head(bytes).await?.is_none() && !checksum_files::are_indexed(ctx, bytes).await? {
         return Ok(false);
     }
     // The scheduled copy removes a copy of them.
-    archives.discard(bytes).await?;
+    discard(ctx, bytes).await?;
     Ok(true)
 }
 
@@ -419,7 +422,7 @@ pub(crate) async fn remove_marked<P: Host>(
     marked_at: UnixTime,
 ) -> Result<bool, Failure> {
     if is_erased(ctx, bytes).await? {
-        ctx.host.archives().discard(bytes).await?;
+        discard(ctx, bytes).await?;
         fallback_requests::discard(ctx, bytes).await?;
         return Ok(true);
     }
@@ -461,8 +464,14 @@ async fn finish_removal<P: Host>(
     bytes: BytesKey,
     begun: UnixTime,
 ) -> Result<(), Failure> {
-    ctx.host.archives().discard(bytes).await?;
+    discard(ctx, bytes).await?;
     remove_mark(ctx, bytes, begun).await
+}
+
+/// Removes bytes from the main bucket, and then their index.
+pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<(), Failure> {
+    ctx.host.archives().discard(bytes).await?;
+    checksum_files::remove(ctx, bytes).await
 }
 
 /// Removes a mark that this request has written, at this time. Storage has no conditional removal, so no request replaces

@@ -17,7 +17,9 @@ use crate::services::catalog::{merged, shards};
 use crate::services::expected_indices::pick;
 use crate::services::index_writer::Writing;
 use crate::services::oci::pushed_index_refresh;
-use crate::services::{expected_indices, index_refresh, index_writer, releases, rules};
+use crate::services::{
+    checksum_files, expected_indices, index_refresh, index_writer, releases, rules,
+};
 
 /// Writes an index that a reader missed, after the response. A failure does no harm: the next read will try
 /// again.
@@ -52,6 +54,7 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         IndexKey::Catalog(owner) => shard(ctx, owner, Shard::Packages).await,
         IndexKey::Symbols(owner) => shard(ctx, owner, Shard::Symbols).await,
         IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),
+        IndexKey::ChecksumFile(file) => checksum_files::refresh(ctx, *file).await.map(drop),
     }
 }
 

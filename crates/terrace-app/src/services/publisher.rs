@@ -1,5 +1,6 @@
 //! Publishes: reads the stored state, lets the core plan, and executes the steps.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use futures_util::future::{join, try_join};
@@ -27,7 +28,8 @@ use crate::host::{
 use crate::services::garbage::{GcFence, being_removed};
 use crate::services::index_refresh::LastWrite;
 use crate::services::{
-    documents, garbage, index_refresh, index_writer, keys, releases, staging, stored_archives,
+    checksum_files, documents, garbage, index_refresh, index_writer, keys, releases, staging,
+    stored_archives,
 };
 
 /// The outcome of executing a plan.
@@ -261,10 +263,17 @@ async fn execute_step<P: Host>(
         PublishStep::GrowRelease(release, etag) => {
             commit(ctx, release, Condition::Unchanged(etag.clone()), fence).await
         }
-        PublishStep::RefreshIndices(release, scope) => {
+        PublishStep::RefreshIndices(release, scope, files) => {
             let change = FactKey::Change(release.package());
-            let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
-            index_refresh::publish_release(ctx, release, (*scope, marked), last).await?;
+            let marked = Cell::new(None);
+            let mut writes = checksum_files::writes(ctx, files);
+            writes.push(Box::pin(async {
+                marked.set(index_writer::rewrite_change_marker(ctx, &change).await?);
+                Ok(())
+            }));
+            concurrent::all(writes).await?;
+            let scope = (*scope, marked.into_inner());
+            index_refresh::publish_release(ctx, release, scope, last).await?;
             Ok(Executed::All)
         }
     }

@@ -310,7 +310,8 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         | IndexKey::Rules
         | IndexKey::Failover
         | IndexKey::FailoverProbes
-        | IndexKey::FailoverCopy => None,
+        | IndexKey::FailoverCopy
+        | IndexKey::ChecksumFile(_) => None,
     };
     Ok(MadeIndex {
         document,

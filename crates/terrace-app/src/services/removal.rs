@@ -51,7 +51,7 @@ pub(crate) async fn discard_everywhere<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<(), Failure> {
-    ctx.host.archives().discard(bytes).await?;
+    garbage::discard(ctx, bytes).await?;
     defer(ctx, bytes, None);
     Ok(())
 }

@@ -58,7 +58,8 @@ impl ExpectedIndices {
             | IndexKey::FailoverCopy
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)
-            | IndexKey::MergedCatalog(_) => true,
+            | IndexKey::MergedCatalog(_)
+            | IndexKey::ChecksumFile(_) => true,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{ExpectedArchive, ExpectedContents, PublishStep};
+use super::{ChecksumFile, ExpectedArchive, ExpectedContents};
 use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
@@ -153,11 +153,11 @@ impl ProviderPublication {
         Ok((release, verified.warnings))
     }
 
-    pub(super) fn documents(&self) -> Vec<PublishStep> {
+    pub(super) fn checksum_files(&self) -> [ChecksumFile; 2] {
         let text = self.shasums.as_str().as_bytes().to_vec();
-        vec![
-            PublishStep::StoreArchive(self.shasums_key(), text),
-            PublishStep::StoreArchive(self.signature_key(), self.signature.clone()),
+        [
+            (self.shasums_key(), text),
+            (self.signature_key(), self.signature.clone()),
         ]
     }
 

@@ -19,6 +19,7 @@ use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
 use crate::storage::release::ModuleArchiveDocument;
+use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
@@ -45,6 +46,11 @@ impl<'a> Urls<'a> {
 
     pub(super) fn of(&self, object: impl Into<BytesKey>) -> String {
         self.urls.download(self.origin, object, self.now)
+    }
+
+    fn of_checksum_file(&self, digest: Sha256, kind: ArchiveKind) -> String {
+        let file = ArchiveKey { digest, kind };
+        self.urls.checksum_file(self.origin, file, self.now)
     }
 }
 
@@ -85,15 +91,14 @@ pub(super) fn provider_download<S>(
             known.join(", ")
         ))));
     };
-    let key = |digest, kind| ArchiveKey { digest, kind };
     let answer = ProviderDownload {
         protocols: index.protocols,
         os: platform.os(),
         arch: platform.arch(),
         filename: found.filename,
         download_url: urls.of(zip(found.sha256)?),
-        shasums_url: urls.of(key(index.shasums, ArchiveKind::Shasums)),
-        shasums_signature_url: urls.of(key(index.signature, ArchiveKind::Signature)),
+        shasums_url: urls.of_checksum_file(index.shasums, ArchiveKind::Shasums),
+        shasums_signature_url: urls.of_checksum_file(index.signature, ArchiveKind::Signature),
         shasum: found.sha256,
         signing_keys: SigningKeys {
             gpg_public_keys: [&index.signing_key],

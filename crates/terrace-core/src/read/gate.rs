@@ -136,7 +136,8 @@ fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
         | IndexKey::Failover
         | IndexKey::FailoverProbes
         | IndexKey::FailoverCopy
-        | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
+        | IndexKey::MergedCatalog(_)
+        | IndexKey::ChecksumFile(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)
         | IndexKey::MirrorVersions(package)
         | IndexKey::Version(package, _)

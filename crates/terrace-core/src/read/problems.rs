@@ -85,7 +85,8 @@ impl Lookup {
             | IndexKey::Failover
             | IndexKey::FailoverProbes
             | IndexKey::FailoverCopy
-            | IndexKey::MergedCatalog(_) => {
+            | IndexKey::MergedCatalog(_)
+            | IndexKey::ChecksumFile(_) => {
                 "this registry has no such path: check the URL".to_owned()
             }
             IndexKey::Pushed(index) => {

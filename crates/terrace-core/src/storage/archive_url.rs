@@ -4,7 +4,7 @@ use crate::http::guard::Guard;
 use crate::limits;
 use crate::model::oci::Digest;
 use crate::model::package::PulledPackage;
-use crate::storage::key::BytesKey;
+use crate::storage::key::{ArchiveKey, BytesKey};
 use crate::storage::signed_path::PathSigner;
 use terrace_base::time::UnixTime;
 use terrace_presign::{Presigner, SignedMethod};
@@ -18,7 +18,8 @@ pub struct ArchiveUrls {
     bucket: Option<Presigner>,
     /// Whether downloads go through the platform's cache of archives.
     is_cached: bool,
-    /// Signs the pull-through URLs of packages that are not stored yet; the Worker serves them in both modes.
+    /// Signs the URLs that the Worker serves in all modes: those of checksum files, and of packages to pull through that are not
+    /// stored yet.
     paths: Option<PathSigner>,
     lifetime: u32,
 }
@@ -71,7 +72,7 @@ pub struct Upload {
 const NO_COPY: &str = "x-amz-source-expected-bucket-owner";
 
 impl ArchiveUrls {
-    /// Creates URLs signed by `signer`, and pull-through URLs signed by `paths`; downloads are valid for
+    /// Creates URLs signed by `signer`, and those that the Worker serves in all modes signed by `paths`; downloads are valid for
     /// `lifetime` seconds.
     pub fn new(signer: ArchiveSigner, paths: Option<PathSigner>, lifetime: u32) -> Self {
         Self {
@@ -116,8 +117,8 @@ impl ArchiveUrls {
         ))
     }
 
-    /// Returns the signer of pull-through URLs.
-    pub fn pull_signer(&self) -> Option<&PathSigner> {
+    /// Returns the signer of the URLs that the Worker serves in all modes: of checksum files, and of packages to pull through.
+    pub fn own_signer(&self) -> Option<&PathSigner> {
         self.paths.as_ref()
     }
 
@@ -130,6 +131,18 @@ impl ArchiveUrls {
                 let path = signer.download(object, now.plus(self.lifetime));
                 format!("{origin}{path}")
             }
+        }
+    }
+
+    /// Returns the URL of a checksum file of a hosted provider. It leads to the Worker, which has the file near the client, whatever
+    /// serves archives; only a registry that has no secret to sign it with leaves the file to the bucket.
+    pub fn checksum_file(&self, origin: &str, file: ArchiveKey, now: UnixTime) -> String {
+        match &self.paths {
+            Some(signer) => {
+                let path = signer.checksum_file(file, now.plus(self.lifetime));
+                format!("{origin}{path}")
+            }
+            None => self.download(origin, file, now),
         }
     }
 
@@ -229,7 +242,7 @@ impl ArchiveUrls {
         self.is_cached
     }
 
-    /// Returns the signer of Worker-signed paths; `None` if a bucket serves the archives.
+    /// Returns the signer of Worker-signed paths of archives; `None` if a bucket serves the archives.
     pub fn path_signer(&self) -> Option<&PathSigner> {
         match &self.signer {
             ArchiveSigner::Worker(signer) => Some(signer),
@@ -245,7 +258,7 @@ fn presigned(presigner: &Presigner, object: BytesKey, now: UnixTime, lifetime: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::key::{ArchiveKey, ArchiveKind};
+    use crate::storage::key::ArchiveKind;
     use terrace_base::digest::Sha256;
     use terrace_base::secret::Secret;
     use terrace_presign::Endpoint;

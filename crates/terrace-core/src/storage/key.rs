@@ -74,6 +74,7 @@
 //! ├── catalog/{owner}                                           the packages of an owner
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
+//! ├── checksums/{sha256}.{SHA256SUMS or sig}                    a checksum file of a hosted provider, in base64
 //! ├── failover/serving                                          the bucket that serves downloads; newer than its fact while R2 takes no writes
 //! ├── failover/probes                                           the number of consecutive probes that speak against it
 //! ├── failover/copy                                             the result of the last complete comparison of the two buckets
@@ -230,6 +231,8 @@ pub enum IndexKey {
     Symbols(Owner),
     /// A part of the catalogue of all owners, with their symbols; the first has the number 1.
     MergedCatalog(u8),
+    /// A checksum file of a hosted provider: see [`IndexKey::of_checksum_file`].
+    ChecksumFile(ArchiveKey),
 }
 
 /// A key in KV about pushed content.
@@ -246,6 +249,16 @@ pub enum PushedIndex {
 }
 
 impl IndexKey {
+    /// Returns the key of the index of a checksum file; `None` for any other bytes.
+    pub fn of_checksum_file(bytes: BytesKey) -> Option<Self> {
+        match bytes {
+            BytesKey::Archive(archive) if archive.is_checksum_file() => {
+                Some(Self::ChecksumFile(archive))
+            }
+            BytesKey::Archive(_) | BytesKey::Staged(_) | BytesKey::Blob(_) => None,
+        }
+    }
+
     /// Returns a key of the same kind under which nothing is stored. A caller that may not learn whether a
     /// package exists is answered in the same time as if it did not.
     pub fn hidden(&self) -> Self {
@@ -267,6 +280,7 @@ impl IndexKey {
             Self::Catalog(_) => Self::Catalog(Owner::hidden()),
             Self::Symbols(_) => Self::Symbols(Owner::hidden()),
             Self::MergedCatalog(part) => Self::MergedCatalog(part),
+            Self::ChecksumFile(file) => Self::ChecksumFile(file),
         }
     }
 
@@ -506,6 +520,7 @@ impl fmt::Display for IndexKey {
             Self::Catalog(owner) => write!(f, "catalog/{owner}"),
             Self::Symbols(owner) => write!(f, "symbols/{owner}"),
             Self::MergedCatalog(part) => write!(f, "merged-catalog/{part}"),
+            Self::ChecksumFile(file) => write!(f, "checksums/{}", file.file_name()),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::model::address::{MirroredAddress, ProviderAddress};
 use crate::model::package::PulledPackage;
-use crate::storage::key::BytesKey;
+use crate::storage::key::{ArchiveKey, BytesKey};
 use terrace_base::digest::Sha256;
 use terrace_base::mac::{MacKey, hmac};
 use terrace_base::secret::Secret;
@@ -89,6 +89,26 @@ impl PathSigner {
         self.verify(&message, path.mac, path.expires, now)
     }
 
+    /// Returns a path that allows downloading a checksum file of a hosted provider. It is signed differently than by
+    /// [`PathSigner::download`]: only these files have an index.
+    pub fn checksum_file(&self, file: ArchiveKey, expires: UnixTime) -> String {
+        let message = checksum_file_message(file.into(), expires);
+        self.signed(&message, file.into(), expires)
+    }
+
+    /// Checks that `path` allows downloading its checksum file now.
+    ///
+    /// # Errors
+    /// If the signature does not match, or the path has expired.
+    pub fn check_checksum_file(
+        &self,
+        path: &SignedPath,
+        now: UnixTime,
+    ) -> Result<(), SignedPathError> {
+        let message = checksum_file_message(path.object, path.expires);
+        self.verify(&message, path.mac, path.expires, now)
+    }
+
     /// Returns a path that allows pulling a package.
     pub fn pull(&self, package: &PulledPackage, expires: UnixTime) -> String {
         let message = pull_message(package, expires);
@@ -122,7 +142,10 @@ impl PathSigner {
     }
 
     fn path(&self, method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
-        let message = message(method, object, size, expires);
+        self.signed(&message(method, object, size, expires), object, expires)
+    }
+
+    fn signed(&self, message: &str, object: BytesKey, expires: UnixTime) -> String {
         let mac = Sha256::from_bytes(self.key.sign(message.as_bytes()));
         format!(
             "{SIGNED_PATH_PREFIX}{}/{mac}/{}",
@@ -135,6 +158,10 @@ impl PathSigner {
 fn message(method: SignedMethod, object: BytesKey, size: u64, expires: UnixTime) -> String {
     let method = method.as_str();
     format!("{method}\n{object}\n{size}\n{}", expires.0)
+}
+
+fn checksum_file_message(file: BytesKey, expires: UnixTime) -> String {
+    format!("CHECKSUMS\n{file}\n{}", expires.0)
 }
 
 fn pull_message(package: &PulledPackage, expires: UnixTime) -> String {
@@ -245,6 +272,28 @@ mod tests {
             check(&later, SignedMethod::Get, 0, NOW),
             Err(SignedPathError::Signature)
         );
+    }
+
+    #[test]
+    fn a_path_of_a_checksum_file_is_valid_for_it_alone_and_is_no_path_of_an_archive() {
+        let signer = PathSigner::new(&Secret::new("s"));
+        let file = ArchiveKey::of(b"a", ArchiveKind::Shasums);
+        let path = read(&signer.checksum_file(file, NOW));
+        assert_eq!(signer.check_checksum_file(&path, NOW), Ok(()));
+        let late = signer.check_checksum_file(&path, NOW.plus(1));
+        assert_eq!(late, Err(SignedPathError::Expired));
+        let other = ArchiveKey::of(b"b", ArchiveKind::Shasums);
+        let other = SignedPath {
+            object: other.into(),
+            ..path
+        };
+        let archive = read(&signer.download(file, NOW));
+        for path in [other, archive] {
+            let refused = signer.check_checksum_file(&path, NOW);
+            assert_eq!(refused, Err(SignedPathError::Signature));
+        }
+        let refused = check(&path, SignedMethod::Get, 0, NOW);
+        assert_eq!(refused, Err(SignedPathError::Signature));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use terrace_app::host::Clock as _;
 use terrace_core::index::about::About;
 use terrace_core::index::card::Card;
 use terrace_core::index::catalog::{CatalogLine, catalog};
+use terrace_core::index::checksum_file;
 use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::owner::Owner;
@@ -21,11 +22,11 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::StatusDocument;
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
-use terrace_core::storage::key::{FactKey, IndexKey};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use crate::support::chain;
-use crate::support::faults::is_for_people;
+use crate::support::faults::is_optional;
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::ARRIVAL_MS;
 use crate::support::memory::Memory;
@@ -327,7 +328,7 @@ impl Crowd {
             }
         };
         // A broken task after a response leaves the indices for people to the repair.
-        let is_left = |key: &str| self.frailty > 0 && is_for_people(&format!("KV put {key}"));
+        let is_left = |key: &str| self.frailty > 0 && is_optional(&format!("KV put {key}"));
         let assert_stored = |is_left: &dyn Fn(&str) -> bool| {
             let stored = self.memory.documents();
             for (key, document) in made.iter().filter(|(key, _)| !is_left(key)) {
@@ -418,6 +419,16 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         let others: Vec<Release> = others.cloned().collect();
         indices.extend(index::of_version(release, &others, &statuses(&package)));
         indices.push(About::of(release, None).index(release));
+        if let Release::Provider(provider) = release {
+            for (digest, kind) in [
+                (provider.shasums, ArchiveKind::Shasums),
+                (provider.signature, ArchiveKind::Signature),
+            ] {
+                let file = ArchiveKey { digest, kind };
+                let document = checksum_file::document(&objects[&file.to_string()]);
+                indices.push((IndexKey::ChecksumFile(file), document));
+            }
+        }
         if release.may_grow() {
             growing.push(format!("{package}/sha256/"));
         }

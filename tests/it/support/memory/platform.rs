@@ -75,6 +75,10 @@ impl Host for Memory {
         only.as_ref().is_none_or(|only| only == origin)
     }
 
+    fn stream(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        Some(bytes)
+    }
+
     fn random(&self) -> [u8; 16] {
         let count = self.world.random.get() + 1;
         self.world.random.set(count);

@@ -105,7 +105,7 @@ pub(crate) async fn commit_stored<P: Host>(
         };
         let steps = vec![
             PublishStep::GrowRelease(grown.clone(), etag),
-            PublishStep::RefreshIndices(grown, scope),
+            PublishStep::RefreshIndices(grown, scope, Vec::new()),
         ];
         // Each iteration means that the release has grown. It never loses anything, so this ends.
         if publisher::execute(ctx, steps, &fence, LastWrite::Indices)

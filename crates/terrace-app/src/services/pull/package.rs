@@ -78,7 +78,7 @@ pub(crate) async fn answer<P: Host>(
 
 fn check<P: Host>(ctx: &Context<'_, P>, path: &PullPath) -> Result<(), Problem> {
     let urls = ctx.config.archive_urls.as_ref();
-    let signer = urls.and_then(|urls| urls.pull_signer());
+    let signer = urls.and_then(|urls| urls.own_signer());
     let signer = signer.ok_or_else(|| nothing(&path.package))?;
     signer
         .check_pull(path, ctx.host.clock().now())

@@ -15,7 +15,7 @@ use crate::services::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow,
 };
 use crate::services::repair::{catalog_walk, comparison, step};
-use crate::services::{expected_indices, index_refresh, releases};
+use crate::services::{checksum_files, expected_indices, index_refresh, releases};
 
 /// The page size of a listing of one package. The next step lists the rest of a page again.
 const VERSIONS_PER_LISTING: u32 = 200;
@@ -142,12 +142,25 @@ async fn repair_version<P: Host>(
     };
     let revoked = revoked_versions(step);
     let is_installable = |version: &Version| !revoked.contains(version);
-    if comparison::all_same_shared(ctx, step, &expected, &is_installable).await {
+    let is_same = comparison::all_same_shared(ctx, step, &expected, &is_installable).await;
+    if is_same && !step.is_full {
         return Ok(false);
     }
-    step.count_writes(expected.len());
-    comparison::counted(ctx, step, index_refresh::refresh_version(ctx, &release)).await?;
-    Ok(true)
+    let mut repaired = !is_same;
+    // These come first: if the step breaks off, the others are still different, and the next one continues here.
+    for file in checksum_files::of_release(&release) {
+        step.count_reads(1);
+        let written = checksum_files::refresh(ctx, file);
+        if comparison::counted(ctx, step, written).await? {
+            step.count_writes(1);
+            repaired = true;
+        }
+    }
+    if !is_same {
+        step.count_writes(expected.len());
+        comparison::counted(ctx, step, index_refresh::refresh_version(ctx, &release)).await?;
+    }
+    Ok(repaired)
 }
 
 /// Returns the revoked versions of the package whose status was read last.

@@ -110,6 +110,11 @@ impl ArchiveKind {
 }
 
 impl ArchiveKey {
+    /// Returns whether it is a checksum file of a provider: SHA256SUMS, or its signature.
+    pub fn is_checksum_file(&self) -> bool {
+        matches!(self.kind, ArchiveKind::Shasums | ArchiveKind::Signature)
+    }
+
     /// Returns the key that `bytes` are stored under.
     pub fn of(bytes: &[u8], kind: ArchiveKind) -> Self {
         Self {

@@ -226,6 +226,7 @@ impl IndexKey {
             "catalog" => return Owner::parse_key(whole).map(Self::Catalog),
             "symbols" => return Owner::parse_key(whole).map(Self::Symbols),
             "merged-catalog" => return whole.parse().ok().map(Self::MergedCatalog),
+            "checksums" => return Self::of_checksum_file(whole.parse().ok()?),
             _ => {}
         }
         let (rest, last) = text.rsplit_once('/')?;
@@ -268,7 +269,8 @@ impl IndexKey {
             | Self::FailoverCopy
             | Self::Catalog(_)
             | Self::Symbols(_)
-            | Self::MergedCatalog(_) => None,
+            | Self::MergedCatalog(_)
+            | Self::ChecksumFile(_) => None,
         }
     }
 }
@@ -391,6 +393,8 @@ mod tests {
             IndexKey::Failover,
             IndexKey::FailoverProbes,
             IndexKey::FailoverCopy,
+            IndexKey::ChecksumFile(ArchiveKey::of(b"", ArchiveKind::Shasums)),
+            IndexKey::ChecksumFile(ArchiveKey::of(b"", ArchiveKind::Signature)),
         ];
         for package in packages() {
             let version = || "1.2.3-RC.1+b.1".parse().unwrap();
@@ -495,6 +499,12 @@ mod tests {
             "oci/app:tag",
             "oci/app:else:latest",
             "oci/app:tags:latest",
+            &format!("checksums/{}", archive().file_name()),
+            &format!("checksums/{}.blob", Sha256::of(b"")),
+            &format!(
+                "checksums/{}.SHA256SUMS",
+                Sha256::of(b"").to_string().to_uppercase()
+            ),
         ] {
             assert_eq!(IndexKey::parse(text), None, "{text}");
         }
