@@ -225,9 +225,10 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
-/// Cache time of the index of a checksum file at the edge, in seconds. The file never changes, and whether it was erased is known
-/// from elsewhere; but the absence of its index is cached for as long.
-pub const CHECKSUM_FILE_CACHE_SECONDS: u32 = 3_600;
+/// Cache time of the index of a checksum file at the edge, in seconds: a day, so that a team that installs a provider daily never waits
+/// for KV's central stores. The file never changes, and whether it was erased is known from elsewhere. The absence of its index is cached
+/// for as long, unless a task after a response reads it with a shorter time ([`LIST_CACHE_SECONDS`]) and writes it.
+pub const CHECKSUM_FILE_CACHE_SECONDS: u32 = 86_400;
 
 /// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
 /// exists ([`LIST_CACHE_SECONDS`]).

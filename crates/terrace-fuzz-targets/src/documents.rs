@@ -6,6 +6,7 @@ use terrace_core::auth::oidc::{RuleDocument, RuleIndex, StoredRule};
 use terrace_core::documentation::Head;
 use terrace_core::index::card::{Card, ListedCard};
 use terrace_core::index::catalog::{CatalogLine, MergedPart};
+use terrace_core::index::checksum_file;
 use terrace_core::index::overview::{Overview, OverviewVersion};
 use terrace_core::index::{self, DescribedVersion, ListedRelease};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
@@ -22,7 +23,7 @@ use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument, Pr
 use terrace_core::storage::fallback::{BucketPage, keeps_versions};
 use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
-use terrace_core::storage::key::{FactKey, PushedFact};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, PushedFact};
 use terrace_core::storage::release::Release;
 use terrace_core::upstream::pull::OriginDocument;
 use terrace_openpgp::parse_signing_keys;
@@ -174,6 +175,7 @@ pub fn documents(data: &[u8]) {
             }
         }
         b'w' => card(data),
+        b'z' => checksum_file(data),
         b'x' => {
             let part = text(data).and_then(MergedPart::parse);
             for line in part.iter().flat_map(|part| part.text.packages.lines()) {
@@ -223,6 +225,15 @@ fn head(data: &[u8]) {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
+}
+
+/// Reads the index of a checksum file, and makes one.
+fn checksum_file(data: &[u8]) {
+    let file = ArchiveKey::of(data, ArchiveKind::Shasums);
+    let written = checksum_file::document(data).text;
+    assert_eq!(checksum_file::bytes(&file, &written).as_deref(), Some(data));
+    let read = text(data).and_then(|text| checksum_file::bytes(&file, text));
+    assert!(read.is_none_or(|read| read == data));
 }
 
 /// Parses the card of a package.

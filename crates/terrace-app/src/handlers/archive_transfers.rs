@@ -77,10 +77,10 @@ async fn from_index<P: Host>(
     file: Option<ArchiveKey>,
 ) -> Option<Reply<P::Stream>> {
     let (file, urls) = (file?, ctx.config.archive_urls.as_ref()?);
-    if urls.is_cached() || may_be_erased(ctx, file.into()).await {
+    if urls.is_cached() {
         return None;
     }
-    let bytes = checksum_files::find(ctx, file).await?;
+    let bytes = checksum_files::find(ctx, file, may_be_erased(ctx, file.into())).await?;
     let reply = described(path, bytes.len() as u64);
     Some(reply.with_body(Body::Stream(ctx.host.stream(bytes)?)))
 }

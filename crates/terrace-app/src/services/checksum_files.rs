@@ -6,6 +6,7 @@
 
 use std::pin::Pin;
 
+use futures_util::future::join;
 use terrace_base::digest::Sha256;
 use terrace_core::http::reply::Body;
 use terrace_core::index::checksum_file;
@@ -21,9 +22,18 @@ use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host, Indices as _, StoreError};
 use crate::services::documents::BUSY_TRIES;
 
-/// Returns a checksum file from its index. If that fails, the object decides, and a missing index is written after the response.
-pub(crate) async fn find<P: Host>(ctx: &Context<'_, P>, file: ArchiveKey) -> Option<Vec<u8>> {
-    match read(ctx, file, limits::CHECKSUM_FILE_CACHE_SECONDS).await {
+/// Returns a checksum file from its index, unless it may have been erased. If that fails, the object decides, and a missing index is
+/// written after the response.
+pub(crate) async fn find<P: Host>(
+    ctx: &Context<'_, P>,
+    file: ArchiveKey,
+    may_be_erased: impl Future<Output = bool>,
+) -> Option<Vec<u8>> {
+    // A new isolate reads KV for either, so neither waits for the other.
+    let found = read(ctx, file, limits::CHECKSUM_FILE_CACHE_SECONDS);
+    let (may_be_erased, found) = join(may_be_erased, found).await;
+    match found {
+        _ if may_be_erased => None,
         Ok(None) => {
             ctx.defer(Task::BackfillIndex(IndexKey::ChecksumFile(file)));
             None

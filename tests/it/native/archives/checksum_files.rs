@@ -108,6 +108,17 @@ fn both_files_are_read_from_kv_alone() {
 }
 
 #[test]
+fn a_new_isolate_reads_a_file_and_the_erased_digests_at_once() {
+    let (memory, registry) = published(&S3);
+    let path = &paths(&registry)[0];
+    let other = Registry::in_memory(&memory.elsewhere(), &S3);
+    memory.forget_operations();
+    let (answer, rounds) = memory.in_rounds(6, other.answer(&Sent::new("GET", path)));
+    answer.expect(200);
+    assert_eq!((operations(&memory).len(), rounds), (2, 1));
+}
+
+#[test]
 fn where_archives_are_cached_so_are_both_files() {
     let (memory, registry) = published(&EDGE);
     memory.cache_archives();
