@@ -337,12 +337,16 @@ fn a_version_adds_no_operation_to_a_repair() {
 }
 
 #[test]
-fn a_version_adds_two_operations_to_a_full_repair() {
+fn a_version_adds_four_operations_to_a_full_repair() {
     let (few, more) = (
         operations_with_versions(true, 2),
         operations_with_versions(true, 22),
     );
-    assert_eq!(more - few, 20 * 2, "a release, and its indices");
+    assert_eq!(
+        more - few,
+        20 * 4,
+        "a release, its indices, and its two checksum files"
+    );
 }
 
 /// Each package adds the read of its statuses and the listing of its documentation to the walk over the facts; the

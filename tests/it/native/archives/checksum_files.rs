@@ -111,6 +111,8 @@ fn both_files_are_read_from_kv_alone() {
 fn a_new_isolate_reads_a_file_and_the_erased_digests_at_once() {
     let (memory, registry) = published(&S3);
     let path = &paths(&registry)[0];
+    // Writes the list of erased digests.
+    registry.get(path).expect(200);
     let other = Registry::in_memory(&memory.elsewhere(), &S3);
     memory.forget_operations();
     let (answer, rounds) = memory.in_rounds(6, other.answer(&Sent::new("GET", path)));
