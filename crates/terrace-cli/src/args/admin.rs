@@ -107,7 +107,7 @@ pub(crate) enum AdminCommand {
     ///
     /// The registry compares the two buckets, and copies a few archives in each scheduled run. This command copies all of them,
     /// through this machine, and checks the digest of each. Archives that are there are not copied again, so an interrupted copy
-    /// can be resumed. Erased archives that the second bucket still has are removed from it.
+    /// can be resumed. Nothing is removed: the scheduled run removes erased archives.
     Replicate {
         /// Only count what is missing
         #[arg(long)]
