@@ -27,12 +27,9 @@ pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<(Option<T>, Condition), Failure> {
-    let Some(fact) = ctx.host.facts().get(key).await? else {
-        return Ok((None, Condition::Absent));
-    };
-    let read = serde_json::from_slice(&fact.bytes);
-    let read = read.map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
-    Ok((Some(read), Condition::Unchanged(fact.etag)))
+    let (read, condition) = try_read(ctx, key).await?;
+    let document = read.transpose().map_err(Failure::Corrupt)?;
+    Ok((document, condition))
 }
 
 /// Does the same, and logs a document that cannot be read: the change replaces it.
@@ -40,12 +37,25 @@ pub(crate) async fn read_or_replace<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<(Option<T>, Condition), Failure> {
+    let (read, condition) = try_read(ctx, key).await?;
+    let log = |what: String| ctx.host.log(&format!("corrupt: {what}"));
+    let document = read.and_then(|read| read.map_err(log).ok());
+    Ok((document, condition))
+}
+
+/// A document, or the reason why it cannot be read; `None` if there is none. With the condition that it has not been changed since.
+type TriedRead<T> = (Option<Result<T, String>>, Condition);
+
+async fn try_read<P: Host, T: DeserializeOwned>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+) -> Result<TriedRead<T>, Failure> {
     let Some(fact) = ctx.host.facts().get(key).await? else {
         return Ok((None, Condition::Absent));
     };
     let read = serde_json::from_slice(&fact.bytes);
-    let read = read.map_err(|error| ctx.host.log(&format!("corrupt: {key}: {error}")));
-    Ok((read.ok(), Condition::Unchanged(fact.etag)))
+    let read = read.map_err(|error| format!("{key}: {error}"));
+    Ok((Some(read), Condition::Unchanged(fact.etag)))
 }
 
 /// Returns all documents with keys that begin with `prefix`, read in pages.

@@ -23,8 +23,8 @@ struct Mark {
     stored_at: UnixTime,
 }
 
-/// The effect of the marks on the copy of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The effect of the marks on the copy of an object, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effect {
     /// There is none.
     None,
@@ -56,7 +56,7 @@ impl Marks {
     pub(crate) fn listed_effect(&self, bytes: BytesKey) -> Option<Effect> {
         let mut effect = Effect::None;
         for mark in self.about(bytes) {
-            effect = stronger(effect, effect_of(mark.state?, mark.bytes == bytes));
+            effect = effect.max(effect_of(mark.state?, mark.bytes == bytes));
         }
         Some(effect)
     }
@@ -74,7 +74,7 @@ impl Marks {
                 None => garbage::state_of(ctx, mark.bytes).await?,
             };
             if let Some(state) = state {
-                effect = stronger(effect, effect_of(state, mark.bytes == bytes));
+                effect = effect.max(effect_of(state, mark.bytes == bytes));
             }
         }
         Ok(effect)
@@ -107,13 +107,5 @@ fn effect_of(state: GarbageState, is_own: bool) -> Effect {
         GarbageState::Erased => Effect::Removed,
         GarbageState::Marked | GarbageState::Removing if is_own => Effect::NotCopied,
         GarbageState::Kept | GarbageState::Marked | GarbageState::Removing => Effect::None,
-    }
-}
-
-fn stronger(one: Effect, other: Effect) -> Effect {
-    match (one, other) {
-        (Effect::Removed, _) | (_, Effect::Removed) => Effect::Removed,
-        (Effect::NotCopied, _) | (_, Effect::NotCopied) => Effect::NotCopied,
-        (Effect::None, Effect::None) => Effect::None,
     }
 }
