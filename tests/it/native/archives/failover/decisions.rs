@@ -1,0 +1,219 @@
+//! Decisions of administrators: when they are accepted, recorded and ended, and the changes that they stop.
+
+use serde_json::json;
+use terrace_core::api::route::Route;
+use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES};
+
+use super::{MINUTE, PATH, Two};
+use crate::native::access::paths;
+use crate::support::ModuleFixture;
+use crate::support::chain;
+use crate::support::registry::{S3, Sent, TOKEN};
+use crate::support::tokens::post;
+
+#[test]
+fn a_state_that_this_location_has_cached_counts_as_recorded() {
+    let two = Two::copied(&S3);
+    let there = two.at(1);
+    two.memory.at_an_edge();
+    two.switch("fallback").expect(200);
+    two.state();
+    there.switch("main").expect(200);
+    assert_eq!(two.state()["recorded"], true);
+}
+
+#[test]
+fn a_change_that_another_one_replaces_at_the_same_time_is_not_stated_as_recorded() {
+    let two = Two::copied(&S3);
+    let there = two.at(0);
+    two.memory.before("R2 put failover/serving", move || {
+        there.switch("main").expect(200);
+    });
+    let answer = two.switch("fallback").expect(200).json();
+    assert_eq!(answer["recorded"], false);
+    two.minutes(2);
+    assert_eq!(two.state()["recorded"], true);
+}
+
+#[test]
+fn the_audit_log_states_the_bucket_before_a_change() {
+    let two = Two::copied(&S3);
+    for serving in ["fallback", "fallback", "main"] {
+        two.switch(serving).expect(200);
+    }
+    let changes: Vec<(String, String)> = chain::entries(&two.memory)
+        .into_iter()
+        .filter_map(|entry| entry.change.map(|change| (change.from, change.to)))
+        .collect();
+    let expected = [
+        ("main", "fallback"),
+        ("fallback", "fallback"),
+        ("fallback", "main"),
+    ];
+    let expected = expected.map(|(from, to)| (from.to_owned(), to.to_owned()));
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn a_decision_for_the_main_bucket_holds_until_that_bucket_has_answered_again() {
+    let two = Two::copied(&S3);
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.switch("main").expect(200);
+    two.minutes(4 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    two.mend_r2(&fault);
+    two.minutes(1);
+    let fault = two.break_r2();
+    two.minutes(FAILOVER_PROBES - 1);
+    assert_eq!(two.state()["serving"], "main");
+    two.minutes(1);
+    assert_eq!(two.state()["serving"], "fallback");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
+    let two = Two::new(&S3);
+    let refused = two.switch("fallback").expect(409);
+    let errors = refused.errors();
+    assert!(
+        errors.contains("no comparison") && errors.contains("--force"),
+        "{errors}"
+    );
+    assert_eq!(two.state()["serving"], "main");
+    two.send(&json!({ "serving": "fallback", "reason": "a test", "force": true }))
+        .expect(200);
+    assert_eq!(two.state()["serving"], "fallback");
+    // Also a bucket that has replaced another one is new.
+    let two = Two::copied(&S3);
+    let record = two.memory.index("failover/copy").text;
+    let other = record.replace("copies.test", "older.test");
+    two.memory.put_index("failover/copy", &other);
+    two.switch("fallback").expect(409);
+    two.memory.put_index("failover/copy", &record);
+    two.switch("fallback").expect(200);
+}
+
+#[test]
+fn a_state_that_an_administrator_has_set_ends_by_an_administrator() {
+    let two = Two::copied(&S3);
+    two.switch("fallback").expect(200);
+    two.minutes(2 * FAILBACK_PROBES);
+    assert_eq!(two.state()["serving"], "fallback");
+}
+
+#[test]
+fn a_change_during_an_outage_is_recorded_after_it() {
+    let two = Two::copied(&S3);
+    let fault = two.break_r2();
+    let answer = two.switch("fallback").expect(200).json();
+    assert_eq!(
+        (&answer["serving"], &answer["recorded"]),
+        (&json!("fallback"), &json!(false))
+    );
+    assert!(!two.memory.keys().contains(&"failover/serving".to_owned()));
+    two.mend_r2(&fault);
+    two.minutes(1);
+    assert_eq!(two.state()["recorded"], true);
+    assert!(two.memory.keys().contains(&"failover/serving".to_owned()));
+    chain::entries(&two.memory);
+    let log = two
+        .registry
+        .admin("GET", "/admin/v1/audit", None)
+        .expect(200)
+        .text();
+    assert!(log.contains("PUT /admin/v1/failover"), "{log}");
+    assert!(log.contains("R2 is down"), "{log}");
+}
+
+#[test]
+fn a_lost_index_is_written_again_from_its_fact() {
+    let two = Two::copied(&S3);
+    two.switch("fallback").expect(200);
+    let index = two.memory.index("failover/serving");
+    two.memory.lose_index("failover/serving");
+    two.minutes(1);
+    assert_eq!(two.memory.index("failover/serving"), index);
+}
+
+#[test]
+fn nothing_changes_while_the_second_bucket_serves_and_nothing_diverges_afterwards() {
+    let two = Two::copied(&S3);
+    let before = two.memory.objects_but_for_markers();
+    let fault = two.break_r2();
+    two.switch("fallback").expect(200);
+    let refused = ModuleFixture::of("acme", "1.1.0")
+        .put(&two.registry)
+        .expect(503);
+    // A command that repeats the request must not wait for minutes.
+    assert_eq!(refused.header("retry-after"), Some("2"));
+    assert!(
+        refused.errors().contains("nothing can be changed"),
+        "{}",
+        refused.errors()
+    );
+    let body = json!({ "archives": [two.key()], "reason": "a leaked key" });
+    post(&two.registry, "/admin/v1/erasures", &body).expect(503);
+    two.minutes(5);
+    two.mend_r2(&fault);
+    two.minutes(5);
+    two.switch("main").expect(200);
+    two.memory.advance(MINUTE);
+    let unchanged = |key: &str| key.starts_with("archives/") || key.starts_with("releases/");
+    let after = two.memory.objects_but_for_markers();
+    for (key, bytes) in before.iter().filter(|(key, _)| unchanged(key)) {
+        assert_eq!(after.get(key), Some(bytes), "{key}");
+    }
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 2);
+}
+
+#[test]
+fn each_change_is_refused_while_the_second_bucket_serves() {
+    let two = Two::copied(&S3);
+    two.switch("fallback").expect(200);
+    let before = two.memory.objects();
+    let mut refused = 0;
+    for path in paths() {
+        let route = Route::parse(path.split('?').next().unwrap()).unwrap();
+        for action in route.endpoint().actions.iter().filter(|it| it.writes) {
+            let sent = Sent::new(action.method.as_str(), &path);
+            let sent = sent.header("authorization", &format!("Bearer {TOKEN}"));
+            let answer = two.registry.send(&sent.body(b"")).expect(503);
+            assert!(
+                answer.text().contains("nothing can be changed"),
+                "{path} {action:?}"
+            );
+            refused += 1;
+        }
+    }
+    assert!(refused > 20, "{refused}");
+    assert!(two.memory.objects() == before, "nothing was stored");
+}
+
+#[test]
+fn a_request_for_another_bucket_or_without_a_reason_is_rejected() {
+    let two = Two::new(&S3);
+    for (body, status) in [
+        (json!({ "serving": "third", "reason": "x" }), 400),
+        (json!({ "serving": "fallback" }), 400),
+        (
+            json!({ "serving": "fallback", "reason": "x", "force": "yes" }),
+            400,
+        ),
+        (json!({ "serving": "fallback", "reason": "" }), 422),
+        (
+            json!({ "serving": "fallback", "reason": "two\nlines" }),
+            422,
+        ),
+    ] {
+        let body = body.to_string();
+        two.registry
+            .admin("PUT", PATH, Some(body.as_bytes()))
+            .expect(status);
+    }
+    assert_eq!(two.state()["serving"], "main");
+}

@@ -1,0 +1,88 @@
+//! Erased archives, their documentation and garbage, which are removed from both buckets.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{COPY_SWEEP_SECONDS, GARBAGE_SECONDS};
+
+use super::{Two, key_of};
+use crate::support::ModuleFixture;
+use crate::support::documented::document_module;
+use crate::support::registry::S3;
+use crate::support::tokens::post;
+
+#[test]
+fn an_erased_archive_is_removed_from_both_buckets() {
+    let two = Two::copied(&S3);
+    let answer = two.erase();
+    assert_eq!(answer.get("left_in_fallback"), None);
+    assert!(!two.memory.keys().contains(&two.key()));
+    assert!(!two.memory.copies().contains_key(&two.key()));
+    two.copy();
+    assert_eq!(two.memory.copies().len(), 0);
+}
+
+#[test]
+fn an_erasure_that_does_not_reach_the_second_bucket_states_that_and_the_copy_completes_it() {
+    let two = Two::copied(&S3);
+    two.memory.set_second_down(true);
+    let answer = two.erase();
+    let left = answer["left_in_fallback"].as_array().unwrap();
+    assert!(left.contains(&json!(two.key())), "{answer}");
+    assert!(!two.memory.keys().contains(&two.key()));
+    two.memory.set_second_down(false);
+    assert!(two.memory.copies().contains_key(&two.key()));
+    two.copy();
+    assert!(!two.memory.copies().contains_key(&two.key()));
+}
+
+#[test]
+fn documentation_of_an_erased_version_is_removed_from_both_buckets_also_without_a_tombstone() {
+    for is_down in [false, true] {
+        let two = Two::new(&S3);
+        let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+        two.copy();
+        assert!(two.memory.copies().contains_key(&documentation));
+        two.memory.set_second_down(is_down);
+        let answer = two.erase();
+        let left = answer["left_in_fallback"].to_string();
+        assert_eq!(left.contains(&documentation), is_down, "{answer}");
+        assert!(!two.memory.keys().contains(&documentation));
+        two.memory.set_second_down(false);
+        two.memory.advance(COPY_SWEEP_SECONDS);
+        two.copy();
+        assert_eq!(two.memory.copies().len(), 0);
+        let marks = two.memory.keys();
+        let marks = marks.iter().filter(|key| key.ends_with(".docs"));
+        assert_eq!(marks.count(), 0, "a later run removes its mark");
+    }
+}
+
+#[test]
+fn garbage_is_removed_from_both_buckets_or_from_none() {
+    let two = Two::new(&S3);
+    let orphan = ModuleFixture::of("acme", "9.0.0");
+    orphan.upload(&two.registry);
+    let key = key_of(&orphan);
+    two.copy();
+    assert!(two.memory.copies().contains_key(&key));
+    post(
+        &two.registry,
+        "/admin/v1/garbage",
+        &json!({ "mark": [key] }),
+    )
+    .expect(200);
+    let marked_at = two.memory.now_ms() / 1_000;
+    two.memory.advance(GARBAGE_SECONDS);
+    let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
+    two.memory.set_second_down(true);
+    post(&two.registry, "/admin/v1/garbage", &body).expect(502);
+    assert!(two.memory.keys().contains(&key));
+    two.memory.set_second_down(false);
+    let marks = two
+        .memory
+        .object_bytes(&key.replace("archives/", "garbage/"));
+    let mark: Value = serde_json::from_slice(&marks).unwrap();
+    two.memory.advance(GARBAGE_SECONDS);
+    let body = json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] });
+    post(&two.registry, "/admin/v1/garbage", &body).expect(200);
+    assert!(!two.memory.keys().contains(&key) && !two.memory.copies().contains_key(&key));
+}

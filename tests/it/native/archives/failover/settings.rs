@@ -1,0 +1,110 @@
+//! The settings of the second bucket: none, those of another bucket or of a registry's own, and secrets.
+
+use serde_json::{Value, json};
+use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES};
+
+use super::{MINUTE, PATH, Two};
+use crate::support::ModuleFixture;
+use crate::support::memory::Memory;
+use crate::support::memory::second_bucket::{EndpointFault, FALLBACK};
+use crate::support::registry::{Registry, S3};
+use crate::support::tokens::post;
+
+#[test]
+fn a_bucket_with_the_documents_of_a_registry_is_no_second_bucket() {
+    let two = Two::copied(&S3);
+    two.memory.put_copy("audit/000000000001", b"{}");
+    let forced = json!({ "serving": "fallback", "reason": "a test", "force": true });
+    let refused = two.send(&forced).expect(409).errors();
+    assert!(refused.contains("TERRACE_S3_FALLBACK_BUCKET"), "{refused}");
+    post(&two.registry, "/admin/v1/replication", &json!({})).expect(409);
+    ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
+    two.copy();
+    let left = two.erase()["left_in_fallback"].to_string();
+    assert!(left.contains(&two.key()), "{left}");
+    assert_eq!(
+        two.memory.copies().len(),
+        2,
+        "nothing is copied to it, or removed from it"
+    );
+    let error = two.state()["copy"]["error"].clone();
+    assert!(error.as_str().unwrap().contains("audit/"), "{error}");
+    let fault = two.break_r2();
+    two.minutes(2 * FAILOVER_PROBES);
+    assert_eq!(two.state()["serving"], "main");
+    two.mend_r2(&fault);
+}
+
+#[test]
+fn a_state_of_another_second_bucket_has_no_effect_and_can_be_ended_without_any() {
+    let two = Two::copied(&S3);
+    two.switch("fallback").expect(200);
+    let mut other = FALLBACK;
+    other[1] = ("TERRACE_S3_FALLBACK_BUCKET", "empty");
+    let memory = two.memory.at(1);
+    for settings in [&other[..], &[]] {
+        let registry = Registry::in_memory(&memory, &[&S3[..], settings].concat());
+        let state = registry.admin("GET", PATH, None).expect(200).json();
+        assert_eq!(
+            (&state["serving"], &state["by"]),
+            (&json!("main"), &Value::Null)
+        );
+        let path = format!("{}/1.0.0/download", two.fixture.path());
+        let location = registry.get(&path).expect(200).json()["location"].to_string();
+        assert!(!location.contains("copies.test"), "{location}");
+        for _ in 0..2 * FAILBACK_PROBES {
+            memory.advance(MINUTE);
+            registry.run_repair_step();
+        }
+    }
+    assert_eq!(
+        two.state()["serving"],
+        "fallback",
+        "its own settings are back"
+    );
+    let registry = Registry::in_memory(&memory, &S3);
+    let off = json!({ "serving": "main", "reason": "it is gone" }).to_string();
+    registry
+        .admin("PUT", PATH, Some(off.as_bytes()))
+        .expect(200);
+    memory.advance(MINUTE);
+    assert_eq!(two.state()["serving"], "main");
+}
+
+#[test]
+fn a_registry_without_a_second_bucket_reads_no_state_and_cannot_be_switched() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &S3);
+    let fixture = ModuleFixture::of("acme", "1.0.0");
+    fixture.publish(&registry);
+    memory.forget_operations();
+    registry
+        .get(&format!("{}/1.0.0/download", fixture.path()))
+        .expect(200);
+    assert_eq!(memory.operations().len(), 1);
+    let body = json!({ "serving": "fallback", "reason": "a test" }).to_string();
+    let refused = registry
+        .admin("PUT", PATH, Some(body.as_bytes()))
+        .expect(409);
+    assert!(refused.errors().contains("TERRACE_S3_FALLBACK_"));
+    post(&registry, "/admin/v1/replication", &json!({})).expect(409);
+    assert_eq!(
+        registry.admin("GET", PATH, None).json()["configured"],
+        false
+    );
+}
+
+#[test]
+fn no_answer_and_no_line_of_the_log_contains_a_secret_of_a_bucket() {
+    let two = Two::copied(&S3);
+    two.memory.set_second_down(true);
+    two.memory.set_endpoint_fault(Some(EndpointFault::NoAnswer));
+    two.minutes(10);
+    two.switch("fallback").expect(502);
+    let doctor = two.registry.admin("GET", "/admin/v1/doctor", None);
+    let told = format!("{}\n{}", doctor.text(), two.memory.log().join("\n"));
+    assert!(told.contains("the second bucket cannot"), "{told}");
+    for secret in ["other secret", "X-Amz-Signature", "X-Amz-Credential"] {
+        assert!(!told.contains(secret), "{secret}: {told}");
+    }
+}
