@@ -208,6 +208,14 @@ pub const FAILOVER_SECONDS: u64 = 25;
 /// Age at which an isolate refreshes that in the background while it still uses it, in seconds.
 pub const FAILOVER_FRESH_SECONDS: u64 = 10;
 
+/// Time by which a state of the failover may be ahead of the clock, in seconds: clocks differ, and changes within a second are counted
+/// on. One further ahead is damaged, and would outrank every later change.
+pub const FAILOVER_AHEAD_SECONDS: u32 = 300;
+
+/// Least time until changes are possible again after an outage, in seconds: [`FAILBACK_PROBES`] probes, one a minute, and a minute in
+/// which the change takes effect everywhere.
+pub const FAILOVER_RETRY_SECONDS: u64 = 60 * (FAILBACK_PROBES as u64 + 1);
+
 /// Default limit of requests with invalid credentials from one address per minute.
 pub const FAILURES_A_MINUTE: u32 = 20;
 

@@ -43,8 +43,7 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     };
     if let Some(fallback) = fallback {
         // Downloads would fail for certain.
-        let seconds = limits::BUCKET_REQUEST_SECONDS;
-        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
         if !force {
             check_copies(ctx, fallback).await?;
         }

@@ -26,8 +26,7 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     }
     let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
     if after.is_none() {
-        let seconds = limits::BUCKET_REQUEST_SECONDS;
-        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
     let most = limits::MISSING_COPIES_AT_ONCE;
     let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
@@ -37,12 +36,11 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     found
         .missing
         .retain(|(key, _)| effect(*key) == Effect::None);
-    let surplus_with = |wanted: Effect| {
-        let keys = found.surplus.iter().filter(|key| effect(**key) == wanted);
-        keys.map(BytesKey::to_string).collect()
-    };
-    // The others are being removed as garbage.
-    let (erased, surplus) = (surplus_with(Effect::Removed), surplus_with(Effect::None));
+    let (surplus, erased): (Vec<BytesKey>, Vec<BytesKey>) = found
+        .surplus
+        .into_iter()
+        .partition(|key| effect(*key) == Effect::None);
+    let names = |keys: Vec<BytesKey>| keys.iter().map(BytesKey::to_string).collect();
     let now = ctx.host.clock().now();
     let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
@@ -61,8 +59,8 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
-        surplus,
-        erased,
+        surplus: names(surplus),
+        erased: names(erased),
         next: found.next,
     };
     Ok(json::reply(200, &answer)?.into())

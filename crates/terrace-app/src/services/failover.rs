@@ -42,12 +42,14 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
     serving
 }
 
-/// Returns the state in the index, if there is one. An unreadable one counts as none: the main bucket serves, and the next
-/// probe writes the index again.
+/// Returns the state in the index, if there is one. One that is unreadable or from the future counts as none: the main bucket
+/// serves, and the next probe writes the index again.
 pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverDocument>, StoreError> {
-    Ok(parsed(&text_of(ctx, &IndexKey::Failover).await?))
+    let state = parsed(&text_of(ctx, &IndexKey::Failover).await?);
+    let now = ctx.host.clock().now();
+    Ok(state.filter(|state: &FailoverDocument| state.is_plausible(now)))
 }
 
 /// Returns a state as it takes effect with the settings of this deployment.
@@ -94,7 +96,10 @@ pub(crate) async fn ensure_main_serves<P: Host>(ctx: &Context<'_, P>) -> Result<
             let message = "nothing can be changed at the moment: the registry serves downloads from its second bucket, \
                            because the main one is or was not available; send the same request again when `terrace admin \
                            failover status` states main";
-            Err(Problem::Unavailable(message.to_owned()))
+            Err(Problem::NotYet(
+                message.to_owned(),
+                limits::FAILOVER_RETRY_SECONDS,
+            ))
         }
     }
 }

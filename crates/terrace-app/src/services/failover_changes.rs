@@ -55,9 +55,12 @@ pub(crate) async fn change<P: Host>(
 /// The fact, with the condition that it has not been changed since.
 type StoredFact = (Option<FailoverDocument>, Condition);
 
-/// Reads the fact. One that cannot be read counts as none, and is replaced.
+/// Reads the fact. One that is unreadable or from the future counts as none, and is replaced.
 async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure> {
-    documents::read_or_replace(ctx, &FactKey::Failover).await
+    let read = documents::read_or_replace::<_, FailoverDocument>(ctx, &FactKey::Failover);
+    let (fact, condition) = read.await?;
+    let now = ctx.host.clock().now();
+    Ok((fact.filter(|fact| fact.is_plausible(now)), condition))
 }
 
 /// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
@@ -198,8 +201,7 @@ async fn judge<P: Host>(
     if serving == ServingBucket::Fallback {
         // Without it, nothing is gained. The count stays, so that the next probe tries again.
         ensure_has_copies(ctx, fallback).await?;
-        let seconds = limits::BUCKET_REQUEST_SECONDS;
-        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
     // A probe must not replace a state that it has not seen: each value of KV that this location may have cached expires first.
     ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;

@@ -85,7 +85,7 @@ pub(crate) async fn remove<P: Host>(
     key: BytesKey,
     seconds: u32,
 ) -> Result<(), Failure> {
-    ensure_without_documents(ctx, fallback, seconds).await?;
+    ensure_without_documents_within(ctx, fallback, seconds).await?;
     let method = SignedMethod::Delete;
     let url = fallback.request(method, key, ctx.host.clock().now());
     let request = BucketRequest::of(method, url, ERROR_BYTES);
@@ -100,12 +100,20 @@ pub(crate) async fn remove<P: Host>(
 /// Notes that this request has found the bucket to be without documents.
 struct WithoutDocuments;
 
-/// Checks within `seconds`, once in a request, that the bucket has no documents of a registry. Each change of a registry adds one to
-/// its audit log. The main bucket under another name would protect nothing, and the one of another registry would lose archives.
+/// Checks, once in a request, that the bucket has no documents of a registry. Each change of a registry adds one to its audit log. The
+/// main bucket under another name would protect nothing, and the one of another registry would lose archives.
 ///
 /// # Errors
 /// If it has, or does not answer.
 pub(crate) async fn ensure_without_documents<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    ensure_without_documents_within(ctx, fallback, limits::BUCKET_REQUEST_SECONDS).await
+}
+
+/// Does the same within `seconds`.
+pub(crate) async fn ensure_without_documents_within<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     seconds: u32,
@@ -150,13 +158,21 @@ async fn ask<P: Host>(
         .map_err(|error| failed(what, &error.to_string()))
 }
 
+/// Returns the failure for an answer without success. A refusal is a conflict with the settings, which no retry resolves.
 fn refused(what: &str, answer: &Fetched) -> Failure {
     let text = String::from_utf8_lossy(&answer.body);
     let code = fallback::error_code(&text).map_or_else(String::new, |code| format!(" ({code})"));
-    failed(
-        what,
-        &format!("it answers with status {}{code}", answer.status),
-    )
+    let status = answer.status;
+    match status {
+        401 | 403 | 404 => {
+            let message = format!(
+                "the second bucket cannot {what}: it answers with status {status}{code}; correct the TERRACE_S3_FALLBACK_… settings, or \
+                 the rights of the key pair"
+            );
+            Problem::Conflict(vec![message]).into()
+        }
+        _ => failed(what, &format!("it answers with status {status}{code}")),
+    }
 }
 
 fn failed(what: &str, cause: &str) -> Failure {

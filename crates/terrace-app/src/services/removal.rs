@@ -80,7 +80,8 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
     }
     let began = ctx.host.clock().now();
     let seconds = limits::COPY_REMOVAL_SECONDS;
-    if let Err(failure) = fallback_requests::ensure_without_documents(ctx, fallback, seconds).await
+    if let Err(failure) =
+        fallback_requests::ensure_without_documents_within(ctx, fallback, seconds).await
     {
         failures::log(ctx, "removal of copies", failure);
         let keys = due.iter().map(BytesKey::to_string);

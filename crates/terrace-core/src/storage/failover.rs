@@ -91,6 +91,11 @@ impl FailoverDocument {
         self.since > other.map_or_else(UnixTime::default, |other| other.since)
     }
 
+    /// Returns whether this state may be valid at this time. One from the future is damaged.
+    pub fn is_plausible(&self, now: UnixTime) -> bool {
+        self.since <= now.plus(limits::FAILOVER_AHEAD_SECONDS)
+    }
+
     /// Returns the time of a change of this state: now, and never that of the state.
     pub fn time_of_change(&self, now: UnixTime) -> UnixTime {
         now.max(self.since.plus(1))
@@ -239,9 +244,12 @@ impl FallbackCopyDocument {
         }
     }
 
-    /// Returns whether another step is running. One that was interrupted blocks others only for a while.
+    /// Returns whether another step is running. One that was interrupted blocks others only for a while, and one from the future never.
     pub fn is_taken(&self, now: UnixTime) -> bool {
-        let lasts = |begun| now.since(begun) < limits::COPY_STEP_SECONDS;
+        let lasts = |begun: UnixTime| {
+            let is_plausible = begun <= now.plus(limits::FAILOVER_AHEAD_SECONDS);
+            is_plausible && now.since(begun) < limits::COPY_STEP_SECONDS
+        };
         self.begun.is_some_and(lasts)
     }
 
@@ -334,9 +342,12 @@ pub struct CopyCounts {
     pub missing_bytes: u64,
     /// The number of archives and blobs that the walk copied.
     pub copied: u64,
-    /// The number of erased archives and blobs that the walk has left in the second bucket.
+    /// The number of erased archives and blobs that the walk has left in the second bucket, with those whose removal is in progress.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub erased: u64,
+    /// The number of other archives and blobs that only the second bucket has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub surplus: u64,
     /// The reason why an object could not be copied or removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -350,6 +361,7 @@ impl CopyCounts {
         self.missing_bytes += page.missing_bytes;
         self.copied += page.copied;
         self.erased += page.erased;
+        self.surplus += page.surplus;
         self.error = self.error.take().or(page.error);
     }
 }
@@ -399,6 +411,7 @@ mod tests {
                 missing_bytes: 3,
                 copied: 2,
                 erased: 1,
+                surplus: 6,
                 error: Some("the second bucket cannot store it".to_owned()),
             },
             last: None,
@@ -406,7 +419,7 @@ mod tests {
         };
         assert_pinned(
             &json::to_string(&copy),
-            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"erased":1,"error":"the second bucket cannot store it"},"error":"the second bucket cannot list: it answers with status 403"}"#,
+            r#"{"bucket":"https://copies.test/copies/","begun":1800000000,"next":"archives/a.zip","current":{"at":1800000000,"stored":5,"missing":4,"missing_bytes":3,"copied":2,"erased":1,"surplus":6,"error":"the second bucket cannot store it"},"error":"the second bucket cannot list: it answers with status 403"}"#,
         );
     }
 
@@ -498,6 +511,7 @@ mod tests {
         };
         assert!(taken.is_taken(begun) && !FallbackCopyDocument::default().is_taken(begun));
         assert!(!taken.is_taken(UnixTime(begun.0 + limits::COPY_STEP_SECONDS)));
+        assert!(taken.is_taken(UnixTime(begun.0 - 1)) && !taken.is_taken(UnixTime(1_700_000_000)));
     }
 
     #[test]
@@ -511,6 +525,14 @@ mod tests {
         assert_eq!(same, walked);
         let other = walked.of_bucket("https://other.test/copies/".to_owned());
         assert_eq!(other.last, None);
+    }
+
+    #[test]
+    fn a_state_from_the_future_is_damaged() {
+        let state = failed_over();
+        let earliest = UnixTime(state.since.0 - u64::from(limits::FAILOVER_AHEAD_SECONDS));
+        assert!(state.is_plausible(state.since) && state.is_plausible(earliest));
+        assert!(!state.is_plausible(UnixTime(earliest.0 - 1)));
     }
 
     #[test]

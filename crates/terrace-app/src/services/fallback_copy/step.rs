@@ -114,39 +114,38 @@ impl<P: Host> Step<'_, '_, P> {
     async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
         let mut left = limits::SURPLUS_AT_ONCE;
         for key in rotated(surplus, self.began) {
-            let listed = marks.listed_effect(key);
-            match listed {
-                Some(Effect::Removed) if left == 0 => self.counts.erased += 1,
-                Some(Effect::Removed) => {
-                    left -= 1;
-                    self.remove(key).await;
-                }
+            let effect = match marks.listed_effect(key) {
+                Some(effect) => Ok(effect),
                 // Rare: a copy of the bucket has lost the metadata of the marks.
                 None if left > 0 => {
                     left -= 1;
-                    match marks.effect(self.ctx, key).await {
-                        Ok(Effect::Removed) => self.remove(key).await,
-                        Ok(Effect::None | Effect::NotCopied) => {}
-                        Err(failure) => self.fail(failure),
-                    }
+                    marks.effect(self.ctx, key).await
                 }
-                None | Some(Effect::None | Effect::NotCopied) => {}
+                None => continue,
+            };
+            match effect {
+                Ok(Effect::Removed) if left > 0 => {
+                    left -= 1;
+                    self.remove(key).await;
+                }
+                // Those that are being removed wait until no upload of their copy can be in progress.
+                Ok(Effect::Removed | Effect::NotCopied) => self.counts.erased += 1,
+                // The main bucket may be the one that has lost it.
+                Ok(Effect::None) => self.counts.surplus += 1,
+                Err(failure) => self.fail(failure),
             }
         }
     }
 
-    /// Completes removals that were interrupted, or whose copy may have arrived later.
+    /// Completes removals that were interrupted, or whose copy may have arrived later. Copies that are left are counted on their page.
     async fn complete_removals(&mut self, marks: &Marks) {
         let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
-        let mut left = limits::COMPLETED_REMOVALS_AT_ONCE;
-        for key in rotated(interrupted, self.began) {
-            if left == 0 || self.is_late() {
-                self.counts.erased += 1;
-                continue;
+        let some = limits::COMPLETED_REMOVALS_AT_ONCE;
+        for key in rotated(interrupted, self.began).take(some) {
+            if self.is_late() {
+                break;
             }
-            left -= 1;
             if let Err(failure) = garbage::complete_removal(self.ctx, key).await {
-                self.counts.erased += 1;
                 self.fail(failure);
             }
         }

@@ -1,6 +1,5 @@
 //! The walk over the pages of the two buckets.
 
-use terrace_core::limits;
 use terrace_core::storage::failover::FallbackCopyDocument;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::{FactKey, IndexKey};
@@ -77,8 +76,7 @@ async fn compare_next<P: Host>(
 ) -> Result<Comparison, Failure> {
     let after = document.next.as_deref();
     if after.is_none() {
-        let seconds = limits::BUCKET_REQUEST_SECONDS;
-        fallback_requests::ensure_without_documents(ctx, fallback, seconds).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
     compare(ctx, fallback, after, usize::MAX).await
 }

@@ -56,9 +56,13 @@ pub struct CopyFacts {
     pub missing: u64,
     /// Their bytes.
     pub missing_bytes: u64,
-    /// The number of erased archives that the second bucket still had after that comparison.
+    /// The number of erased archives that the second bucket still had after that comparison, with those whose removal is in progress.
     #[serde(default)]
     pub erased: u64,
+    /// The number of other archives that only the second bucket had: the main bucket has lost them, or they were removed while the
+    /// deployment had no second bucket.
+    #[serde(default)]
+    pub surplus: u64,
     /// The reason why the last step failed, or why an archive could not be copied or removed; none if all succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -74,6 +78,7 @@ impl From<FallbackCopyDocument> for CopyFacts {
             missing,
             missing_bytes,
             erased,
+            surplus,
             ..
         } = last.unwrap_or_default();
         Self {
@@ -82,6 +87,7 @@ impl From<FallbackCopyDocument> for CopyFacts {
             missing,
             missing_bytes,
             erased,
+            surplus,
             error,
         }
     }
@@ -107,7 +113,7 @@ pub struct ReplicationAnswer {
     /// The ones that the second bucket does not have.
     #[serde(default)]
     pub missing: Vec<MissingCopy>,
-    /// Erased archives and blobs that the second bucket still has. The scheduled copy removes them.
+    /// Archives and blobs that were erased or are being removed, and that the second bucket still has. The scheduled copy removes them.
     #[serde(default)]
     pub erased: Vec<String>,
     /// Other archives and blobs that only the second bucket has. They stay: the main bucket may have lost them.

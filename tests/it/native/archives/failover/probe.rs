@@ -7,7 +7,7 @@ use super::{MINUTE, Two, key_of};
 use crate::support::ModuleFixture;
 use crate::support::chain;
 use crate::support::faults::{Failure, When};
-use crate::support::memory::second_bucket::EndpointFault;
+use crate::support::memory::second_bucket::{COPIES, EndpointFault};
 use crate::support::registry::S3;
 
 #[test]
@@ -59,6 +59,29 @@ fn a_probe_asks_the_endpoint_also_if_the_fact_is_damaged_and_the_next_change_rep
     );
     let fact: Value = serde_json::from_slice(&two.memory.object_bytes("failover/serving")).unwrap();
     assert_eq!(fact["serving"], "fallback");
+}
+
+#[test]
+fn a_state_from_the_future_has_no_effect_and_the_next_change_replaces_it() {
+    let two = Two::copied(&S3);
+    let future = json!({ "serving": "fallback", "bucket": COPIES, "since": 9_000_000_000_u64, "by": "root", "reason": "a wrong clock" });
+    two.memory
+        .put_object("failover/serving", future.to_string().as_bytes());
+    two.memory
+        .put_index("failover/serving", &future.to_string());
+    two.memory.advance(MINUTE);
+    assert_eq!(two.state()["serving"], "main");
+    for serving in ["fallback", "main"] {
+        two.switch(serving).expect(200);
+        let state = two.state();
+        assert_eq!(
+            (&state["serving"], &state["recorded"]),
+            (&json!(serving), &json!(true))
+        );
+        let fact: Value =
+            serde_json::from_slice(&two.memory.object_bytes("failover/serving")).unwrap();
+        assert_eq!(fact["serving"], serving);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use terrace_core::limits::{COPY_SWEEP_SECONDS, GARBAGE_SECONDS};
 use super::{Two, key_of};
 use crate::support::ModuleFixture;
 use crate::support::documented::document_module;
-use crate::support::registry::S3;
+use crate::support::registry::{Registry, S3};
 use crate::support::tokens::post;
 
 #[test]
@@ -47,6 +47,13 @@ fn documentation_of_an_erased_version_is_removed_from_both_buckets_also_without_
         assert_eq!(left.contains(&documentation), is_down, "{answer}");
         assert!(!two.memory.keys().contains(&documentation));
         two.memory.set_second_down(false);
+        two.copy();
+        let left = u64::from(is_down);
+        assert_eq!(
+            two.state()["copy"]["erased"],
+            left,
+            "no upload may be in progress"
+        );
         two.memory.advance(COPY_SWEEP_SECONDS);
         two.copy();
         assert_eq!(two.memory.copies().len(), 0);
@@ -57,22 +64,55 @@ fn documentation_of_an_erased_version_is_removed_from_both_buckets_also_without_
 }
 
 #[test]
-fn garbage_is_removed_from_both_buckets_or_from_none() {
+fn a_copy_that_was_erased_without_the_settings_of_its_bucket_is_counted_when_they_return() {
     let two = Two::new(&S3);
+    let documentation = document_module(&two.memory, "acme/vpc/aws", "1.0.0");
+    two.copy();
+    let without = Registry::in_memory(&two.memory, &S3);
+    let erasure = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [two.key()], "reason": "a leaked key" });
+    post(&without, "/admin/v1/erasures", &erasure).expect(200);
+    two.copy();
+    assert_eq!(
+        two.memory.copies().into_keys().collect::<Vec<_>>(),
+        [documentation],
+        "the archive has a tombstone"
+    );
+    assert_eq!(two.state()["copy"]["surplus"], 1);
+}
+
+/// Returns the key of an archive that is garbage, and the body of a request that removes it.
+fn marked(two: &Two) -> (String, Value) {
     let orphan = ModuleFixture::of("acme", "9.0.0");
     orphan.upload(&two.registry);
     let key = key_of(&orphan);
     two.copy();
     assert!(two.memory.copies().contains_key(&key));
-    post(
-        &two.registry,
-        "/admin/v1/garbage",
-        &json!({ "mark": [key] }),
-    )
-    .expect(200);
+    let marking = json!({ "mark": [key] });
+    post(&two.registry, "/admin/v1/garbage", &marking).expect(200);
     let marked_at = two.memory.now_ms() / 1_000;
     two.memory.advance(GARBAGE_SECONDS);
     let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
+    (key, body)
+}
+
+#[test]
+fn a_second_bucket_that_refuses_a_removal_is_a_conflict_with_its_settings() {
+    let two = Two::new(&S3);
+    let (key, body) = marked(&two);
+    two.memory.lock_copy(&key);
+    let refused = post(&two.registry, "/admin/v1/garbage", &body).expect(409);
+    let errors = refused.errors();
+    assert!(
+        errors.contains("status 403") && errors.contains("TERRACE_S3_FALLBACK_"),
+        "{errors}"
+    );
+    assert!(two.memory.keys().contains(&key));
+}
+
+#[test]
+fn garbage_is_removed_from_both_buckets_or_from_none() {
+    let two = Two::new(&S3);
+    let (key, body) = marked(&two);
     two.memory.set_second_down(true);
     post(&two.registry, "/admin/v1/garbage", &body).expect(502);
     assert!(two.memory.keys().contains(&key));

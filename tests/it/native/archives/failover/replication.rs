@@ -44,6 +44,7 @@ fn an_object_that_only_the_second_bucket_has_stays_unless_it_was_erased() {
         .expect(200)
         .json();
     assert_eq!(page["surplus"], json!([two.key()]));
+    assert_eq!(two.state()["copy"]["surplus"], 1);
 }
 
 #[test]
