@@ -10,7 +10,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause without a request from the server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The longest pause that a server may request.
+/// The longest pause before a retry, whatever the server requests.
 const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
 /// The number of retries so far, and the limit.
@@ -26,9 +26,11 @@ impl Retries {
     }
 
     /// Returns the pause before the next retry, or `None` if the limit is reached. `asked` is the pause that
-    /// the server requests.
+    /// the server requests: one that all further retries together would not reach is not waited for.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
-        if self.done >= self.allowed {
+        let further = self.allowed.saturating_sub(self.done);
+        let reached = LONGEST_ASKED.saturating_mul(further);
+        if further == 0 || asked.is_some_and(|asked| asked > reached) {
             return None;
         }
         let own = FIRST_PAUSE.saturating_mul(1 << self.done.min(16));
@@ -65,11 +67,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_ask_for_a_pause_but_not_for_an_hour() {
-        let mut retries = Retries::new(2);
+    fn a_server_may_ask_for_a_pause_that_the_retries_reach() {
+        let mut retries = Retries::new(3);
         let seconds = Duration::from_secs;
+        assert_eq!(retries.next(Some(seconds(181))), None);
+        assert_eq!(retries.next(Some(seconds(180))), Some(seconds(60)));
+        assert_eq!(retries.next(Some(seconds(121))), None);
         assert_eq!(retries.next(Some(seconds(7))), Some(seconds(7)));
-        assert_eq!(retries.next(Some(seconds(3600))), Some(seconds(60)));
+        assert_eq!(retries.next(Some(seconds(7))), Some(seconds(7)));
         assert_eq!(retries.next(Some(seconds(7))), None);
     }
 }

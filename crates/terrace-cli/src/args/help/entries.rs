@@ -185,14 +185,15 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "the second bucket has every archive and blob; with --dry-run, they are only counted",
     ).uses("replication", Method::Post)
     .rejected("an archive in the main bucket is damaged, and is not copied, or the URLs of archives lead to another bucket")
-    .conflict("the registry has no second bucket"),
+    .conflict("the registry has no second bucket, or that one refuses a request or has the documents of a registry"),
     Entry::new(
         "admin failover on",
         "terrace admin failover on --reason 'R2 is down'",
         "the second bucket serves downloads within a minute, now or before",
     ).uses("failover", Method::Put)
     .rejected("the reason is empty or too long")
-    .conflict("the registry has no second bucket, or, without --force, it lacks copies")
+    .conflict("the registry has no second bucket, or that one refuses a request, has the documents of a registry or, without --force, \
+               lacks copies")
     .unavailable("the registry or its second bucket cannot be reached or does not respond"),
     Entry::new(
         "admin failover off",

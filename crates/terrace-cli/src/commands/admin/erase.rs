@@ -7,6 +7,7 @@ mod plan;
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::limits;
 use terrace_core::model::package::Package;
@@ -255,5 +256,9 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
         ));
     }
     let uploads_end = uploads_end.map(|end| end.to_string());
-    output.result(&lines, &plan.report("ok", uploads_end));
+    let mut report = plan.report("ok", uploads_end);
+    if let Some(members) = report.as_object_mut() {
+        members.insert("left_in_fallback".to_owned(), json!(left));
+    }
+    output.result(&lines, &report);
 }

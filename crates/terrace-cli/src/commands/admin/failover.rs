@@ -32,6 +32,16 @@ pub(super) fn failover(
     };
     let state = client.set_failover(&body)?;
     print(&state, output);
+    if force {
+        output.warning(
+            "--force skips the comparison of the two buckets: downloads of archives without a copy in the second one fail",
+        );
+    }
+    if serving == ServingBucket::Main && !state.recorded {
+        output.warning(
+            "R2 does not take the change, so it may not serve downloads either: if they fail, run `terrace admin failover on` again",
+        );
+    }
     Ok(())
 }
 
@@ -54,19 +64,26 @@ fn print(state: &FailoverAnswer, output: &Output) {
     }
     if !state.recorded {
         lines.push(
-            "the change is not in R2 and in the audit log yet, because R2 did not answer or another change came at the same time: the \
-             registry adds it later"
+            "the change is not in R2 and in the audit log yet, because R2 did not answer, its record was damaged, or another change came \
+             at the same time: the registry adds it within minutes when R2 answers"
                 .to_owned(),
         );
     }
-    lines.extend(state.copy.as_ref().map(copy));
+    match &state.copy {
+        Some(facts) => lines.push(copy(facts)),
+        None if state.configured && state.recorded => lines.push(copy(&CopyFacts::default())),
+        // The state of the copy is in R2.
+        None => {}
+    }
     output.result(&lines, &json!({ "status": "ok", "failover": state }));
 }
 
 /// Describes the copy in the second bucket.
 fn copy(copy: &CopyFacts) -> String {
     let mut text = match (&copy.compared, copy.missing) {
-        (None, _) => "the copy has not been compared completely yet".to_owned(),
+        (None, _) => "the copy has not been compared completely yet: the scheduled run does that within some ten minutes, or more in a \
+                      large registry, and the second bucket does not serve before"
+            .to_owned(),
         (Some(time), 0) => format!(
             "the copy had everything ({}) at {time}",
             plural(copy.stored, "archive")
@@ -79,8 +96,15 @@ fn copy(copy: &CopyFacts) -> String {
     };
     if copy.erased > 0 {
         text.push_str(&format!(
-            "; it still had {}, which the scheduled copy removes",
+            "; it still had {}, which the scheduled copy removes (documentation 65 minutes after its erasure)",
             plural(copy.erased, "erased archive")
+        ));
+    }
+    if copy.surplus > 0 {
+        text.push_str(&format!(
+            "; only the second bucket had {}: `terrace admin replicate --dry-run --json` names what the main bucket has lost, or what was \
+             removed while the settings of the second bucket were absent",
+            plural(copy.surplus, "archive")
         ));
     }
     if let Some(error) = &copy.error {

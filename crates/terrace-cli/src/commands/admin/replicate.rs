@@ -85,8 +85,8 @@ pub(super) fn replicate(
     }
     if let Some(first) = surplus.first() {
         lines.push(format!(
-            "only the second bucket has {}, such as {first}: they were removed as garbage, or the main bucket has lost them \
-             (terrace admin verify)",
+            "only the second bucket has {}, such as {first}: the main bucket has lost them (`terrace admin verify`), or they were removed \
+             while the settings of the second bucket were absent; then remove them from it (--json has all keys)",
             plural(surplus.len(), "archive")
         ));
     }

@@ -1,6 +1,6 @@
 //! Groups R, K, U and V: the registry's own view, for administrators.
 
-use terrace_core::api::admin::ArchiveSource;
+use terrace_core::api::admin::{ArchiveSource, FailoverAnswer};
 use terrace_core::model::version::Version;
 use terrace_core::storage::failover::ServingBucket;
 
@@ -189,62 +189,75 @@ pub(super) fn has_whole_log(target: &Target) -> Outcome {
 
 /// K5
 pub(super) fn has_copy(target: &Target) -> Outcome {
-    of(target, "K5", |facts| {
-        let Some(state) = &facts.failover else {
-            return Outcome::skip("no second bucket is configured");
-        };
-        if state.serving == ServingBucket::Fallback {
-            return Outcome::warn(
-                format!(
-                    "the second bucket serves downloads since {}: {}",
-                    state.since.as_deref().unwrap_or("an unknown time"),
-                    state.reason.as_deref().unwrap_or("no reason")
-                ),
-                "the main bucket did not answer, or an administrator changed it; nothing can be published meanwhile",
-                "when the main bucket answers, run `terrace admin failover off --reason …`, if an administrator changed it",
-            );
-        }
-        if state.keeps_versions == Some(true) {
-            return Outcome::warn(
-                "the second bucket keeps versions of removed objects",
-                "versioning was enabled on it: the bytes of erased archives stay there",
-                "copy to a new bucket without versioning and object lock, and delete this one",
-            );
-        }
-        if !state.recorded {
-            return Outcome::skip("R2 does not answer, which has the state of the copy");
-        }
-        let copy = state.copy.clone().unwrap_or_default();
-        let erased = match copy.erased {
-            0 => String::new(),
-            erased => format!("it still has {erased} erased archives; "),
-        };
-        match (&copy.error, &copy.compared, copy.missing) {
-            (Some(error), ..) => Outcome::warn(
-                format!("{erased}{error}"),
-                "the second bucket does not answer, is another bucket, or its key pair lacks rights; or the named archive is damaged in the \
+    match target.second_bucket() {
+        Some(state) => describe_copy(state),
+        None => of(target, "K5", |_| {
+            Outcome::skip("no second bucket is configured")
+        }),
+    }
+}
+
+fn describe_copy(state: &FailoverAnswer) -> Outcome {
+    if state.serving == ServingBucket::Fallback {
+        return Outcome::warn(
+            format!(
+                "the second bucket serves downloads since {}: {}",
+                state.since.as_deref().unwrap_or("an unknown time"),
+                state.reason.as_deref().unwrap_or("no reason")
+            ),
+            "the main bucket did not answer, or an administrator changed it; nothing can be published meanwhile",
+            "when the main bucket answers, run `terrace admin failover off --reason …`, if an administrator changed it",
+        );
+    }
+    if state.keeps_versions == Some(true) {
+        return Outcome::warn(
+            "the second bucket keeps versions of removed objects",
+            "versioning was enabled on it: the bytes of erased archives stay there",
+            "copy to a new bucket without versioning and object lock, and delete this one",
+        );
+    }
+    if !state.recorded {
+        return Outcome::skip("R2 does not answer, which has the state of the copy");
+    }
+    let copy = state.copy.clone().unwrap_or_default();
+    let erased = match copy.erased {
+        0 => String::new(),
+        erased => format!("it still has {erased} erased archives; "),
+    };
+    match (&copy.error, &copy.compared, copy.missing) {
+        (Some(error), ..) => Outcome::warn(
+            format!("{erased}{error}"),
+            "the second bucket does not answer, is another bucket, or its key pair lacks rights; or the named archive is damaged in the \
                  main bucket (BadDigest)",
-                "correct the TERRACE_S3_FALLBACK_… settings: the key pair needs to list, read, write and remove objects; `terrace admin \
+            "correct the TERRACE_S3_FALLBACK_… settings: the key pair needs to list, read, write and remove objects; `terrace admin \
                  verify` finds a damaged archive",
+        ),
+        (None, None, _) => Outcome::warn(
+            "the copy was never compared completely",
+            "the second bucket is new, or the cron trigger does not run",
+            "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
+        ),
+        (None, Some(time), _) if copy.erased > 0 => Outcome::warn(
+            format!("{erased}compared at {time}"),
+            "they were erased while the second bucket did not answer, or are documentation that was erased in the last 65 minutes",
+            "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
+        ),
+        (None, Some(time), _) if copy.surplus > 0 => Outcome::warn(
+            format!(
+                "only the second bucket had {} at {time}",
+                plural(copy.surplus, "archive")
             ),
-            (None, None, _) => Outcome::warn(
-                "the copy was never compared completely",
-                "the second bucket is new, or the cron trigger does not run",
-                "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
-            ),
-            (None, Some(time), _) if copy.erased > 0 => Outcome::warn(
-                format!("{erased}compared at {time}"),
-                "they were erased while the second bucket did not answer",
-                "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
-            ),
-            (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
-            (None, Some(time), missing) => Outcome::warn(
-                format!("{missing} of {} were missing at {time}", copy.stored),
-                "more was published than the scheduled runs copy",
-                "run `terrace admin replicate`",
-            ),
-        }
-    })
+            "the main bucket has lost them, or they were removed or erased while the settings of the second bucket were absent",
+            "`terrace admin replicate --dry-run --json` names them (surplus): publish those again that `terrace admin verify` misses, and \
+                 remove the others from the second bucket",
+        ),
+        (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
+        (None, Some(time), missing) => Outcome::warn(
+            format!("{missing} of {} were missing at {time}", copy.stored),
+            "more was published than the scheduled runs copy",
+            "run `terrace admin replicate`",
+        ),
+    }
 }
 
 /// U1

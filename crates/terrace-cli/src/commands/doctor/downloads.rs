@@ -7,6 +7,7 @@ use std::io::Read as _;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
+use terrace_core::storage::failover::ServingBucket;
 use ureq::http::Method;
 use url::Url;
 
@@ -157,12 +158,50 @@ pub(super) fn opens(target: &Target) -> Outcome {
         }
         Ok(seen) => refused(target, offered, &seen),
         Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
+        Err(error) if serves_second_bucket(target, offered) => Outcome::fail(
+            format!("{} from {}: {error}", offered.what, offered.host()),
+            "the second bucket serves downloads, and does not answer",
+            SERVE_MAIN,
+        ),
         Err(error) => Outcome::fail(
             format!("{} from {}: {error}", offered.what, offered.host()),
             "this machine cannot reach the host that archives come from; a firewall may allow the registry only",
             "allow that host as well, or unset the S3 settings so that archives pass through the registry",
         ),
     })
+}
+
+/// The action against a second bucket that cannot serve downloads.
+const SERVE_MAIN: &str = "if the main bucket answers, run `terrace admin failover off --reason …`";
+
+/// Returns whether an archive comes from the second bucket, because that serves downloads at the moment.
+fn serves_second_bucket(target: &Target, offered: &Offered) -> bool {
+    let state = target.second_bucket();
+    let serves = state.is_some_and(|state| state.serving == ServingBucket::Fallback);
+    serves && !offered.is_own(target)
+}
+
+/// Explains why the second bucket refuses a download.
+fn refused_by_second_bucket(observed: &str, status: u16, text: &str) -> Outcome {
+    let fix;
+    let (cause, fix) = if status >= 500 {
+        ("the second bucket serves downloads, and fails", SERVE_MAIN)
+    } else if text.contains("<Code>NoSuchKey</Code>") {
+        fix = format!("{SERVE_MAIN}; then `terrace admin replicate` makes the missing copies");
+        (
+            "the second bucket serves downloads, and has no copy of this archive",
+            fix.as_str(),
+        )
+    } else {
+        fix = format!(
+            "{SERVE_MAIN}, and correct the TERRACE_S3_FALLBACK_… settings, or the rights of the key pair"
+        );
+        (
+            "the second bucket serves downloads, and refuses the URLs of the registry",
+            fix.as_str(),
+        )
+    };
+    Outcome::fail(observed, cause, fix)
 }
 
 /// Explains why a storage refuses a download, by its error.
@@ -178,6 +217,9 @@ fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
         offered.host(),
         seen.status
     );
+    if serves_second_bucket(target, offered) {
+        return refused_by_second_bucket(&observed, seen.status, &text);
+    }
     let (code, cause, fix) = if has("SignatureDoesNotMatch") {
         (
             "SignatureDoesNotMatch",

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+use terrace_core::api::admin::FailoverAnswer;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched};
@@ -91,6 +92,7 @@ pub(super) struct Target {
     pub(super) package: OnceLock<Known<PackageSample>>,
     pub(super) module: OnceLock<Known<ModuleSample>>,
     pub(super) facts: OnceLock<Known<Facts>>,
+    second_bucket: OnceLock<Option<FailoverAnswer>>,
     presented: OnceLock<token::Presented>,
     health: OnceLock<Result<Seen, ProbeError>>,
 }
@@ -122,6 +124,7 @@ impl Target {
             package: OnceLock::new(),
             module: OnceLock::new(),
             facts: OnceLock::new(),
+            second_bucket: OnceLock::new(),
             presented: OnceLock::new(),
             health: OnceLock::new(),
         })

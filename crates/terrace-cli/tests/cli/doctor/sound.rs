@@ -371,6 +371,10 @@ impl State {
                 let facts = self.facts.lock().unwrap();
                 json(200, &serde_json::to_value(&*facts).unwrap())
             }
+            "/admin/v1/failover" => {
+                let facts = self.facts.lock().unwrap();
+                json(200, &serde_json::to_value(&facts.failover).unwrap())
+            }
             _ => json(200, &json!({ "entries": [], "newest": 0 })),
         }
     }

@@ -1,6 +1,6 @@
 //! The facts that a registry states about itself, to administrators.
 
-use terrace_core::api::admin::DoctorAnswer;
+use terrace_core::api::admin::{DoctorAnswer, FailoverAnswer};
 
 use super::writes::{is_json, page};
 use super::{Gap, Known, Target};
@@ -13,6 +13,28 @@ impl Target {
     /// Returns the facts that the registry states about itself. R1 reports why there are none.
     pub(in crate::commands::doctor) fn own_facts(&self) -> Result<&Facts, &Gap> {
         self.facts.get_or_init(|| self.find_facts()).as_ref()
+    }
+
+    /// Returns the state of the second bucket, if the registry has one and states it. It does so while R2 does not answer, when it states
+    /// nothing else.
+    pub(in crate::commands::doctor) fn second_bucket(&self) -> Option<&FailoverAnswer> {
+        match self.own_facts() {
+            Ok(facts) => facts.failover.as_ref(),
+            Err(_) => {
+                let asked = self.second_bucket.get_or_init(|| self.ask_second_bucket());
+                asked.as_ref()
+            }
+        }
+    }
+
+    fn ask_second_bucket(&self) -> Option<FailoverAnswer> {
+        if !self.has_token() || self.skipped_elsewhere().is_some() {
+            return None;
+        }
+        let seen = self.probe.send(&self.get_as_caller("/admin/v1/failover"));
+        let seen = seen.ok().filter(|seen| seen.status == 200)?;
+        let state: FailoverAnswer = serde_json::from_slice(&seen.body).ok()?;
+        Some(state).filter(|state| state.configured)
     }
 
     fn find_facts(&self) -> Known<Facts> {

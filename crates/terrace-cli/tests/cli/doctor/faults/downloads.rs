@@ -1,6 +1,7 @@
 //! Faults of downloads.
 
 use serde_json::Value;
+use terrace_core::storage::failover::ServingBucket;
 
 use super::{assert_found, found, found_in};
 use crate::doctor::sound::{Build, Sound, now, set};
@@ -55,6 +56,34 @@ fn d1_a_refused_download_is_found_with_the_cause_that_the_storage_states() {
         assert_found("D1", "fail", &ended);
         let error = checks(&ended)["D1"]["error"].to_string();
         assert!(error.contains(cause), "{code}: {error}");
+    }
+}
+
+#[test]
+fn d1_a_second_bucket_that_cannot_serve_is_named_with_its_cause() {
+    for (status, code, cause, fix) in [
+        (404, "NoSuchKey", "no copy", "terrace admin replicate"),
+        (403, "AccessDenied", "refuses", "TERRACE_S3_FALLBACK_"),
+        (503, "SlowDown", "fails", "failover off"),
+    ] {
+        let registry =
+            Sound::start(
+                move |head, response| match head.target.ends_with("/module.zip") {
+                    true => Response::new(status, format!("<Error><Code>{code}</Code></Error>")),
+                    false => response,
+                },
+            );
+        registry.set_facts(|it| {
+            it.failover.as_mut().unwrap().serving = ServingBucket::Fallback;
+        });
+        let ended = ended(&mut doctor(&registry.url, &["--only", "D1"])).expect(3);
+        let check = &checks(&ended)["D1"];
+        let (error, action) = (check["error"].to_string(), check["fix"].to_string());
+        assert!(
+            error.contains("second bucket") && error.contains(cause),
+            "{error}"
+        );
+        assert!(action.contains(fix), "{action}");
     }
 }
 

@@ -4,8 +4,8 @@ use terrace_core::api::admin::{ArchiveSource, CopyFacts, DoctorAnswer, FailoverA
 use terrace_core::storage::failover::ServingBucket;
 
 use super::{assert_found, found_in};
-use crate::doctor::doctor;
 use crate::doctor::sound::Sound;
+use crate::doctor::{checks, doctor};
 use crate::support::ended;
 use crate::support::http::Response;
 
@@ -27,6 +27,30 @@ fn r1_and_k1_a_registry_that_fails_is_found() {
         body: br#"{"kv":"does not answer","r2":"ok"}"#.to_vec(),
         ..it
     });
+}
+
+#[test]
+fn k5_a_failover_is_found_while_the_registry_states_no_other_facts() {
+    let registry = Sound::start(|head, response| match head.target.as_str() {
+        "/healthz" | "/admin/v1/doctor" => Response {
+            status: 503,
+            body: br#"{"kv":"ok","r2":"does not answer"}"#.to_vec(),
+            ..response
+        },
+        _ => response,
+    });
+    registry.set_facts(|it| {
+        let state = it.failover.as_mut().unwrap();
+        state.serving = ServingBucket::Fallback;
+        state.reason = Some("R2 is down".to_owned());
+    });
+    let ended = ended(&mut doctor(&registry.url, &[])).expect(3);
+    let checks = checks(&ended);
+    assert_eq!(checks["K1"]["status"], "fail");
+    assert_eq!(checks["K4"]["observed"], "K1 failed");
+    assert_eq!(checks["K5"]["status"], "warn");
+    let observed = checks["K5"]["observed"].to_string();
+    assert!(observed.contains("R2 is down"), "{observed}");
 }
 
 #[test]
@@ -71,6 +95,7 @@ fn r2_to_v1_problems_that_the_registry_states_are_found() {
     failover(|it| it.keeps_versions = Some(true));
     copy(|it| it.missing = 2);
     copy(|it| it.erased = 2);
+    copy(|it| it.surplus = 2);
     copy(|it| it.error = Some("the second bucket answers 403".to_owned()));
     stated("U1", "fail", |it| {
         it.services[0].error = Some("no answer".to_owned())
