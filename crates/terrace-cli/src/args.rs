@@ -228,10 +228,17 @@ pub(crate) fn command() -> clap::Command {
 /// # Errors
 /// The requested help or version, or the error in the command line.
 pub(crate) fn parse(given: &[OsString]) -> Result<Arguments, clap::Error> {
-    let mut command = command();
-    let matches = command.try_get_matches_from_mut(given)?;
+    // Only help and errors need the texts of all commands, which take most of the time of a start.
+    let matches = match Arguments::command().try_get_matches_from(given) {
+        Ok(matches) => matches,
+        Err(_) => command().try_get_matches_from(given)?,
+    };
     let arguments = Arguments::from_arg_matches(&matches);
-    let mut arguments = arguments.map_err(|error| error.format(&mut command))?;
+    let mut arguments = arguments.map_err(|error| {
+        let mut command = command();
+        command.build();
+        error.format(&mut command)
+    })?;
     let source = matches.value_source(registry::TOKEN);
     arguments.registry.is_token_in_environment = source == Some(ValueSource::EnvVariable);
     let source = matches.value_source(registry::URL);
