@@ -60,8 +60,8 @@ pub(super) fn fork(
     Ok((client.readable(), storage.readable()))
 }
 
-/// Returns a stream with the same bytes whose length the platform knows, so that a request with it as its body states the
-/// length. The stream fails if the source does not have `length` bytes.
+/// Returns a stream with the same bytes and a length that the platform knows, so that a request with it as its body
+/// states the length. The stream fails if the source does not have `length` bytes.
 pub(super) fn of_length(
     stream: &web_sys::ReadableStream,
     length: u64,

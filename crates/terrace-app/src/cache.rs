@@ -322,7 +322,7 @@ impl Cache {
     }
 }
 
-/// Appends to a cache about issuers, whose oldest entry gives way.
+/// Appends to a cache about issuers, and removes the oldest entry if it is full.
 fn push_bounded<T>(cache: &mut Vec<T>, entry: T) {
     if cache.len() >= limits::CACHED_ISSUERS {
         cache.remove(0);

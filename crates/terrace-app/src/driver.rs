@@ -202,7 +202,7 @@ pub(crate) fn look_up<S>(
     look_up_at(record, lookup, origin, config, now)
 }
 
-/// Returns the next step of a read by an authorised caller, whose lookup knows the bucket that serves downloads.
+/// Returns the next step of a read by an authorised caller. The lookup knows the bucket that serves downloads.
 pub(crate) fn look_up_at<S>(
     record: Record,
     lookup: Box<Lookup>,

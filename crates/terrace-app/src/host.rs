@@ -307,7 +307,7 @@ pub trait Uploads {
         stream: Self::Stream,
     ) -> Result<Vec<u64>, StoreError>;
 
-    /// Concatenates chunks of the given lengths into a blob whose digest the store itself verifies. The bytes
+    /// Concatenates chunks of the given lengths into a blob. The store itself verifies its digest. The bytes
     /// never enter wasm. Returns `None`, and stores nothing, if a chunk does not exist or has another length.
     async fn assemble(
         &self,

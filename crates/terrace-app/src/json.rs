@@ -30,7 +30,7 @@ pub(crate) fn parse_publication<T: DeserializeOwned>(body: &[u8]) -> Result<T, P
     })
 }
 
-/// Rejects an array, which serde would read as an object whose members have no names.
+/// Rejects an array, which serde would read as an object with members that have no names.
 fn check_is_object(body: &[u8]) -> Result<(), Problem> {
     match body.trim_ascii_start().first() {
         Some(b'[') => {

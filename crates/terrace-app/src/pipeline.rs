@@ -79,7 +79,7 @@ fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<
     begin_with(ctx, request, CookieHeader::Unread)
 }
 
-/// Begins a request whose answer may depend on its cookies.
+/// Begins a request with an answer that may depend on its cookies.
 fn begin_with_cookies<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,

@@ -1,7 +1,7 @@
 //! Incremental inflating, with the checksum of the inflated bytes.
 //!
-//! It uses `miniz_oxide` directly and not through `flate2`, whose inflater depends on the rest of the
-//! build, so that the Worker and the command read the same bytes in the same way.
+//! It uses `miniz_oxide` directly and not through `flate2`, because the inflater there depends on the rest of the build.
+//! So the Worker and the command read the same bytes in the same way.
 
 use crc32fast::Hasher;
 use miniz_oxide::inflate::TINFLStatus;

@@ -60,7 +60,7 @@ pub(crate) enum Failure {
     /// The state of the registry does not allow the request, such as a version with other bytes; every reason.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
-    /// The registry does not have what the command names.
+    /// The registry does not have the object that the command names.
     #[error("{0}")]
     Missing(String),
     /// An operation on this machine failed, such as writing a file.

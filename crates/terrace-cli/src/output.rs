@@ -95,7 +95,7 @@ impl Output {
         }
     }
 
-    /// Prints a line with an address that the user needs, whose parameters are secrets of a sign-in that has not happened
+    /// Prints a line with an address that the user needs. Its parameters are secrets of a sign-in that has not happened
     /// yet. Nothing in it is hidden.
     pub(crate) fn link(&self, line: &str) {
         let line = untrusted::line(line).to_string();

@@ -38,7 +38,7 @@ impl Profiles {
     /// Reads the file; empty if it does not exist.
     ///
     /// # Errors
-    /// The line, and what is wrong with it.
+    /// The line, and its fault.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let place = untrusted::line(&path.to_string_lossy()).to_string();
         let refused = |reason: String| Failure::Usage(format!("{place}: {reason}"));

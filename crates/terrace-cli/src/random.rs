@@ -1,4 +1,4 @@
-//! Random texts that nobody can guess.
+//! Random texts that cannot be guessed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -17,8 +17,8 @@
 //! after it.
 //!
 //! The argument rests on two assumptions: KV keeps the order of two writes if the first was acknowledged before
-//! the second was sent, and a writer lives until its check. A writer whose check fails removes what it has written, so that the
-//! next read is answered from the facts. A writer that dies between its write and its check
+//! the second was sent, and a writer lives until its check. If the check fails, the writer removes the index that it has
+//! written, so that the next read is answered from the facts. A writer that dies between its write and its check
 //! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it, and so does the repair.
 
 pub mod about;

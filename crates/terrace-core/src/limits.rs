@@ -125,7 +125,7 @@ pub const EXCHANGE_PARAMETERS: usize = 20;
 /// Maximum time for which a rotated token stays valid next to its replacement, in seconds: 90 days.
 pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 
-/// The seconds for which a token that has revoked itself may repeat the request, whose response was lost or whose audit
+/// The seconds for which a token that has revoked itself may repeat the request, if its response was lost or its audit
 /// entry could not be written. A client that retries gives up earlier.
 pub const TOKEN_FAREWELL_SECONDS: u64 = 300;
 
@@ -194,7 +194,7 @@ pub const RULES_OF_NAMESPACE: usize = 100;
 
 const _: () = assert!(RULES_OF_NAMESPACE < DELEGATED_RULES && DELEGATED_RULES < STORED_RULES);
 
-/// Maximum number of issuers whose keys, or whose failures, an isolate caches.
+/// Maximum number of issuers for which an isolate caches keys or failures.
 pub const CACHED_ISSUERS: usize = 32;
 
 /// Age at which an isolate refreshes its list of revoked tokens in the background while it still uses it, in
@@ -302,8 +302,8 @@ pub const PATH_BYTES: usize = 1_024;
 /// `maxDiscoDocBytes`).
 pub const ORIGIN_DISCOVERY_BYTES: u64 = 1024 * 1024;
 
-/// Maximum number of versions whose dates are requested when a provider is looked up for the first time: each may take a
-/// part of [`PULL_SECONDS`], and the free plan allows a request 50 of its own.
+/// Maximum number of versions for which dates are requested when a provider is looked up for the first time: each may
+/// take a part of [`PULL_SECONDS`], and the free plan allows a request 50 of its own.
 pub const PULL_DATES: usize = 5;
 
 /// Maximum size of another registry's description of a version. Descriptions of the largest providers, which list their
@@ -574,14 +574,14 @@ pub const MARK_REMOVAL_SECONDS: u64 = 60;
 pub const ERASED_AT_ONCE: usize = 80;
 
 /// Number of storage operations after which a request for an erasure removes no further documentation, and is to be sent
-/// again: the rest of the request, and what it has begun, fit into the 1,000 that it may make
+/// again: the rest of the request, and the work that it has begun, fit into the 1,000 that it may make
 /// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const ERASURE_OPERATIONS: u32 = 500;
 
 /// Number of storage operations that the removal of one version's documentation takes, with its share of the lists.
 pub const DOCUMENTATION_ERASURE_OPERATIONS: u32 = 12;
 
-/// Maximum number of versions whose documentation one request for an erasure removes with their archives.
+/// Maximum number of versions for which one request for an erasure removes the documentation with the archives.
 pub const DOCUMENTATION_ERASED_AT_ONCE: usize = 30;
 
 /// Maximum number of releases that an erasure reads because an older version of Terrace has stored them without the digest of
@@ -642,7 +642,7 @@ pub const LICENSE_BYTES: usize = 100;
 /// given up.
 pub const DOCUMENTATION_ABANDONED_SECONDS: u64 = 86_400;
 
-/// Time for which nobody replaces documentation that a request or a repair has begun to remove, in seconds. It is removed
+/// Time for which documentation that a request or a repair has begun to remove is not replaced, in seconds. It is removed
 /// within half of that time or not at all, and one operation of storage takes less than the other half.
 pub const DOCUMENTATION_REMOVAL_SECONDS: u64 = 60;
 
@@ -691,16 +691,16 @@ pub const CARDS_WITH_SYMBOLS: usize = 300;
 /// symbols for the rest of a catalogue need not be read.
 pub const CARD_SYMBOL_BYTES: usize = 40;
 
-/// Maximum size of the cards whose symbols are in one catalogue, in bytes. Their symbols are held in wasm memory, which
-/// has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), and take about four times this size
-/// while the catalogue is built. The largest public providers have cards of 250 KB, so more than 30 of them fit. The
+/// Maximum size of the cards that add their symbols to one catalogue, in bytes. Their symbols are held in wasm memory,
+/// which has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), and take about four times this
+/// size while the catalogue is built. The largest public providers have cards of 250 KB, so more than 30 of them fit. The
 /// catalogue is shorter than the cards, and KV takes values of 25 MiB
 /// (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 
-/// Maximum number of packages of an owner whose catalogue is written before the response to a publish: building it takes
-/// some 12 microseconds of CPU for each, and the free plan allows 10 ms in all. For larger owners it is written after the
-/// response.
+/// Number of packages up to which an owner's catalogue is written before the response to a publish: building it
+/// takes some 12 microseconds of CPU for each, and the free plan allows 10 ms in all. For larger owners it is written
+/// after the response.
 pub const CATALOG_CARDS_AT_ONCE: u32 = 200;
 
 /// How long the health check waits for KV or R2, in seconds. A read of either takes milliseconds, and load balancers and uptime

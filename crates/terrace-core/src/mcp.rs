@@ -8,7 +8,8 @@
 //! - **Answers**: the structured contents of tools, built from the views of the API and cut into pages ([`answers`]).
 //!
 //! # Out of scope
-//! Access and storage: the application reads what a caller may see, by the functions that answer the API and the pages.
+//! Access and storage: the application reads the contents that a caller may see, by the functions that answer the API and
+//! the pages.
 //!
 //! # Revisions
 //! Since revision 2026-07-28 the protocol has no sessions: each request states its revision. Clients of older revisions begin

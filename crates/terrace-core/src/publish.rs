@@ -103,7 +103,7 @@ pub struct ObservedState {
 }
 
 impl ObservedState {
-    /// Returns the state of a version whose release, or whose loss, decides alone.
+    /// Returns the state of a version if its release, or the loss of it, decides alone.
     pub fn settled(existing: Option<StoredRelease>, described: Option<DescribedVersion>) -> Self {
         Self {
             existing,
@@ -234,8 +234,8 @@ impl ExpectedArchive {
 }
 
 impl Publication {
-    /// Returns the publication as that of a job, whose verified claims the release records. Without a job, it
-    /// is unchanged. Neither they nor the source are compared with those of an existing release.
+    /// Returns the publication as that of a job. The release records the job's verified claims. Without a job, the
+    /// publication is unchanged. Neither the claims nor the source are compared with those of an existing release.
     #[must_use]
     pub fn by_job(self, job: Option<Provenance>) -> Self {
         let Some(job) = job else {
@@ -316,7 +316,7 @@ impl Publication {
         Err(reasons)
     }
 
-    /// Compares the publication with a version whose release is lost: the same bytes may be published again.
+    /// Compares the publication with a version that has lost its release: the same bytes may be published again.
     ///
     /// # Errors
     /// The differences, and the possible remedies.

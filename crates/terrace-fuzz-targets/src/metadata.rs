@@ -7,7 +7,7 @@ use terrace_metadata::{
     Draft, OpenArchive, ProviderOptions, Schema, SourceFile, module_details, provider_details,
 };
 
-/// Extracts a module whose files are all the same.
+/// Extracts a module of files that are all the same.
 pub fn module(data: &[u8]) {
     let paths = [
         "main.tf",

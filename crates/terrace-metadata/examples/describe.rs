@@ -1,6 +1,6 @@
 //! Prints the documentation of the directory trees named as arguments, as one line of JSON each.
 //!
-//! `describe DIR...` reads modules, `describe --provider=TYPE DIR...` providers, whose warnings go to standard error. The
+//! `describe DIR...` reads modules, `describe --provider=TYPE DIR...` providers, with warnings on standard error. The
 //! differential tests compare the output with that of `terraform-config-inspect`.
 
 #![expect(clippy::expect_used, reason = "a tool for tests")]

@@ -16,7 +16,8 @@ pub struct ModuleSource {
     pub source: String,
 }
 
-/// Returns the calls whose source is a literal, of every file that `terraform` or `tofu` would read in its directory.
+/// Returns the calls with a literal as their source, of every file that `terraform` or `tofu` would read in its
+/// directory.
 ///
 /// A file that cannot be read, or is too large to be parsed, has no calls.
 pub fn module_sources(files: &[SourceFile<'_>]) -> Vec<ModuleSource> {
@@ -48,7 +49,7 @@ fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
         .collect()
 }
 
-/// Returns the first line with a text in quotes, for JSON, whose parser knows no lines.
+/// Returns the first line with a text in quotes, for JSON, because its parser knows no lines.
 fn line_with(text: &str, source: &str) -> Option<usize> {
     let quoted = format!("\"{source}\"");
     let found = text.lines().position(|line| line.contains(&quoted));

@@ -31,7 +31,7 @@ pub struct Warning {
     pub file: String,
     /// The line, from 1, if the warning is about one.
     pub line: Option<usize>,
-    /// What is wrong, and what to do.
+    /// The fault, and its fix.
     pub message: String,
 }
 

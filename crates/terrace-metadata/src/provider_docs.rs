@@ -28,7 +28,7 @@ const CUT: &str =
 
 const PAGE_SIZE: usize = PAGE_BYTES as usize;
 
-/// The provider whose documentation is extracted.
+/// The provider of the documentation that is extracted.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderOptions<'o> {
     /// The type of the provider, such as `aws`: the beginning of its resource types.

@@ -77,7 +77,7 @@ fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || name.starts_with('#') && name.ends_with('#')
 }
 
-/// The extensions of configuration files, each with the one whose files OpenTofu reads instead.
+/// The extensions of configuration files, each with the extension that OpenTofu reads instead.
 const EXTENSIONS: [(Syntax, &str, Option<&str>); 4] = [
     (Syntax::Native, ".tf", Some(".tofu")),
     (Syntax::Json, ".tf.json", Some(".tofu.json")),
@@ -104,7 +104,7 @@ fn configuration_file<'a>(
         .find_map(|(syntax, extension, other)| {
             Some((syntax, name.strip_suffix(extension)?, other))
         })?;
-    // OpenTofu ignores a file whose name it also finds with its own extension.
+    // OpenTofu ignores a file if it also finds the name with its own extension.
     let is_shadowed = other.is_some_and(|other| names.contains(format!("{base}{other}").as_str()));
     (!is_shadowed).then_some(ConfigurationFile {
         file,

@@ -69,8 +69,7 @@ fn digest(signature: &Signature, hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     hash.digest(&[&[salt], parts, &[suffix]].concat())
 }
 
-/// Returns the hash function. `None` for SHA-3, which gpg does not use and whose code would be part of every
-/// deployment.
+/// Returns the hash function. `None` for SHA-3, which gpg does not use and which would add its code to every deployment.
 fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
     match algorithm {
         HashAlgorithm::Sha1 => Some(Hash::Sha1),

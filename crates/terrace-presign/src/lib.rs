@@ -130,7 +130,7 @@ impl Endpoint {
     /// Parses an endpoint. A trailing slash is dropped.
     ///
     /// # Errors
-    /// If it is not an http(s) URL whose path can be signed unchanged.
+    /// If it is not an http(s) URL with a path that can be signed unchanged.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let url: Url = text.parse()?;
         let path = url.path();
@@ -180,7 +180,7 @@ impl Presigner {
         }
     }
 
-    /// Returns the signer for the objects whose keys begin with `prefix` and a slash. It adds them to each key.
+    /// Returns the signer for the objects with keys that begin with `prefix` and a slash. It adds them to each key.
     #[must_use]
     pub fn below(mut self, prefix: &str) -> Self {
         if !prefix.is_empty() {

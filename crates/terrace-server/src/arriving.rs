@@ -1,4 +1,4 @@
-//! Bytes that arrive, in pieces whose lengths the reader chooses.
+//! Bytes that arrive, in pieces of lengths that the reader chooses.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! A directory as the storage of a registry, in the layout of `terrace admin export`: a copy is served as it is.
 //!
-//! # What is done when
+//! # Order of operations
 //! An operation that writes returns when its effect survives a power cut. Files are complete or absent (`tree`); the
 //! contents of `archives/` and `oci/blobs/` always match their names, because a file takes its place only with the right
 //! digest.
@@ -175,8 +175,8 @@ impl Directory {
 }
 
 impl Inner {
-    /// Removes the documents about the catalogue of all owners, whose index is lost. Then the first search builds it, and
-    /// does not wait for the end of a lease.
+    /// Removes the documents about the catalogue of all owners, because its index is lost. Then the first search builds
+    /// it, and does not wait for the end of a lease.
     fn forget_catalog(&self) -> io::Result<()> {
         for document in [
             FactKey::Written(IndexKey::MergedCatalog(1)),

@@ -14,7 +14,7 @@ use terrace_core::storage::key::BytesKey;
 /// The maximum number of objects that are remembered as verified.
 const VERIFIED_OBJECTS: usize = 10_000;
 
-/// Objects whose contents this process has compared with their keys, each with what identifies its last write.
+/// Objects that this process has verified against their keys, each with the identifier of its last write.
 #[derive(Debug)]
 pub(crate) struct Verified<W>(Mutex<HashMap<BytesKey, W>>);
 

@@ -1,4 +1,4 @@
-//! Stores whose operations are counted and timed, for the log line of a request.
+//! Stores that count and time their operations, for the log line of a request.
 
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! An object store as the storage of a registry: S3 and compatible stores, Google Cloud Storage, Azure Blob Storage.
 //!
-//! Keys, documents and their metadata are those of the Worker's bucket, so that either serves what the other has written. Lists
-//! of object stores contain no metadata. They are remembered in a local file by the key and the ETag of the object, and only an
-//! object that was changed since is asked for them.
+//! Keys, documents and their metadata are those of the Worker's bucket, so that either serves the objects that the other
+//! has written. Lists of object stores contain no metadata. They are remembered in a local file by the key and the ETag
+//! of the object, and only an object that was changed since is asked for them.
 //!
 //! Each process has indices of its own. It starts with none, and finds the changes of other processes by their change markers
 //! (`markers`). The documents that describe indices, and the work on them, are therefore those of the process as well.

@@ -1,4 +1,4 @@
-//! Proxies in front of the server whose statements about a client are trusted.
+//! Proxies in front of the server that are trusted in their statements about a client.
 
 use std::net::IpAddr;
 use std::str::FromStr;

@@ -35,7 +35,7 @@ pub struct ServerSettings {
     pub threads: Option<ThreadCount>,
     /// The certificate for TLS; without it, the server speaks plain HTTP.
     pub tls: Option<ServerTls>,
-    /// The proxies whose statements about a client are trusted.
+    /// The proxies that are trusted in their statements about a client.
     pub trusted_proxies: Vec<Network>,
     /// The time between two looks for the changes of other processes, if the storage may be shared; `None` if this process
     /// is the only one.
@@ -119,7 +119,7 @@ impl Server {
         I: IndexStore + Send,
     {
         let runtime = new_runtime()?;
-        // Before the first request: a signal that nobody handles would interrupt it.
+        // Before the first request: a signal without a handler would interrupt it.
         let signals = {
             let _entered = runtime.enter();
             Signals::new()?

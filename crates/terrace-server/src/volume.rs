@@ -1,4 +1,4 @@
-//! The operations of a file system that the store needs. Tests put a simulated disk in its place, whose power can be cut.
+//! The operations of a file system that the store needs. Tests put a simulated disk in its place, which can lose power.
 
 use std::fmt::Debug;
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -16,7 +16,7 @@ pub(crate) trait Volume: Debug + Send + Sync + 'static {
     fn open_or_create(&self, path: &Path) -> io::Result<Box<dyn VolumeFile>>;
     /// Returns the properties of a file.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
-    /// Returns the entries of a directory, in any order, without those whose names are not Unicode.
+    /// Returns the entries of a directory, in any order, without those with names that are not Unicode.
     fn entries(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>>;
     /// Creates a directory. Fails if it exists.
     fn create_directory(&self, path: &Path) -> io::Result<()>;

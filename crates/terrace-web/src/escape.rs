@@ -1,8 +1,8 @@
 //! The escaping of text for HTML. The result is the form in which HTML serialisers write the same text, so that tests can
 //! compare it with a parsed and serialised copy.
 //!
-//! Bidirectional controls reorder the characters around them, so that code reads differently from what it does (CVE-2021-42574).
-//! They are written visibly, as `[U+202E]`. Other control characters become U+FFFD.
+//! Bidirectional controls reorder the characters around them, so that code reads differently from its effect
+//! (CVE-2021-42574). They are written visibly, as `[U+202E]`. Other control characters become U+FFFD.
 
 /// Appends text that is shown between tags.
 pub(crate) fn push_text(html: &mut String, text: &str) {

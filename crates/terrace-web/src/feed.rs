@@ -14,7 +14,7 @@ use crate::site::Site;
 use crate::text::state_name;
 use crate::well_known::escaped;
 
-/// The time of entries whose publish time is unknown, which is in no feed reader's "new".
+/// The time of entries without a known publish time, which is in no feed reader's "new".
 const UNKNOWN: &str = "1970-01-01T00:00:00Z";
 
 /// A published version.
@@ -58,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// Returns the time of the last change: a feed reader shows an entry again whose time is later.
+    /// Returns the time of the last change: a feed reader shows an entry again if its time is later.
     fn updated_at(&self) -> Option<&str> {
         // RFC 3339 times in UTC with equal precision are ordered as texts.
         self.changed_at.as_deref().max(self.published_at.as_deref())

@@ -11,7 +11,7 @@
 //! - **Code**: [`highlight`] marks the parts of Terraform code.
 //!
 //! # Out of scope
-//! Storage, access and HTTP: texts and addresses are arguments, and callers pass only what the reader may see.
+//! Storage, access and HTTP: texts and addresses are arguments, and callers pass only contents that the reader may see.
 //!
 //! # Hostile input
 //! Nothing fails and nothing is recursive. Time and output grow linearly with the input. Every byte of a document

@@ -10,7 +10,7 @@ use terrace_core::model::version::Version;
 
 use crate::site::Site;
 
-/// The parameter with the version from whose page a reader goes to the same document of the newest version.
+/// The parameter with the version that a reader comes from when going to the same document of the newest version.
 pub const FROM_VERSION: &str = "from";
 
 /// The parameter with the namespace after which a list of namespaces begins.

@@ -60,7 +60,7 @@ pub trait Links {
     fn resolve(&self, target: &str, kind: TargetKind) -> Option<String>;
 }
 
-/// Links of documents whose place is unknown: relative references lead nowhere.
+/// Links of documents at an unknown place: relative references lead nowhere.
 #[derive(Debug, Clone, Copy)]
 pub struct NoLinks;
 

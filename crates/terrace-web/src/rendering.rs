@@ -13,7 +13,7 @@ use crate::markdown::{
 };
 use crate::parts::package_head::Release;
 
-/// The revision of a repository whose commit is unknown: its default branch.
+/// The revision of a repository if the commit is unknown: its default branch.
 const DEFAULT_REVISION: &str = "HEAD";
 
 /// Renders a document of a provider.

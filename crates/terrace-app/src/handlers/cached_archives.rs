@@ -2,7 +2,7 @@
 //! and this handler.
 //!
 //! The cache keys its copies by the path alone, and hands each to every request with the same path. So an answer depends
-//! on nothing but the path: no credentials, no query and no header. Whoever may see it is decided before the cache.
+//! on nothing but the path: no credentials, no query and no header. Access is decided before the cache.
 
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::limits;

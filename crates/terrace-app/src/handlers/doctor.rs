@@ -27,7 +27,7 @@ use crate::services::repair::comparison::{self, Compared};
 use crate::services::repair::step::RepairStep;
 use crate::services::{audit, documents, expected_indices};
 
-/// The prefixes of the releases whose indices depend on nothing but the facts: those of this registry's own packages.
+/// The prefixes of the releases with indices that depend on nothing but the facts: those of this registry's own packages.
 const OWN_RELEASES: [&str; 2] = ["providers/hosted/", "modules/"];
 
 /// `GET /admin/v1/doctor`

@@ -75,7 +75,7 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     }
 }
 
-/// Erases the version, and then archives and content, whose erasure has the reason of the version's tombstone. Adds the names
+/// Erases the version, and then archives and content, for the reason in the version's tombstone. Adds the names
 /// of everything that is erased to `done`.
 async fn carry_out<P: Host>(
     ctx: &Context<'_, P>,

@@ -78,7 +78,7 @@ async fn fact_keys<P: Host>(
             None => return Err(Problem::invalid_cursor(after).into()),
         },
     };
-    // What is not exported is listed only if the prefix asks for it.
+    // Keys that are not exported are listed only if the prefix asks for them.
     let skipped_prefix = |key: &str| {
         let mut prefixes = NOT_EXPORTED.iter();
         prefixes

@@ -1,6 +1,7 @@
-//! The Model Context Protocol: assistants and editors read what the API and the pages show.
+//! The Model Context Protocol: assistants and editors read the contents of the API and the pages.
 //!
-//! No handler here decides what a caller may see. Tools call the functions that answer the API and draw the pages.
+//! No handler here decides which contents a caller may see. Tools call the functions that answer the API and draw the
+//! pages.
 
 mod documents;
 pub(crate) mod metadata;

@@ -37,7 +37,7 @@ impl Call {
         key.map_or(random, |key| key.id(&self.caller.name()))
     }
 
-    /// Returns the problem of a request whose idempotency key created `made` for a request with another body.
+    /// Returns the problem of a request with an idempotency key that created `made` for a request with another body.
     pub(crate) fn reused_key(&self, made: &str) -> Problem {
         let key = self.key.as_ref();
         let message = key.map(|key| key.reused(made)).unwrap_or_default();

@@ -31,7 +31,7 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let most = limits::MISSING_COPIES_AT_ONCE;
     let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
     let marks = Marks::list(ctx).await?;
-    // The scheduled copy reads marks whose state is not listed.
+    // The scheduled copy reads marks that are listed without their state.
     let effect = |key: BytesKey| marks.listed_effect(key).unwrap_or(Effect::None);
     found
         .missing

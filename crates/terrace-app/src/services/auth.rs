@@ -334,7 +334,7 @@ fn lacking(caller: &Caller, need: &Permission) -> String {
     format!("this request requires the scope {takes}; the token has {has}")
 }
 
-/// Ensures that a caller grants only what it has.
+/// Ensures that a caller grants only scopes that it has.
 ///
 /// # Errors
 /// If a scope is not covered by the caller's own.

@@ -42,7 +42,7 @@ impl Discarded {
     }
 }
 
-/// A version whose documentation is removed.
+/// The removal of the documentation of a version.
 #[derive(Debug)]
 pub(crate) struct DocumentRemoval {
     pub(crate) package: Package,
@@ -65,7 +65,7 @@ impl DocumentRemoval {
 /// The versions that documentation belongs to.
 #[derive(Default)]
 struct Documented {
-    /// Those whose documentation was erased itself.
+    /// Those with documentation that was erased itself.
     named: Vec<DocumentRemoval>,
     /// Documentation that versions have that keep their archives.
     shared: BTreeSet<String>,
@@ -199,8 +199,8 @@ async fn documented_with<P: Host>(
     Ok(documented)
 }
 
-/// Removes documents whose bytes are gone, or stay with another version, as long as the erasure, which began after
-/// `began` operations, may make more. At least one is removed, so that each repetition of a request makes progress.
+/// Removes documents if their bytes are removed, or stay with another version, as long as the erasure, which began
+/// after `began` operations, may make more. At least one is removed, so that each repetition of a request makes progress.
 pub(crate) async fn remove<P: Host>(
     ctx: &Context<'_, P>,
     removals: &[DocumentRemoval],

@@ -270,7 +270,7 @@ async fn remove_unchanged<P: Host>(
     documents::retry_while_busy(ctx, remove).await
 }
 
-/// Removes the documentation of a version that was erased, whatever its state: nobody may add any.
+/// Removes the documentation of a version that was erased, whatever its state: none may be added.
 pub(crate) async fn discard<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

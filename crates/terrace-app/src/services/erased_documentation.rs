@@ -1,4 +1,4 @@
-//! The documentation of versions whose archives were erased: its text must not outlive theirs.
+//! The documentation of versions with erased archives: its text must not outlive theirs.
 //!
 //! Documentation that was named for the erasure itself is removed from every version that has it. Documentation that goes
 //! with an erased package or module leaves no tombstone, because a later version may have the same text by right; its bytes

@@ -227,7 +227,7 @@ async fn write_card<P: Host>(
     cards::write_prepared(ctx, prepared?).await
 }
 
-/// Writes the overview of a package whose other lists are correct.
+/// Writes the overview of a package, if its other lists are correct.
 async fn refresh_overview<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
     let writing = Writing::coalesced(IndexKey::Overview(package.clone()));
     let write = || -> Boxed<'_> {
@@ -241,7 +241,7 @@ async fn refresh_overview<P: Host>(ctx: &Context<'_, P>, package: &Package) -> R
     catch_up(ctx, package, &writing, &write).await
 }
 
-/// Writes the card of a package whose lists are correct.
+/// Writes the card of a package, if its lists are correct.
 ///
 /// # Errors
 /// As [`refresh_lists`].

@@ -18,8 +18,8 @@ use crate::services::documents::BUSY_TRIES;
 use crate::services::expected_indices::Indexed;
 
 /// How many indices are written at once. A Worker has six connections
-/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a version leave
-/// one to the lists, whose operations follow each other.
+/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a
+/// version leave one to the lists, which do their operations one after the other.
 const CONCURRENT_WRITES: usize = 5;
 
 /// An index and its key.
@@ -97,7 +97,7 @@ impl Writing {
     }
 }
 
-/// Removes indices. Returns those whose keys take no write at the moment, if they can be removed later.
+/// Removes indices. Returns those with keys that accept no write at the moment, if they can be removed later.
 async fn withdraw_all<P: Host>(
     ctx: &Context<'_, P>,
     keys: Vec<IndexKey>,
@@ -286,7 +286,7 @@ async fn write_all<'i, P: Host>(
     Ok(unwritten.into_inner())
 }
 
-/// Writes an index whose key took no write a moment ago.
+/// Writes an index under a key that accepted no write a moment ago.
 async fn write_when_free<P: Host>(
     ctx: &Context<'_, P>,
     (key, document): &Index,

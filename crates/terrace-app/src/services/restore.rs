@@ -237,7 +237,7 @@ async fn erased<P: Host>(
     Ok(tombstone.map(ErasedRelease::message))
 }
 
-/// Takes over the oldest writer of a copy, whose documents an older version would damage here as well.
+/// Takes over the oldest writer of a copy: an older version would damage the copy's documents here as well.
 async fn restore_format<P: Host>(
     ctx: &Context<'_, P>,
     document: &str,

@@ -20,8 +20,8 @@ pub(crate) struct Added {
     pub(crate) is_new: bool,
 }
 
-/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated. `reused_key` is the
-/// problem of a request whose ID is that of another rule.
+/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
+/// `reused_key` is the problem of a request with the ID of another rule.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
@@ -135,7 +135,7 @@ async fn write<P: Host>(
     Ok(written.await?.is_some())
 }
 
-/// Writes the index after a change, also after one whose request ended too early.
+/// Writes the index after a change, also if the request of the change ended too early.
 async fn publish<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     index_writer::rewrite_change_marker(ctx, &FactKey::RuleChange).await?;
     index_refresh::refresh_rules(ctx).await

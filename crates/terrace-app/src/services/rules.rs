@@ -1,5 +1,5 @@
-//! Reads the rules that are stored in the registry: for the token exchange, for sign-in, and for what is made or fetched of
-//! mirrored providers. No read that an index answers needs them.
+//! Reads the rules that are stored in the registry: for the token exchange, for sign-in, and for indices that are written
+//! and packages that are fetched of mirrored providers. No read that an index answers needs them.
 
 use std::rc::Rc;
 

@@ -147,7 +147,7 @@ fn octal(field: &[u8]) -> Option<i64> {
         })
 }
 
-/// Parses a big-endian two's complement number whose first bit marks this encoding.
+/// Parses a big-endian two's complement number. Its first bit marks this encoding.
 fn base_256(field: &[u8]) -> Option<i64> {
     let (first, rest) = field.split_first()?;
     let negative = first & 0x40 != 0;

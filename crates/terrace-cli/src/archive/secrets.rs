@@ -1,4 +1,4 @@
-//! Files whose contents show that they hold secrets, under any name.
+//! Files that hold secrets according to their contents, under any name.
 
 mod credentials;
 

@@ -1,4 +1,4 @@
-//! `terrace doctor`: finds what is wrong with a registry, as its clients see it, and with this machine.
+//! `terrace doctor`: finds the faults of a registry, as its clients see it, and of this machine.
 //!
 //! Each group of checks has its own file; `table.rs` lists all of them. A check that needs the result of another one is
 //! skipped if that failed, so that one fault is reported once. A selection of checks grows by those that report such a fault.

@@ -264,7 +264,7 @@ fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
     output.text(&text, &document);
 }
 
-/// Returns the assignment of the variable of the token, whose value is in a file, for a terminal in any directory.
+/// Returns the assignment of the variable of the token, with its value from a file, for a terminal in any directory.
 fn read_from(file: &Path) -> String {
     let file = path::absolute(file).unwrap_or_else(|_| file.to_owned());
     format!(

@@ -1,5 +1,5 @@
-//! Single requests whose responses are looked at as they are: without retries, redirects only one by one, and limited in
-//! size and time.
+//! Single requests, with responses that are looked at as they are: without retries, redirects only one by one, and
+//! limited in size and time.
 
 use std::io::Read as _;
 use std::time::Duration;

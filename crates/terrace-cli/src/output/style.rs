@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use console::Color;
 
-/// The look of a text. It repeats in colour what the text says in a word.
+/// The look of a text. Its colour repeats the meaning of a word in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,

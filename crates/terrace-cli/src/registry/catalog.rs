@@ -1,7 +1,8 @@
 //! The catalogue of a registry, as its API describes it.
 //!
-//! Only what the command shows is read. Unknown fields are ignored, and a field of an unknown form counts as missing, so
-//! that the command also shows the answers of a newer registry. The tests compare the fields with those that the core writes.
+//! Only the fields that the command shows are read. Unknown fields are ignored, and a field of an unknown form counts as
+//! missing, so that the command also shows the answers of a newer registry. The tests compare the fields with those that
+//! the core writes.
 
 use std::fmt;
 

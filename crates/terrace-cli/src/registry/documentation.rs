@@ -113,8 +113,8 @@ impl DocumentationRequest {
         Ok(stored.is_some_and(|stored| stored.archive.sha256 == self.archive.sha256))
     }
 
-    /// Removes the documentation of a version whose release the registry has rejected. Documentation that another publisher
-    /// has sent in the meantime is kept.
+    /// Removes the documentation of a version after the registry has rejected its release. Documentation that another
+    /// publisher has sent in the meantime is kept.
     ///
     /// # Errors
     /// [`Failure::Conflict`] if the version is published and has this documentation.

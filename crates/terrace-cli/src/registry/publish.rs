@@ -215,8 +215,8 @@ impl PublishRequest {
         (lines, report)
     }
 
-    /// Turns a conflict with a published release into one reason, which states what is published and what was to be
-    /// published. The registry describes the published release alone, after the reason.
+    /// Turns a conflict with a published release into one reason, which states the published contents and those that were
+    /// to be published. The registry describes the published release alone, after the reason.
     fn compare(&self, failure: Failure) -> Failure {
         let reasons = match (&failure, self.kind) {
             (Failure::Conflict(reasons), Kind::Module | Kind::Provider) => reasons,

@@ -62,7 +62,7 @@ pub(crate) fn check_url(url: &str) -> Result<(), String> {
 }
 
 impl Repository {
-    /// Returns the repository whose top, or whose bare repository, is this directory.
+    /// Returns the repository that has this directory as its top or as its bare repository.
     pub(crate) fn at(directory: &Path) -> Option<Self> {
         let is_bare = || directory.join("HEAD").is_file() && directory.join("objects").is_dir();
         let is_top = directory.join(".git").exists() || is_bare();

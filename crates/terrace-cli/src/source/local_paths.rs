@@ -46,7 +46,8 @@ pub(crate) struct Escapes {
     pub(crate) harmless: Vec<Escape>,
 }
 
-/// Returns the calls that leave a package, whose module is in the directory `top`, or empty for the top of the package.
+/// Returns the calls that leave a package. Its module is in the directory `top`, which is empty for the top of the
+/// package.
 pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
     let mut calls: BTreeMap<&str, Vec<&ModuleSource>> = BTreeMap::new();
     for source in sources {

@@ -72,7 +72,7 @@ pub struct PackageDetails {
 pub struct VersionSummary {
     /// The version as published, with its build metadata.
     pub version: Version,
-    /// The time of the commit of its publish, to the second; `None` for a version in a list of a pulled provider whose
+    /// The time of the commit of its publish, to the second; `None` for a version in a list of a pulled provider, if its
     /// release is not stored here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,

@@ -80,8 +80,8 @@ impl Guard {
         self
     }
 
-    /// Returns the guard of requests that the registry at `origin` sends to its own storage, whose endpoint the operator has
-    /// named. If both are on this machine, as simulators are, TLS is not required.
+    /// Returns the guard of requests that the registry at `origin` sends to its own storage, at the endpoint that the
+    /// operator has named. If both are on this machine, as simulators are, TLS is not required.
     pub fn of_storage(origin: &str, url: &str) -> Self {
         let (own, _) = split_port(authority(origin));
         let (host, port) = split_port(authority(url).split('/').next().unwrap_or_default());

@@ -1,5 +1,5 @@
 //! The idempotency key of a request that creates something: a text that a client chooses and sends with each attempt, so
-//! that a request whose answer was lost can be repeated
+//! that a request can be repeated when its answer was lost
 //! (<https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header>).
 
 use std::fmt;
@@ -41,7 +41,7 @@ impl FromStr for IdempotencyKey {
 
 impl IdempotencyKey {
     /// Returns the bytes of the ID that a request creates: the same for each attempt, and others for another caller. They do
-    /// not depend on the body, so that a request with another body finds what the first one created.
+    /// not depend on the body, so that a request with another body finds the object that the first one created.
     pub fn id(&self, caller: &str) -> [u8; 16] {
         // The key contains no line break, so no two pairs have the same text.
         let digest = Sha256::of(format!("{self}\n{caller}").as_bytes());

@@ -35,7 +35,7 @@ pub enum CachePolicy {
     Revalidate,
     /// Cached for five minutes: for responses that only a deployment changes.
     Short,
-    /// Cached for a year: for responses whose path changes with their content.
+    /// Cached for a year: for responses with a path that changes with their content.
     Immutable,
 }
 

@@ -66,7 +66,8 @@ struct CardDocument {
     symbols: Vec<String>,
 }
 
-/// Returns the version whose documentation describes the package: the newest documented one that can be installed.
+/// Returns the version with the documentation that describes the package: the newest documented one that can be
+/// installed.
 pub fn described_version(overview: &Overview) -> Option<&Version> {
     let documented: Vec<OverviewVersion> = overview
         .versions

@@ -212,7 +212,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the label of a link as text: a badge is a link whose label is an image.
+/// Returns the label of a link as text: a badge is a link with an image as its label.
 fn without_images(label: &str) -> String {
     match label.starts_with("![") {
         true => String::new(),

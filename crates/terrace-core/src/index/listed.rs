@@ -119,7 +119,7 @@ impl ListedRelease {
         }
     }
 
-    /// Returns whether it may be a module whose tar.gz archive has this digest.
+    /// Returns whether it may be a module with a tar.gz archive of this digest.
     pub fn may_have_tarball(&self, digest: Sha256) -> bool {
         self.tarball.as_ref() == Some(&beginning(digest))
     }

@@ -45,7 +45,7 @@ pub struct OverviewVersion {
 }
 
 impl Overview {
-    /// Returns the overview of listed releases, whose order does not matter. `documented` are the versions with
+    /// Returns the overview of listed releases, which may be in any order. `documented` are the versions with
     /// documentation.
     pub fn of(
         releases: &[ListedRelease],

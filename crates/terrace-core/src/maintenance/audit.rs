@@ -123,8 +123,8 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the ID of the token that this change revoked, if it was one of these changes: by an administrator, whose
-    /// request names the token, or by the token itself.
+    /// Returns the ID of the token that this change revoked, if it was one of these changes: by an administrator with a
+    /// request that names the token, or by the token itself.
     pub fn revoked(&self) -> Option<TokenId> {
         let what = self.what.strip_prefix("DELETE ")?;
         let (own, path) = match what.split_once(REVOKES) {

@@ -33,12 +33,13 @@
 //!
 //! # Erased archives
 //! An operator can erase an archive: its mark becomes *erased*, by compare-and-swap, whatever its state was, and stays for
-//! ever. So does the mark of its digest, which covers archives, blobs and manifests. Then the archive is removed, and again whenever it was stored again. Storage has no conditional removal of a mark. So
-//! whoever removes a mark first writes it, by compare-and-swap, and then has half a minute
-//! ([`limits::MARK_REMOVAL_SECONDS`]) to remove it. An erasure waits until a mark that may be removed is older than a minute.
+//! ever. So does the mark of its digest, which covers archives, blobs and manifests. Then the archive is removed, and
+//! again whenever it was stored again. Storage has no conditional removal of a mark. So a request that removes a mark
+//! first writes it, by compare-and-swap, and then has half a minute ([`limits::MARK_REMOVAL_SECONDS`]) to remove it. An
+//! erasure waits until a mark that may be removed is older than a minute.
 //!
-//! A publish that has read the marks before the erasure may still commit to the archive, for a quarter of an hour. Nobody can
-//! install that version, because its archive is gone.
+//! A publish that has read the marks before the erasure may still commit to the archive, for a quarter of an hour. That
+//! version cannot be installed, because its archive is removed.
 
 use std::fmt;
 use std::str::FromStr;

@@ -61,7 +61,7 @@ pub struct Position {
 
 /// The positions of the periodic repair: one document, changed by compare-and-swap, so that only one step runs
 /// at a time. It is two walks, each at its own pace: over the facts, and over the keys of the indices. Listing
-/// keys is what the platform's plans allow least of, so the facts do not wait for it.
+/// keys is the operation that the platform's plans limit most, so the facts do not wait for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorDocument {
     /// The position of the next step of the walk over the facts; empty for the beginning.

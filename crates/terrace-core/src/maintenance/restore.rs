@@ -255,9 +255,9 @@ impl Restored {
     }
 }
 
-/// Merges the revocations of a copy into a stored document that differs: a version or key that is revoked in
-/// either is revoked, and what is blocked in either is blocked, because otherwise an import could make content installable again that was found to be
-/// dangerous. `None` if there is nothing to add.
+/// Merges the revocations of a copy into a stored document that differs: a version or key that is revoked in either is
+/// revoked, and everything that is blocked in either is blocked, because otherwise an import could make content
+/// installable again that was found to be dangerous. `None` if there is nothing to add.
 pub fn with_revocations(key: &FactKey, there: &[u8], copy: &str) -> Option<String> {
     match key {
         FactKey::Status(_) => {

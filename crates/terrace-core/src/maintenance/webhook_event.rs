@@ -24,8 +24,8 @@ pub struct Event {
     pub kind: EventKind,
     /// The owners of the packages or keys that were changed.
     pub owners: Vec<Owner>,
-    /// The package and the version whose status was changed, if the entry does not contain the new status: those of older
-    /// versions do not.
+    /// The package and the version with the changed status, if the entry does not contain the new status: those
+    /// of older versions do not.
     pub subject: Option<(Package, Option<Version>)>,
     message: Message,
 }
@@ -88,8 +88,8 @@ impl Serialize for Erased {
 }
 
 impl Event {
-    /// Returns the event of an audit entry; `None` if it records no success, or a change without an event. `repositories` are
-    /// those whose owner is the one of a mirrored provider.
+    /// Returns the event of an audit entry; `None` if it records no success, or a change without an event. `repositories`
+    /// are those with the owner of a mirrored provider.
     pub fn of(entry: &AuditEntry, repositories: &ProviderRepositories) -> Option<Self> {
         if !(200..300).contains(&entry.status) {
             return None;
@@ -246,7 +246,7 @@ impl Event {
     }
 }
 
-/// Returns what a sentence says of the new status of its subject.
+/// Returns the part of a sentence about the new status of its subject.
 fn status_of(data: &Data) -> String {
     let status = data.status.as_deref().unwrap_or("of another status");
     let reason = data.reason.as_ref().map(|reason| format!(" ({reason})"));

@@ -1,6 +1,6 @@
 //! Packages, which versions belong to, and the files of a provider's version.
 //!
-//! The word has two meanings. A [`Package`] is what has versions: a provider or a module. In names such as
+//! The word has two meanings. A [`Package`] has versions: it is a provider or a module. In names such as
 //! [`PulledPackage`] and `PackageDocument`, as in the protocols, it is the zip of one version for one platform.
 
 use std::fmt;

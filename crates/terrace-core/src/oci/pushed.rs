@@ -4,7 +4,7 @@
 //! link that gives a repository the blob, a manifest, a tag, a referrer. So each write happens as a whole or
 //! not at all, and no list has to be changed with it. Clients read indices, as they do for published
 //! packages; [`crate::index`] explains why these converge to the newest state. Here most indices follow from
-//! one fact ([`PushedIndex::fact`](crate::storage::key::PushedIndex::fact)), whose revision is the marker.
+//! one fact ([`PushedIndex::fact`](crate::storage::key::PushedIndex::fact)), and its revision is the marker.
 
 mod document;
 mod manifest;

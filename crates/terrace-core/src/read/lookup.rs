@@ -47,7 +47,7 @@ pub struct Lookup {
     pub(super) method: Method,
     pub(super) if_none_match: Option<String>,
     pub(super) range: Option<String>,
-    /// The bucket whose URLs the answer contains.
+    /// The bucket that the URLs of the answer lead to.
     pub(super) serving: ServingBucket,
 }
 

@@ -276,7 +276,7 @@ fn version_document<S>(package: Package, version: Version, projection: Projectio
     })
 }
 
-/// The products whose go-getter verifies `checksum=` and removes it (clients.md 0.3, 4.7). Others, such as
+/// The products with a go-getter that verifies `checksum=` and removes it (clients.md 0.3, 4.7). Others, such as
 /// checkov, request the location unchanged. A proxy that hides the product costs only the check.
 const CHECKSUM_PRODUCTS: [&str; 3] = ["Terraform/", "OpenTofu/", "terragrunt/"];
 

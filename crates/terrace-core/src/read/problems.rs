@@ -11,7 +11,7 @@ use crate::storage::key::{IndexKey, PushedIndex};
 use crate::upstream::pull::blocked_because;
 
 impl Lookup {
-    /// Returns the error for a version that is revoked, or for what the operator blocks.
+    /// Returns the error for a version that is revoked, or for a subject that the operator blocks.
     #[inline(never)]
     pub(super) fn refusal_problem(&self, reason: &str, is_blocked: bool) -> Problem {
         let subject = match &self.key {

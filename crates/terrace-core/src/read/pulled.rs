@@ -97,7 +97,7 @@ impl Lookup {
         }
     }
 
-    /// Returns the version whose offers are served, with its provider.
+    /// Returns the version of the offers that are served, with its provider.
     pub(super) fn offerer(&self, policy: &PullPolicy) -> Option<(&MirroredAddress, &Version)> {
         match &self.key {
             IndexKey::Version(Package::Mirrored(address), version) if policy.pulls(address) => {

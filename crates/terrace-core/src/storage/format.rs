@@ -1,8 +1,8 @@
 //! The fact `format`: the oldest version of Terrace that may change the stored documents.
 //!
-//! A version whose documents an older one would damage raises the oldest version before its first change.
-//! Older Workers and commands continue to read, and reject changes, repair, garbage collection and import. An
-//! optional field that is absent when unknown needs no raise.
+//! If an older version would damage the documents of a newer one, the newer one raises the oldest version before its
+//! first change. Older Workers and commands continue to read, and reject changes, repair, garbage collection and import.
+//! An optional field that is absent when unknown needs no raise.
 
 use std::sync::LazyLock;
 

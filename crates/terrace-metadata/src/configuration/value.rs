@@ -64,7 +64,7 @@ impl<'s> Value<'s> {
         names.iter().all(|name| is_name(name)).then_some(names)
     }
 
-    /// Returns the entries of an object whose keys are literals.
+    /// Returns the entries of an object that have literals as keys.
     pub(crate) fn entries(self) -> Option<Vec<(String, Self)>> {
         match self {
             Self::Native(expression, source) => {

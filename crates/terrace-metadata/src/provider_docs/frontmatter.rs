@@ -1,7 +1,7 @@
 //! The frontmatter of pages. Values are often invalid YAML, so the three keys are read by hand, and a problem costs at
 //! most one of them. Values of other keys are not checked.
 
-/// The keys whose values are read.
+/// The keys of the values that are read.
 const READ: [&str; 3] = ["page_title", "subcategory", "description"];
 
 /// The frontmatter of a page.

@@ -19,7 +19,7 @@ const EXTENSIONS: [&str; 6] = [
     ".md",
 ];
 
-/// The directory of the older layout, whose pages count if there are any: providers with both keep notes of their own
+/// The directory of the older layout. Its pages count if there are any: providers with both keep notes of their own
 /// in `docs`.
 const LEGACY: &str = "website/docs/";
 

@@ -30,7 +30,7 @@ pub(crate) const INDICES: &str = ".terrace/indices.redb";
 /// outside the directories that lists read.
 pub(super) const NEW: &str = ".terrace/new";
 
-/// The directories of bytes, whose paths are their keys. Each ends with a slash.
+/// The directories of bytes, which have their paths as keys. Each ends with a slash.
 pub(super) const BYTES: [&str; 4] = [ARCHIVES, STAGED, BLOBS, UPLOADS];
 
 /// The maximum bytes of a key, as of an object store.

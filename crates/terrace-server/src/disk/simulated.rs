@@ -1,4 +1,4 @@
-//! A disk whose operations can fail, and whose power can be cut.
+//! A disk that can lose power, with operations that can fail.
 //!
 //! The model is harsher than any real file system: after a cut, each entry of a directory that was changed since its last sync
 //! is as before or as after the change, one independently of the other, and so is each write to a file that was not synced.

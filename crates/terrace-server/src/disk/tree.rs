@@ -2,7 +2,7 @@
 //!
 //! A file is written under a temporary name and synced, then linked or renamed into place, and then its directory is synced:
 //! only then is it acknowledged. A reader may see it before that. So the tree remembers each path that is not durable yet,
-//! and syncs it before anybody learns of it.
+//! and syncs it before a reader learns of it.
 
 use std::collections::{HashMap, HashSet};
 use std::io;

@@ -45,7 +45,7 @@ const COLLECTED_COMMITS: u32 = 512;
 pub(crate) struct Database {
     volume: Arc<dyn Volume>,
     path: PathBuf,
-    /// `None` after a failure, until the file is opened again: what is in memory may differ from the file then.
+    /// `None` after a failure, until the file is opened again: the state in memory may differ from the file then.
     database: RwLock<Option<redb::Database>>,
     collected: AtomicU32,
     is_closed: AtomicBool,

@@ -1,4 +1,4 @@
-//! The metadata of documents, for stores whose lists have none.
+//! The metadata of documents, for stores that list objects without any.
 //!
 //! Each record is about one file: it is found by the key and the time of the file, of which each has its own. It is written
 //! before its document, and the record of the document before that stays until then. So whichever of them a power cut leaves

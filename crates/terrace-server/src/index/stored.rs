@@ -41,7 +41,7 @@ impl StoredIndices {
         })
     }
 
-    /// Removes all indices whose keys begin with one of these texts.
+    /// Removes all indices with keys that begin with one of these texts.
     pub(crate) async fn remove_below(&self, prefixes: Vec<String>) -> io::Result<()> {
         if prefixes.is_empty() {
             return Ok(());

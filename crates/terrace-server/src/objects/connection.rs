@@ -192,7 +192,7 @@ struct Clients<'a> {
     url: &'a StoreUrl,
 }
 
-/// Calls what the builders of all stores have, without a trait of their own.
+/// Calls the methods that the builders of all stores have, without a trait of their own.
 macro_rules! both {
     ($clients:expr, $builder:expr, $with_name:ident, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
         let builder = $builder.$with_name(&$clients.url.bucket);

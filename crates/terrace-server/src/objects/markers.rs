@@ -8,8 +8,8 @@
 //! # Why no older index stays
 //! A writer of an index reads the marker before the facts, and again after it has written the index. If another process
 //! commits in between, then either this writer finds another marker and writes again, or the marker was rewritten after the
-//! writer's second look: the next look at the list finds it, and removes the index. A writer whose second look fails removes the
-//! index itself.
+//! writer's second look: the next look at the list finds it, and removes the index. If its second look fails, the writer
+//! removes the index itself.
 //!
 //! # The process's own changes
 //! Its own marker must not remove the indices that it has just written. So it replaces a marker under the condition that it is

@@ -414,7 +414,7 @@ fn comparisons(site: &Site) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns the page of a module all of whose texts are `text`.
+/// Returns the page of a module with `text` as each of its texts.
 pub fn hostile(text: &str) -> String {
     let vpc = fixtures::package("acme/vpc/aws");
     let versions = fixtures::versions(&["5.2.0"]);
@@ -441,7 +441,7 @@ pub fn hostile(text: &str) -> String {
     pages::module(&site, &release(&vpc, &details, &versions), None)
 }
 
-/// Returns the comparison of two modules whose inputs differ by `text`.
+/// Returns the comparison of two modules with inputs that differ by `text`.
 pub fn hostile_comparison(text: &str) -> String {
     let vpc = fixtures::package("acme/vpc/aws");
     let versions = fixtures::versions(&["5.2.0", "5.1.0"]);

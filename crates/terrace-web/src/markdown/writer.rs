@@ -53,7 +53,7 @@ pub(super) struct Image<'i> {
     pub(super) alt: &'i str,
 }
 
-/// An image of Markdown whose text is being read.
+/// An image of Markdown, while its text is being read.
 struct OpenImage<'s> {
     target: CowStr<'s>,
     alt: String,

@@ -56,7 +56,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
                 @if let Some(readme) = readme { (readme_section(readme)) }
                 @match root {
                     Some(root) => (module_tables::sections(root)),
-                    // Nobody adds documentation to a version that was erased.
+                    // No documentation is added to a version that was erased.
                     None if !release.is_installable() => {}
                     None => (banner::undocumented()),
                 }

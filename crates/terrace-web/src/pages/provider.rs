@@ -61,7 +61,7 @@ fn documents(release: &Release<'_>, navigation: &Navigation) -> Markup {
         .into_iter()
         .filter(|kind| *kind != DocumentationKind::Overview);
     let overview = of_kind(DocumentationKind::Overview).next().is_some();
-    // Nobody adds documentation to a version that was erased.
+    // No documentation is added to a version that was erased.
     if navigation.documents.is_empty() && !release.is_installable() {
         return Markup::default();
     }

@@ -14,7 +14,7 @@ pub(crate) fn notice(class: &'static str, body: &Markup) -> Markup {
     html! { div.notice.(class) role="note" { (body) } }
 }
 
-/// Returns the notice below a text whose end is missing.
+/// Returns the notice below a text without its end.
 pub(crate) fn cut_text() -> Markup {
     let body = html! { p { "This page is longer than a page may be, and was cut. Its source has the rest." } };
     notice("warn", &body)

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::highlight;
 
-/// Returns a block of code with a button that copies it. `name` says what it is, for screen readers. The block can be
+/// Returns a block of code with a button that copies it. `name` describes it, for screen readers. The block can be
 /// focused, because it may scroll.
 pub(crate) fn block(name: &str, code: &str) -> Markup {
     html! {

@@ -120,8 +120,8 @@ fn ask_consent<P: Host, R: Request>(
     consent_page(consent, name, &sealed, host, expires)
 }
 
-/// Lets the browser read what its person may read, and shows the page asked for. Nobody is asked for consent, because
-/// nothing leaves the browser, and the person asked it to sign in.
+/// Lets the browser read what its person may read, and shows the page asked for. No consent is asked for, because nothing
+/// leaves the browser, and the person asked it to sign in.
 fn begin_session<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,

@@ -229,8 +229,9 @@ pub(crate) async fn refresh<P: Host>(
 
 /// Does the same as [`refresh`]. Returns `false` also if the owner has too many packages.
 ///
-/// An index that does not follow from the cards any more is removed by the requests that may know of it: one whose card
-/// leads to less than before, which therefore relies on no other request, and one that wrote it in an earlier round.
+/// An index that does not follow from the cards any more is removed by the requests that may know of it: a request with a
+/// card that leads to less than before, which therefore relies on no other request, and one that wrote the index in an
+/// earlier round.
 async fn write<P: Host>(
     ctx: &Context<'_, P>,
     owner: &Owner,

@@ -156,7 +156,8 @@ pub(crate) async fn references_of<P: Host>(
     }
 }
 
-/// Returns whether an index depends on the status of a mirrored provider, whose versions are the tags of its repository.
+/// Returns whether an index depends on the status of a mirrored provider, which has the tags of its repository as
+/// versions.
 pub(crate) fn is_of_provider<P: Host>(ctx: &Context<'_, P>, index: &PushedIndex) -> bool {
     let (PushedIndex::Tags(repository)
     | PushedIndex::Tag(repository, _)

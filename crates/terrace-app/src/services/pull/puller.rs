@@ -80,7 +80,7 @@ pub(crate) async fn refresh_list<P: Host>(
 }
 
 /// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not
-/// pulled, that only a newer version may store, or that is blocked and whose state is outdated.
+/// pulled, that only a newer version may store, or that is blocked and has an outdated state.
 ///
 /// # Errors
 /// If nothing is known and the origin cannot be reached.

@@ -1,4 +1,4 @@
-//! Removes documentation that waits for a release and was given up, and documentation whose text was erased: a request that
+//! Removes documentation that waits for a release and was given up, and documentation with an erased text: a request that
 //! added it, or erased the archives of its version, may have ended midway.
 
 use terrace_core::http::problem::Problem;

@@ -1,4 +1,4 @@
-//! Removes staged uploads that were never published, or whose archives were erased.
+//! Removes staged uploads that were never published, or that contain erased archives.
 
 use terrace_core::limits;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, STAGED};

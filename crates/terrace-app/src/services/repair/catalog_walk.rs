@@ -19,7 +19,7 @@ use crate::services::repair::comparison::{Difference, all_same, counted, differe
 use crate::services::repair::step;
 use crate::services::repair::step::{MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 
-/// Checks the card of a package whose lists are correct. The catalogue of the owner is checked later in the walk, unless
+/// Checks the card of a package with correct lists. The catalogue of the owner is checked later in the walk, unless
 /// the walk visits only this package. The texts that follow from the documentation are checked by a full walk only.
 pub(crate) async fn repair_card<P: Host>(
     ctx: &Context<'_, P>,
@@ -64,7 +64,7 @@ async fn is_listed<P: Host>(
     })
 }
 
-/// Writes the catalogue of an owner whose card was repaired, if the walk does not come to it.
+/// Writes the catalogue of an owner with a repaired card, if the walk does not come to it.
 pub(crate) async fn after_card<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,

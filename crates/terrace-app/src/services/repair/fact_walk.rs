@@ -120,7 +120,7 @@ async fn repair_erased<P: Host>(
     Ok(false)
 }
 
-/// Removes a manifest or a link whose digest was erased. Returns whether it was.
+/// Removes a manifest or a link if its digest was erased. Returns whether it was.
 async fn remove_erased<P: Host>(
     ctx: &Context<'_, P>,
     step: &mut RepairStep,

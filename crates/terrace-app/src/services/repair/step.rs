@@ -48,7 +48,7 @@ pub(crate) struct RepairStep {
     pub(crate) package_status: Option<(Package, PackageStatus)>,
     /// The package last examined in the walk over indices, with its expected indices.
     pub(crate) package_indices: Option<PackageIndices>,
-    /// The owner whose cards were listed last, with their lines.
+    /// The owner of the cards that were listed last, with their lines.
     pub(crate) owner_cards: Option<(Owner, Vec<CatalogLine>)>,
     pub(crate) report: ReindexAnswer,
 }

@@ -8,8 +8,8 @@ use crate::host::{Host, IdentityProviderRequest, Upstream as _};
 use crate::services::sign_in::log;
 use crate::services::sign_in::openid::SECONDS;
 
-/// Returns the name of a client whose document allows its request. The document is fetched for each sign-in, only after the
-/// person is known, and only from a host that the operator has named.
+/// Returns the name of a client, if its document allows its request. The document is fetched for each sign-in, only after
+/// the person is known, and only from a host that the operator has named.
 pub(crate) async fn name<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,

@@ -75,7 +75,7 @@ const MOST: usize = 128;
 /// The least length of a password or token.
 const LEAST: usize = 20;
 
-/// A setting whose value is a secret.
+/// A setting with a secret value.
 struct Setting {
     /// Its name in small letters.
     name: &'static str,

@@ -85,8 +85,8 @@ pub(crate) fn login(
     Ok(())
 }
 
-/// Revokes the token that the new one has replaced in the file, if a person got it by signing in: nobody has it any more. Others,
-/// such as that of a CI job, may be in use elsewhere. Returns whether it did; a failure is a warning.
+/// Revokes the token that the new one has replaced in the file, if a person got it by signing in: no copy of it is left.
+/// Others, such as that of a CI job, may be in use elsewhere. Returns whether it did; a failure is a warning.
 fn revoke_earlier(
     url: &BaseUrl,
     token: Token,

@@ -190,7 +190,7 @@ impl Backup {
         root.join(SUMMARY).is_file()
     }
 
-    /// What a directory is if [`Self::is_incomplete_at`], and the advice.
+    /// The description of a directory that [`Self::is_incomplete_at`] is true for, and the advice.
     pub(super) const INCOMPLETE: &str = "an incomplete Terrace export, because export.json is missing: copy the whole \
                                          directory again, or export to a new one (terrace admin export)";
 

@@ -360,7 +360,7 @@ fn fetch_all(
     let mut fetched = 0;
     loop {
         let mut page = client.archives(after.as_deref(), true)?;
-        // An upload whose URL was signed before the erasure.
+        // An upload with a URL that was signed before the erasure.
         page.archives
             .retain(|archive| !references.is_erased(&archive.key));
         let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {

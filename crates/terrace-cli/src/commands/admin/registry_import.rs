@@ -28,7 +28,7 @@ use crate::registry::publish::PublishRequest;
 use crate::upstream::{HostOverride, Upstream, failure};
 use names::Names;
 
-/// The name of an origin whose host is an IP address or has no dot. Nothing is sent to it.
+/// The name of an origin if its host is an IP address or has no dot. Nothing is sent to it.
 const UNNAMED: &str = "origin.invalid";
 
 /// The origin, and its services.

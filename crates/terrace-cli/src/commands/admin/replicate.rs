@@ -1,4 +1,4 @@
-//! `terrace admin replicate`: copies what the second bucket lacks, from the main bucket through this machine.
+//! `terrace admin replicate`: copies the objects that the second bucket lacks, from the main bucket through this machine.
 
 use std::fs::File;
 
@@ -180,8 +180,8 @@ fn copy_page(
     Ok(())
 }
 
-/// Checks that archives whose URLs were answered 404 were removed or erased in the meantime: then the registry no longer lists
-/// them.
+/// Checks that archives with URLs that were answered 404 were removed or erased in the meantime: then the registry no
+/// longer lists them.
 fn check_removed(client: &Client<'_>, absent: &[MissingCopy]) -> Result<(), Failure> {
     let listed = still_missing(client, absent)?;
     let Some(first) = listed.first() else {

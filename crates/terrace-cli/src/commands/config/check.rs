@@ -19,7 +19,7 @@ use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
 pub(in crate::commands) const FACTS: &str = "FACTS";
 pub(in crate::commands) const INDICES: &str = "INDICES";
-/// The rate limiters, and what a registry without them counts in each isolate only.
+/// The rate limiters, and the events that a registry without them counts in each isolate only.
 const RATE_LIMITS: [(&str, &str); 2] = [
     ("FAILURES", "wrong credentials"),
     ("SEARCHES", "searches without a token"),

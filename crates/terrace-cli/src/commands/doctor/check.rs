@@ -1,4 +1,4 @@
-//! A check: its stable ID, what it is about, and its function.
+//! A check: its stable ID, its subject, and its function.
 
 use std::time::Duration;
 

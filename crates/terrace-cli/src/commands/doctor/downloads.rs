@@ -73,7 +73,7 @@ impl Offered {
         }
     }
 
-    /// Returns the response to a GET request that succeeds, and whose body is the archive itself.
+    /// Returns the response to a GET request that succeeds, if its body is the archive itself.
     ///
     /// # Errors
     /// The outcome of a check that needs it.

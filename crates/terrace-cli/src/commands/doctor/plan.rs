@@ -539,7 +539,7 @@ fn bucket_names(output: &str) -> Vec<String> {
     names.map(|name| name.trim().to_owned()).collect()
 }
 
-/// Explains why wrangler does not know whom it acts for.
+/// Explains why wrangler does not know the account that it acts for.
 fn unidentified(refusal: &Refusal) -> Outcome {
     match refusal.code() {
         Some(_) => Outcome::fail(

@@ -37,7 +37,7 @@ use crate::upstream::resolve::resolve;
 /// A name that no registry has.
 pub(super) const ABSENT: &str = "terrace-doctor-absent";
 
-/// The name of a registry whose host cannot be part of an address, such as an IP address.
+/// The name of a registry with a host that cannot be part of an address, such as an IP address.
 const NAMELESS: &str = "registry.invalid";
 
 /// The path of the discovery document.
@@ -241,13 +241,14 @@ impl Target {
         Ok(body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some()))
     }
 
-    /// Returns what the registry states about its storage, which K1 reports.
+    /// Returns the registry's statement about its storage, which K1 reports.
     pub(super) fn health(&self) -> &Result<Seen, ProbeError> {
         self.health
             .get_or_init(|| self.probe.send(&self.get("/healthz")))
     }
 
-    /// Returns the outcome of a check whose request has a status of 500 and above: K1 reports a storage that does not answer.
+    /// Returns the outcome of a check when its request has a status of 500 and above: K1 reports a storage that does not
+    /// answer.
     pub(super) fn outage(&self, seen: &Seen) -> Option<Outcome> {
         if seen.status < 500 {
             return None;

@@ -25,7 +25,7 @@ use crate::registry::client::Client;
 /// The keys of the releases of providers.
 const RELEASES_OF_PROVIDERS: &str = "releases/providers/";
 
-/// The hosted providers, whose keys are between those of mirrored ones.
+/// The hosted providers. Their keys are between those of mirrored ones.
 const HOSTED: &str = "hosted/";
 
 /// A stored version of a mirrored provider.
@@ -36,7 +36,7 @@ struct Line {
     /// `active`, `deprecated`, `withdrawn`, `revoked`, `blocked` or `erased`.
     state: String,
     reason: Option<String>,
-    /// The platforms whose packages are stored.
+    /// The platforms of the stored packages.
     platforms: Vec<String>,
     /// The platforms that its origin offers, and that no client has requested yet.
     offered: Vec<String>,

@@ -52,7 +52,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Returns the message about a version whose archive was erased with another version.
+/// Returns the message about a version when its archive was erased with another version.
 fn unavailable(package: &Package, line: &VersionLine, output: &Output) -> String {
     let version = format!("{}@{}", package.address(), line.version);
     let command = output.command(format_args!("admin erase {version} --reason REASON"));
@@ -139,7 +139,7 @@ fn is_same(set: &ReleaseStatus, seen: &Status) -> bool {
     set.state.to_string() == seen.state && seen.reason.as_deref() == Some(&set.reason.to_string())
 }
 
-/// Returns a line for each version with a status that clients do not see yet. A version whose signing key is revoked is
+/// Returns a line for each version with a status that clients do not see yet. A version with a revoked signing key is
 /// revoked, whatever its own status is.
 fn pending(set: &StatusDocument, details: &PackageDetails) -> Vec<String> {
     let lines = details.versions.iter().filter_map(|line| {

@@ -32,7 +32,7 @@ pub(super) struct Departure<'a> {
     pub(super) dry_run: bool,
 }
 
-/// Revokes all valid tokens of a person, and names what they may leave behind.
+/// Revokes all valid tokens of a person, and names the objects that they may leave behind.
 pub(super) fn run(
     departure: &Departure<'_>,
     registry: &RegistryArguments,
@@ -117,7 +117,7 @@ enum Step {
 }
 
 impl Step {
-    /// Returns what the step has not done.
+    /// Returns a statement that the step is not done.
     fn undone(self) -> String {
         match self {
             Self::Revoke(id) => format!("token {id} is not revoked"),

@@ -46,7 +46,7 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
             match local(directory_of(&call.file), &call.source) {
                 Some(Place::Inside(place)) if reached.contains(&place) => {}
                 Some(Place::Inside(place)) => {
-                    // What is inside of these directories is packed anyway.
+                    // The contents of these directories are packed anyway.
                     let mut packed = [module, &directory].into_iter();
                     let is_packed = packed.any(|top| below(&place, top).is_some());
                     if !is_packed && !tree.has_configuration(&place)? {

@@ -246,7 +246,7 @@ pub struct GarbageAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErasureBody {
-    /// The address of the package whose version is erased.
+    /// The address of the package of which a version is erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
     /// The version to erase, with its documentation.

@@ -97,7 +97,7 @@ const PROTOCOL_SEGMENTS: [&str; 10] = [
 ];
 
 impl PageRoute {
-    /// Parses a path whose first segment is `first`; `None` for a path that clients of a protocol request.
+    /// Parses a path with the first segment `first`; `None` for a path that clients of a protocol request.
     #[inline(never)]
     pub(super) fn parse(first: &str, rest: &[&str]) -> Option<Self> {
         if PROTOCOL_SEGMENTS.contains(&first) || matches!(first, "healthz" | ".well-known") {
@@ -314,7 +314,7 @@ fn exact(text: &str) -> Result<Version, Problem> {
 /// `/provider/{namespace}/{type}/{version}/docs/{kind}/{page}`, `/module/{namespace}/{name}/{system}/{version}/{kind}/{part}`.
 const KIND_SEGMENT: usize = 4;
 
-/// Returns the path of the same page here for a path of OpenTofu's registry, whose kinds are singular.
+/// Returns the path of the same page here for a path of OpenTofu's registry, where the kinds are singular.
 fn moved(kind: &str, rest: &[&str]) -> String {
     let mut path = format!("/{kind}s");
     for (place, segment) in rest.iter().enumerate() {

@@ -53,8 +53,8 @@ impl RevocationDocument {
     }
 }
 
-/// The number of digits by which the index names an erased digest. They identify it well enough: an archive whose digest
-/// begins with the same ones is only read from the bucket instead of the platform's cache.
+/// The number of digits by which the index names an erased digest. They identify it well enough: an archive with a digest
+/// that begins with the same ones is only read from the bucket instead of the platform's cache.
 const PREFIX_DIGITS: usize = 16;
 
 /// All revoked tokens with the times from which they are revoked, and all erased digests, as stored in the index.

@@ -38,7 +38,7 @@ pub struct Session {
     name: TokenName,
     account: TokenName,
     scopes: Scopes,
-    /// Allows nothing: pages show such a person what is wrong with the configuration.
+    /// Allows nothing: pages show such a person the problems of the configuration.
     is_of_admin: bool,
 }
 

@@ -71,7 +71,7 @@ impl Html {
 }
 
 impl Html {
-    /// Appends instructions for the user of an application whose request names no URL to which it could be sent back.
+    /// Appends instructions for the user of an application, if its request names no URL to which it could be sent back.
     pub(super) fn connect_again(self) -> Self {
         self.raw("<p>Cancel the sign-in in the application, which may still wait for it. Then connect it to this registry again.</p>")
     }

@@ -69,9 +69,9 @@ fn owners(rule: &StoredRule) -> impl Iterator<Item = &OwnerPattern> {
     })
 }
 
-/// Returns the part of the registry whose rules count together. All namespaces of a host of mirrored providers count as one for
-/// the administrators of the host, who could otherwise divide the rules among them. An administrator of one of the namespaces
-/// can neither see nor remove the rules of the others, so these do not count.
+/// Returns the part of the registry in which rules count together. All namespaces of a host of mirrored providers count
+/// as one for the administrators of the host, who could otherwise divide the rules among them. An administrator of one of
+/// the namespaces can neither see nor remove the rules of the others, so these do not count.
 fn counted(owners: &OwnerPattern, caller: &Caller) -> OwnerPattern {
     let host = owners.whole_host();
     let administration = Scope::AdminOf(host.clone());

@@ -108,7 +108,7 @@ pub(super) fn read_one<R>(
 /// rules.
 ///
 /// A stored rule that would exceed the number of scopes is left out: an administrator of a namespace must not take from
-/// others what the rules before it, those of the configuration and older stored ones, grant them.
+/// others the scopes that the rules before it, those of the configuration and older stored ones, grant them.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (RuleName, &'r Rule, Result<(), ClaimMismatch>)>,
 ) -> Option<Result<GrantedScopes, GrantError>> {

@@ -138,7 +138,7 @@ impl StoredRule {
         Self::from_value(kind, value)
     }
 
-    /// Parses a rule whose members are known to be distinct.
+    /// Parses a rule with members that are known to be distinct.
     ///
     /// # Errors
     /// The reason why it is not valid.
@@ -170,8 +170,8 @@ impl StoredRule {
         Ok(Self { text, parsed })
     }
 
-    /// Checks what a rule must satisfy when it is added, and a stored one need not: that it can match, and only those who are
-    /// meant.
+    /// Checks the conditions for adding a rule, which a stored one need not meet: that it can match, and only the callers
+    /// that are meant.
     ///
     /// # Errors
     /// The claim that matches nothing, or too much.

@@ -92,8 +92,8 @@ pub(super) fn version_of(tag: &Tag) -> Option<Version> {
     crate::model::oci::tag::parse(tag.as_str())
 }
 
-/// Returns whether OpenTofu can install the tagged manifest. Any other manifest whose tag looks like a version breaks
-/// every install that looks for a version (clients.md 14.1 on 6.3).
+/// Returns whether OpenTofu can install the tagged manifest. Any other manifest with a tag that looks like a version
+/// breaks every install that looks for a version (clients.md 14.1 on 6.3).
 pub(super) fn is_provider(media_type: &str, artifact_type: Option<&str>) -> bool {
     media_type == ManifestType::Index.as_str() && artifact_type == Some(PROVIDER)
 }

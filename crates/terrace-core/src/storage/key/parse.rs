@@ -25,7 +25,7 @@ pub const NOT_EXPORTED: [&str; 14] = [
     "oci/changes/",
     UPLOADS,
     "repair/",
-    // Configuration, whose URLs may be secrets.
+    // Configuration: its URLs may be secrets.
     WEBHOOKS,
     "written/",
 ];

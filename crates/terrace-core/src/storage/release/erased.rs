@@ -64,7 +64,7 @@ impl ErasedRelease {
     pub fn message(&self) -> String {
         let (address, version) = (self.package.address(), &self.version);
         let reason = &self.reason;
-        // Nobody can publish another version of a provider of another registry.
+        // Another version of a provider of another registry cannot be published.
         let advice = match self.package {
             Package::Mirrored(_) => "",
             Package::Provider(_) | Package::Module(_) => "; publish another version",

@@ -242,7 +242,7 @@ impl Plan {
         self.returned.is_empty() && all.all(|name| self.is_done(name))
     }
 
-    /// Reads pushed content, and decides what of it is erased.
+    /// Reads pushed content, and decides which parts of it are erased.
     fn read_contents(
         &mut self,
         client: &Client<'_>,
@@ -473,7 +473,7 @@ fn name_of(key: &str) -> Option<String> {
     Some(format!("{}@{version}", package.address()))
 }
 
-/// Returns the digests that an erasure is about, and the repositories whose manifests it names.
+/// Returns the digests that an erasure is about, and the repositories of the manifests that it names.
 fn targets_of(
     client: &Client<'_>,
     subject: &Subject<'_>,

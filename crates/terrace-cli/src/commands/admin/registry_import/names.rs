@@ -1,4 +1,4 @@
-//! The names of what is imported: those that the user gives, and those that the origin lists.
+//! The names of the imported packages: those that the user gives, and those that the origin lists.
 //!
 //! The protocols have no lists. `GET {service}?limit&offset` and `GET {service}{namespace}` are those of the public
 //! registry, which some registries have as well

@@ -12,7 +12,8 @@ use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, plural};
 use crate::registry::client::Client;
 
-/// Prints what would be imported, and what the registry has already if one is given. Nothing is downloaded.
+/// Prints the packages that would be imported, and those that the registry has already if one is given. Nothing is
+/// downloaded.
 pub(super) fn show(
     origin: &Origin<'_>,
     client: Option<&Client<'_>>,

@@ -20,7 +20,7 @@ const VERSION: &str = "0.0.0";
 /// The namespace of packages without an address.
 const NAMESPACE: &str = "example";
 
-/// The target system of modules whose directory has no usual name.
+/// The target system of modules in a directory without a usual name.
 const SYSTEM: &str = "system";
 
 /// The prefix of the names of modules' repositories: `terraform-<system>-<name>`.

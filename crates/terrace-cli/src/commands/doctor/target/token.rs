@@ -13,7 +13,7 @@ pub(super) enum Presented {
     Valid(PresentedToken),
     /// The registry does not accept the token, and refuses reads that present it.
     Refused(Gap),
-    /// There is no token, no answer about it, or a registry whose reads ignore tokens.
+    /// There is no token, no answer about it, or the registry ignores tokens in reads.
     Unknown(Gap),
 }
 

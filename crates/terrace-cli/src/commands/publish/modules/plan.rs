@@ -22,7 +22,7 @@ use crate::source::pattern::{Captures, Field, Pattern};
 /// The parts of the address of a module.
 const ADDRESS_PARTS: usize = 3;
 
-/// A version of a module whose address is not known yet.
+/// A version of a module with an address that is not known yet.
 struct Candidate {
     module: FoundModule,
     version: PlannedVersion,
