@@ -71,10 +71,14 @@ export function gigabyteTable(measured) {
   return aligned([heads, ...rows]);
 }
 
-export function uploadTable({ platforms, megabytes, published, raw, ratio }) {
-  const heads = ["", "terrace publish, s", "curl, s", "ratio"];
+export function uploadTable(measured) {
+  const heads = ["", "network", "terrace publish, s", "curl, s", "ratio"];
   const shown = ({ median, low, high }, unit) => `${(median / unit).toFixed(2)} (${(low / unit).toFixed(2)}–${(high / unit).toFixed(2)})`;
-  return aligned([heads, [`${platforms} × ${megabytes} MiB`, shown(published, 1_000), shown(raw, 1_000), shown(ratio, 1)]]);
+  const rows = measured.map(({ platforms, megabytes, network, published, raw, ratio }) => [
+    ...[`${platforms} × ${megabytes} MiB`, network],
+    ...[shown(published, 1_000), shown(raw, 1_000), shown(ratio, 1)],
+  ]);
+  return aligned([heads, ...rows]);
 }
 
 const count = (operations, names) => names.reduce((sum, name) => sum + (operations[name] ?? 0), 0);

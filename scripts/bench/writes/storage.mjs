@@ -9,6 +9,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { isMain } from "../../lib/paths.mjs";
 import { SortedMap } from "./sorted-map.mjs";
@@ -41,7 +42,7 @@ const objects = new SortedMap();
 
 let counts;
 /** The current settings: see `control`. */
-const settings = { delay: 0, delays: {}, atOnce: AT_ONCE, keepsChecksums: true, pretends: false };
+const settings = { delay: 0, delays: {}, atOnce: AT_ONCE, keepsChecksums: true, pretends: false, bytesPerSecond: Infinity };
 let directory;
 
 const nothing = () => ({ operations: {}, times: [], received: 0, sent: 0, s3: { requests: 0, received: 0, sent: 0 }, slept: 0, busy: 0 });
@@ -49,7 +50,8 @@ const nothing = () => ({ operations: {}, times: [], received: 0, sent: 0, s3: { 
 /**
  * `PUT` changes settings: the milliseconds that each operation takes (`delay`), or some by their names (`delays`, with `R2` for all
  * of R2, and `R2 archives` for reads of archives), how many run at once (`atOnce`), whether uploads by S3 keep their checksum (`keepsChecksums`), whether archives that
- * were never stored appear to be present (`pretends`). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
+ * were never stored appear to be present (`pretends`), how fast uploads by S3 arrive, all of them together (`bytesPerSecond`; null for no
+ * limit). It can also delete all indices (`forgets: "indices"`), or everything. The answer is the
  * counts since the last call.
  */
 async function control(request, response) {
@@ -58,6 +60,7 @@ async function control(request, response) {
     if (forgets) indices.clear();
     if (forgets === "everything") await forgetObjects();
     Object.assign(settings, wanted);
+    settings.bytesPerSecond ??= Infinity;
   }
   const answer = JSON.stringify({ ...counts, keys: { kv: indices.size, r2: objects.size } });
   counts = nothing();
@@ -265,7 +268,7 @@ async function s3(request, response) {
   const key = decodeURIComponent(new URL(request.url, "http://s3").pathname).split("/").slice(3).join("/");
   counts.s3.requests += 1;
   if (request.method === "PUT") {
-    const stored = await keep(key, request);
+    const stored = await keep(key, arriving(request));
     counts.s3.received += stored.size;
     const promised = request.headers["x-amz-checksum-sha256"];
     if (promised && promised !== Buffer.from(stored.sha256, "hex").toString("base64")) return response.writeHead(400).end();
@@ -277,6 +280,20 @@ async function s3(request, response) {
   counts.s3.sent += object.size;
   response.writeHead(200, { "content-length": object.size });
   return object.file ? sendFile(object, 0, object.size, response) : response.end(object.bytes);
+}
+
+/** The time at which the simulated network has transferred everything that has arrived. */
+let transferred = 0;
+
+/** Returns the chunks of an upload as a network with the set bandwidth transfers them. */
+async function* arriving(request) {
+  for await (const chunk of request) {
+    const now = performance.now();
+    transferred = Math.max(transferred, now) + (chunk.length / settings.bytesPerSecond) * 1_000;
+    // A timer takes a millisecond at least.
+    if (transferred - now > 1) await sleep(transferred - now);
+    yield chunk;
+  }
 }
 
 async function bodyOf(request) {
@@ -303,7 +320,7 @@ async function slowly(name, work) {
   const began = performance.now();
   if (under === 0) busySince = began;
   under += 1;
-  await new Promise((done) => setTimeout(done, delay));
+  await sleep(delay);
   under -= 1;
   waiting.shift()?.();
   const now = performance.now();

@@ -21,33 +21,45 @@ const AT_ONCE = 4;
 /** The rounds, in each of which both sides run; their median counts. */
 const ROUNDS = 7;
 
-/** Measures both with zips of `megabytes` each, for all platforms: `{ megabytes, platforms, published, raw, ratio }`, in milliseconds, each `{ median, low, high }`. */
+/** The networks, with their bandwidth in bytes a second. */
+const NETWORKS = { "no limit": Infinity, "1 Gbit/s": 125e6, "500 Mbit/s": 62.5e6 };
+
+/**
+ * Measures both with zips of `megabytes` each, for all platforms, in each network: `{ network, megabytes, platforms, published, raw, ratio }`,
+ * in milliseconds, each `{ median, low, high }`.
+ */
 export async function measureUploads(storage, megabytes, program) {
   if (!program) await buildCli();
   const dist = join(directory, "dist");
   const zips = await writeDist(dist, storage.key, megabytes);
   const { presigned, stop } = await storage.registries();
-  const rounds = [];
+  const publish = async () => {
+    await presigned.trusts("acme", storage.key);
+    const env = { ...process.env, TERRACE_URL: presigned.url, TERRACE_TOKEN: presigned.secrets.adminToken };
+    const began = performance.now();
+    await run(program ?? cli, ["publish", "provider", dist, "--namespace", "acme", "--no-docs"], { env });
+    return performance.now() - began;
+  };
+  const measured = [];
   try {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const raw = await timed(storage, () => uploadByCurl(storage, dist, zips));
-      const published = await timed(storage, async () => {
-        await presigned.trusts("acme", storage.key);
-        const env = { ...process.env, TERRACE_URL: presigned.url, TERRACE_TOKEN: presigned.secrets.adminToken };
-        const began = performance.now();
-        await run(program ?? cli, ["publish", "provider", dist, "--namespace", "acme", "--no-docs"], { env });
-        return performance.now() - began;
-      });
-      rounds.push({ raw, published });
+    for (const [network, bytesPerSecond] of Object.entries(NETWORKS)) {
+      await storage.set({ bytesPerSecond });
+      const rounds = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const raw = await timed(storage, () => uploadByCurl(storage, dist, zips));
+        rounds.push({ raw, published: await timed(storage, publish) });
+      }
+      measured.push({ network, megabytes, platforms: zips.length, ...summary(rounds) });
     }
   } finally {
     await stop();
   }
+  return measured;
+}
+
+function summary(rounds) {
   const of = (value) => spread(rounds.map(value));
-  return {
-    ...{ megabytes, platforms: zips.length },
-    ...{ published: of(({ published }) => published), raw: of(({ raw }) => raw), ratio: of(({ raw, published }) => published / raw) },
-  };
+  return { published: of(({ published }) => published), raw: of(({ raw }) => raw), ratio: of(({ raw, published }) => published / raw) };
 }
 
 const spread = (values) => ({ median: median(values), low: Math.min(...values), high: Math.max(...values) });
