@@ -212,8 +212,8 @@ pub const FAILOVER_FRESH_SECONDS: u64 = 10;
 /// on. One further ahead is damaged, and would outrank every later change.
 pub const FAILOVER_AHEAD_SECONDS: u32 = 300;
 
-/// Least time until changes are possible again after an outage, in seconds: [`FAILBACK_PROBES`] probes, one a minute, and a minute in
-/// which the change takes effect everywhere.
+/// Time after which a refused change may be tried again while the second bucket serves downloads, in seconds: after an outage the main
+/// one returns with [`FAILBACK_PROBES`] probes, one a minute, and a minute in which the change takes effect everywhere.
 pub const FAILOVER_RETRY_SECONDS: u64 = 60 * (FAILBACK_PROBES as u64 + 1);
 
 /// Default limit of requests with invalid credentials from one address per minute.

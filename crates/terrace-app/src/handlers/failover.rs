@@ -95,7 +95,7 @@ pub(crate) async fn facts<P: Host>(
 async fn answer<P: Host>(
     ctx: &Context<'_, P>,
     state: FailoverDocument,
-    recorded: bool,
+    recorded: Option<bool>,
 ) -> FailoverAnswer {
     let has_changed = !state.by.is_empty();
     let FailoverDocument {
@@ -112,17 +112,18 @@ async fn answer<P: Host>(
         since: has_changed.then(|| since.to_string()),
         by: some(by),
         reason: some(reason),
-        recorded,
-        copy: copy(ctx, recorded).await,
+        recorded: recorded == Some(true),
+        copy: match recorded {
+            Some(_) => copy(ctx).await,
+            // R2 has just failed to answer.
+            None => None,
+        },
         keeps_versions: None,
     }
 }
 
-/// Returns the state of the copy. If R2 has just failed to answer, it is not asked again.
-async fn copy<P: Host>(ctx: &Context<'_, P>, r2_answers: bool) -> Option<CopyFacts> {
-    if !r2_answers {
-        return None;
-    }
+/// Returns the state of the copy.
+async fn copy<P: Host>(ctx: &Context<'_, P>) -> Option<CopyFacts> {
     match walk::progress(ctx).await {
         Ok(document) => document.map(CopyFacts::from),
         Err(failure) => {

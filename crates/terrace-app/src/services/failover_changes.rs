@@ -26,11 +26,11 @@ use crate::services::audit::AuditedChange;
 use crate::services::fallback_copy::failures;
 use crate::services::{audit, documents, failover, fallback_requests};
 
-/// Changes the bucket that serves downloads. Returns whether the fact follows already; R2 may be unavailable.
+/// Changes the bucket that serves downloads. Returns whether the fact follows already; `None` if R2 does not answer.
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
     document: &FailoverDocument,
-) -> Result<bool, Failure> {
+) -> Result<Option<bool>, Failure> {
     put_index(ctx, &IndexKey::Failover, &document.index()).await?;
     let now = ctx.host.clock().now();
     ctx.host.cache().store_serving(document.serving, now);
@@ -44,10 +44,10 @@ pub(crate) async fn change<P: Host>(
         settle(ctx, Some(document), fact).await
     };
     match in_time(ctx, settled).await {
-        Ok(is_settled) => Ok(is_settled),
+        Ok(is_settled) => Ok(Some(is_settled)),
         Err(failure) => {
             ctx.report(failure);
-            Ok(false)
+            Ok(None)
         }
     }
 }
@@ -65,7 +65,8 @@ async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure>
 
 /// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
 /// The audit entry of a change comes before its fact, so that none is missing; after an interruption between the two it is there
-/// twice. Returns whether the fact is as new as the index; not if another change has just replaced it.
+/// twice. If neither can be read, the main bucket serves. Returns whether the fact is as new as the index; not if another change has
+/// just replaced it.
 async fn settle<P: Host>(
     ctx: &Context<'_, P>,
     indexed: Option<&FailoverDocument>,
@@ -77,6 +78,18 @@ async fn settle<P: Host>(
             let change = AuditedChange::of_failover(before, indexed);
             audit::record(ctx, change, 200).await?;
             let text = json::text(indexed)?;
+            let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
+            Ok(written.is_some())
+        }
+        (None, None) if condition != Condition::Absent => {
+            let state = FailoverDocument {
+                since: ctx.host.clock().now(),
+                by: PROBE.to_owned(),
+                reason: "the stored state was damaged".to_owned(),
+                ..FailoverDocument::default()
+            };
+            put_index(ctx, &IndexKey::Failover, &state.index()).await?;
+            let text = json::text(&state)?;
             let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
             Ok(written.is_some())
         }
@@ -94,14 +107,17 @@ fn has_arrived<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool 
     ctx.host.clock().now().since(state.since) >= limits::KV_ARRIVAL_SECONDS
 }
 
-/// Returns whether the fact is as new as a state, which this location may have read from KV before the last change. Not if R2 does
+/// Returns whether the fact is as new as a state, which this location may have read from KV before the last change; `None` if R2 does
 /// not answer.
-pub(crate) async fn is_recorded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+pub(crate) async fn is_recorded<P: Host>(
+    ctx: &Context<'_, P>,
+    state: &FailoverDocument,
+) -> Option<bool> {
     match in_time(ctx, read_fact(ctx)).await {
-        Ok((fact, _)) => !state.is_newer_than(fact.as_ref()),
+        Ok((fact, _)) => Some(!state.is_newer_than(fact.as_ref())),
         Err(failure) => {
             ctx.report(failure);
-            false
+            None
         }
     }
 }

@@ -163,15 +163,17 @@ fn refused(what: &str, answer: &Fetched) -> Failure {
     let text = String::from_utf8_lossy(&answer.body);
     let code = fallback::error_code(&text).map_or_else(String::new, |code| format!(" ({code})"));
     let status = answer.status;
-    match status {
-        401 | 403 | 404 => {
+    // S3 answers a signature for another region with 400.
+    let is_refusal = matches!(status, 401 | 403 | 404) || code.starts_with(" (Authorization");
+    match is_refusal {
+        true => {
             let message = format!(
-                "the second bucket cannot {what}: it answers with status {status}{code}; correct the TERRACE_S3_FALLBACK_… settings, or \
-                 the rights of the key pair"
+                "the second bucket cannot {what}: it answers with status {status}{code}; correct the TERRACE_S3_FALLBACK_… settings, the \
+                 rights of the key pair, or the rules that lock objects"
             );
             Problem::Conflict(vec![message]).into()
         }
-        _ => failed(what, &format!("it answers with status {status}{code}")),
+        false => failed(what, &format!("it answers with status {status}{code}")),
     }
 }
 

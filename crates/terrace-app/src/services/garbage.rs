@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Facts as _, Host};
 use crate::json;
+use crate::services::fallback_copy::failures;
 use crate::services::{documents, fallback_requests};
 
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
@@ -223,8 +224,11 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
             }
             // The request that began the removal has ended.
             GarbageState::Removing if document.is_settled(now) => {
-                // Before the mark, by which the scheduled copy finds it.
-                fallback_requests::discard(ctx, bytes).await?;
+                // Before the mark, by which the scheduled copy finds it. A refusal of the second bucket is no fault of the caller.
+                if let Err(failure) = fallback_requests::discard(ctx, bytes).await {
+                    failures::log(ctx, "removal of copies", failure);
+                    return Err(being_removed(bytes).into());
+                }
                 // Only one request removes the archive: a late second removal would delete a new upload.
                 if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
                     finish_removal(ctx, bytes, begun).await?;

@@ -26,11 +26,10 @@ impl Retries {
     }
 
     /// Returns the pause before the next retry, or `None` if the limit is reached. `asked` is the pause that
-    /// the server requests: one that all further retries together would not reach is not waited for.
+    /// the server requests: one that all retries together would not reach is not waited for.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
-        let further = self.allowed.saturating_sub(self.done);
-        let reached = LONGEST_ASKED.saturating_mul(further);
-        if further == 0 || asked.is_some_and(|asked| asked > reached) {
+        let reached = LONGEST_ASKED.saturating_mul(self.allowed);
+        if self.done >= self.allowed || asked.is_some_and(|asked| asked > reached) {
             return None;
         }
         let own = FIRST_PAUSE.saturating_mul(1 << self.done.min(16));
@@ -72,8 +71,7 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!(retries.next(Some(seconds(181))), None);
         assert_eq!(retries.next(Some(seconds(180))), Some(seconds(60)));
-        assert_eq!(retries.next(Some(seconds(121))), None);
-        assert_eq!(retries.next(Some(seconds(7))), Some(seconds(7)));
+        assert_eq!(retries.next(Some(seconds(180))), Some(seconds(60)));
         assert_eq!(retries.next(Some(seconds(7))), Some(seconds(7)));
         assert_eq!(retries.next(Some(seconds(7))), None);
     }

@@ -269,6 +269,9 @@ impl FallbackCopyDocument {
         else {
             return Err(CopyGap::NeverCompared);
         };
+        if *at > now.plus(limits::FAILOVER_AHEAD_SECONDS) {
+            return Err(CopyGap::NeverCompared);
+        }
         if now.since(*at) > limits::COPY_RECORD_SECONDS {
             return Err(CopyGap::Outdated(*at));
         }
@@ -288,7 +291,8 @@ impl FallbackCopyDocument {
         let counts = |it: &CopyCounts| (it.stored, it.missing);
         match (&self.last, &older.last) {
             (Some(last), Some(known)) => {
-                let is_recent = last.at.since(known.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
+                let is_recent = known.at <= last.at
+                    && last.at.since(known.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
                 is_recent && self.bucket == older.bucket && counts(last) == counts(known)
             }
             _ => false,
@@ -478,6 +482,8 @@ mod tests {
         assert_eq!(check(&walked(100, 10), at), Ok(()));
         let late = UnixTime(at.0 + limits::COPY_RECORD_SECONDS + 1);
         assert_eq!(check(&walked(100, 10), late), Err(CopyGap::Outdated(at)));
+        let early = UnixTime(at.0 - u64::from(limits::FAILOVER_AHEAD_SECONDS) - 1);
+        assert_eq!(check(&walked(100, 10), early), Err(CopyGap::NeverCompared));
         let other = walked(100, 10).check_copies("https://other.test/copies/", at);
         assert_eq!(other, Err(CopyGap::NeverCompared));
         let never = check(&FallbackCopyDocument::default(), at);
@@ -497,6 +503,9 @@ mod tests {
         let mut later = walked(100, 10);
         assert!(later.repeats(&known) && !walked(100, 9).repeats(&known));
         assert!(!later.repeats(&FallbackCopyDocument::default()));
+        let mut future = walked(100, 10);
+        future.last.as_mut().unwrap().at = UnixTime(1_900_000_000);
+        assert!(!later.repeats(&future), "its time is wrong");
         let at = UnixTime(1_800_000_000 + limits::COPY_RECORD_RENEWAL_SECONDS);
         later.last.as_mut().unwrap().at = at;
         assert!(!later.repeats(&known));

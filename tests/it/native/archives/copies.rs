@@ -276,7 +276,7 @@ fn a_publish_completes_an_interrupted_removal_only_in_both_buckets() {
     let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
     post(&two.registry, "/admin/v1/garbage", &body).expect(502);
     two.memory.advance(GARBAGE_SECONDS);
-    orphan.put(&two.registry).expect(502);
+    orphan.put(&two.registry).expect(503);
     let mark = key.replace("archives/", "garbage/");
     assert!(two.memory.keys().contains(&mark), "it leads to the copy");
     two.memory.set_second_down(false);

@@ -52,10 +52,13 @@ pub(crate) async fn work<P: Host>(
     if !copied.is_empty() {
         step.undo_copies(&copied).await?;
     }
-    step.remove_erased(found.surplus, &marks).await;
-    if is_first {
-        step.complete_removals(&marks).await;
-    }
+    let completed = match is_first {
+        true => step.complete_removals(&marks).await,
+        false => Vec::new(),
+    };
+    let mut surplus = found.surplus;
+    surplus.retain(|key| !completed.contains(key));
+    step.remove_erased(surplus, &marks).await;
     Ok(step.counts)
 }
 
@@ -112,16 +115,16 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Removes some of the erased objects that only the second bucket has, and counts the others.
     async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
-        let mut left = limits::SURPLUS_AT_ONCE;
+        let (mut left, mut reads) = (limits::SURPLUS_AT_ONCE, limits::SURPLUS_AT_ONCE);
         for key in rotated(surplus, self.began) {
             let effect = match marks.listed_effect(key) {
                 Some(effect) => Ok(effect),
-                // Rare: a copy of the bucket has lost the metadata of the marks.
-                None if left > 0 => {
-                    left -= 1;
+                // Rare: a copy of the bucket has lost the metadata of the marks. Most of them are tombstones.
+                None if reads == 0 => Ok(Effect::NotCopied),
+                None => {
+                    reads -= 1;
                     marks.effect(self.ctx, key).await
                 }
-                None => continue,
             };
             match effect {
                 Ok(Effect::Removed) if left > 0 => {
@@ -137,18 +140,23 @@ impl<P: Host> Step<'_, '_, P> {
         }
     }
 
-    /// Completes removals that were interrupted, or whose copy may have arrived later. Copies that are left are counted on their page.
-    async fn complete_removals(&mut self, marks: &Marks) {
+    /// Completes removals that were interrupted, or whose copy may have arrived later. Returns the removed objects. Copies of others
+    /// are counted on their page.
+    async fn complete_removals(&mut self, marks: &Marks) -> Vec<BytesKey> {
+        let mut completed = Vec::new();
         let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
         let some = limits::COMPLETED_REMOVALS_AT_ONCE;
         for key in rotated(interrupted, self.began).take(some) {
             if self.is_late() {
                 break;
             }
-            if let Err(failure) = garbage::complete_removal(self.ctx, key).await {
-                self.fail(failure);
+            match garbage::complete_removal(self.ctx, key).await {
+                Ok(true) => completed.push(key),
+                Ok(false) => {}
+                Err(failure) => self.fail(failure),
             }
         }
+        completed
     }
 
     async fn remove(&mut self, key: BytesKey) {

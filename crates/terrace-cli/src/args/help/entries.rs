@@ -165,7 +165,8 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "terrace admin gc --older-than 30d --yes",
         "done; without --yes, the archives and blobs are only listed",
     ).uses("garbage", Method::Post)
-    .rejected("a document is missing or not understood, so nothing is removed"),
+    .rejected("a document is missing or not understood, so nothing is removed")
+    .conflict("the second bucket refuses a removal or has the documents of a registry; everything before it is done"),
     Entry::new(
         "admin erase",
         "terrace admin erase acme/vpc/aws@1.2.0 --reason 'a leaked key' --yes",

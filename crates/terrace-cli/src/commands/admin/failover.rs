@@ -39,7 +39,7 @@ pub(super) fn failover(
     }
     if serving == ServingBucket::Main && !state.recorded {
         output.warning(
-            "R2 does not take the change, so it may not serve downloads either: if they fail, run `terrace admin failover on` again",
+            "the change is not in R2 yet: if R2 does not answer, downloads fail as well; then run `terrace admin failover on` again",
         );
     }
     Ok(())

@@ -213,7 +213,7 @@ fn compare_buckets(
     };
     for key in &found.erased {
         wrong.push(format!(
-            "{key} was erased, and the second bucket still has it; the scheduled copy removes it"
+            "{key} was erased or is being removed, and the second bucket still has it; the scheduled copy removes it"
         ));
     }
     // Those that the main bucket has lost, and those that were collected as garbage while the second one did not answer.

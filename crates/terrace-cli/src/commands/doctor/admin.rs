@@ -1,6 +1,6 @@
 //! Groups R, K, U and V: the registry's own view, for administrators.
 
-use terrace_core::api::admin::{ArchiveSource, FailoverAnswer};
+use terrace_core::api::admin::{ArchiveSource, CopyFacts, FailoverAnswer};
 use terrace_core::model::version::Version;
 use terrace_core::storage::failover::ServingBucket;
 
@@ -216,48 +216,81 @@ fn describe_copy(state: &FailoverAnswer) -> Outcome {
             "copy to a new bucket without versioning and object lock, and delete this one",
         );
     }
-    if !state.recorded {
-        return Outcome::skip("R2 does not answer, which has the state of the copy");
-    }
-    let copy = state.copy.clone().unwrap_or_default();
-    let erased = match copy.erased {
-        0 => String::new(),
-        erased => format!("it still has {erased} erased archives; "),
+    let Some(copy) = &state.copy else {
+        return match state.recorded {
+            true => never_compared(),
+            false => Outcome::skip("R2 does not answer, which has the state of the copy"),
+        };
     };
-    match (&copy.error, &copy.compared, copy.missing) {
-        (Some(error), ..) => Outcome::warn(
-            format!("{erased}{error}"),
+    let observed = differences(copy);
+    match (&copy.error, &copy.compared) {
+        (Some(error), _) => Outcome::warn(
+            [vec![error.clone()], observed].concat().join("; "),
             "the second bucket does not answer, is another bucket, or its key pair lacks rights; or the named archive is damaged in the \
-                 main bucket (BadDigest)",
+             main bucket (BadDigest)",
             "correct the TERRACE_S3_FALLBACK_… settings: the key pair needs to list, read, write and remove objects; `terrace admin \
-                 verify` finds a damaged archive",
+             verify` finds a damaged archive",
         ),
-        (None, None, _) => Outcome::warn(
-            "the copy was never compared completely",
-            "the second bucket is new, or the cron trigger does not run",
-            "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
+        (None, None) => never_compared(),
+        (None, Some(time)) if observed.is_empty() => Outcome::pass(format!("complete at {time}")),
+        (None, Some(time)) => {
+            let observed = format!("{} at {time}", observed.join("; "));
+            let (cause, fix) = reason_of_differences(copy);
+            Outcome::warn(observed, cause, fix)
+        }
+    }
+}
+
+fn never_compared() -> Outcome {
+    Outcome::warn(
+        "the copy was never compared completely",
+        "the second bucket is new, or the cron trigger does not run",
+        "run `terrace admin replicate`, and check the cron trigger, which compares the buckets within minutes",
+    )
+}
+
+/// Describes the differences of the two buckets, the most urgent one first.
+fn differences(copy: &CopyFacts) -> Vec<String> {
+    let described = [
+        (
+            copy.missing,
+            format!("{} of {} archives were missing", copy.missing, copy.stored),
         ),
-        (None, Some(time), _) if copy.erased > 0 => Outcome::warn(
-            format!("{erased}compared at {time}"),
-            "they were erased while the second bucket did not answer, or are documentation that was erased in the last 65 minutes",
-            "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
+        (
+            copy.erased,
+            format!("it still had {}", plural(copy.erased, "erased archive")),
         ),
-        (None, Some(time), _) if copy.surplus > 0 => Outcome::warn(
+        (
+            copy.surplus,
             format!(
-                "only the second bucket had {} at {time}",
+                "only the second bucket had {}",
                 plural(copy.surplus, "archive")
             ),
-            "the main bucket has lost them, or they were removed or erased while the settings of the second bucket were absent",
-            "`terrace admin replicate --dry-run --json` names them (surplus): publish those again that `terrace admin verify` misses, and \
-                 remove the others from the second bucket",
         ),
-        (None, Some(time), 0) => Outcome::pass(format!("complete at {time}")),
-        (None, Some(time), missing) => Outcome::warn(
-            format!("{missing} of {} were missing at {time}", copy.stored),
+    ];
+    let some = described.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(_, text)| text).collect()
+}
+
+/// Returns the likely cause of the most urgent difference, and the action against it.
+fn reason_of_differences(copy: &CopyFacts) -> (&'static str, &'static str) {
+    if copy.missing > 0 {
+        return (
             "more was published than the scheduled runs copy",
             "run `terrace admin replicate`",
-        ),
+        );
     }
+    if copy.erased > 0 {
+        return (
+            "they were erased while the second bucket did not answer, or are documentation that was erased in the last 65 minutes",
+            "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
+        );
+    }
+    (
+        "the main bucket has lost them, or they were removed or erased while the settings of the second bucket were absent",
+        "`terrace admin replicate --dry-run --json` names them (surplus): publish those again that `terrace admin verify` misses, and \
+         remove the others from the second bucket",
+    )
 }
 
 /// U1

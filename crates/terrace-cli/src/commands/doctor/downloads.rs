@@ -8,6 +8,7 @@ use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::storage::failover::ServingBucket;
+use terrace_core::storage::fallback;
 use ureq::http::Method;
 use url::Url;
 
@@ -44,8 +45,7 @@ impl Offered {
 
     /// Returns whether the registry's own host serves the archive.
     pub(super) fn is_own(&self, target: &Target) -> bool {
-        let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
-        origin.is_ok_and(|origin| origin == target.base().origin())
+        is_of_registry(target, &self.url)
     }
 
     pub(super) fn head(&self, target: &Target) -> Result<Seen, ProbeError> {
@@ -158,7 +158,7 @@ pub(super) fn opens(target: &Target) -> Outcome {
         }
         Ok(seen) => refused(target, offered, &seen),
         Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
-        Err(error) if serves_second_bucket(target, offered) => Outcome::fail(
+        Err(error) if serves_second_bucket(target, &offered.url) => Outcome::fail(
             format!("{} from {}: {error}", offered.what, offered.host()),
             "the second bucket serves downloads, and does not answer",
             SERVE_MAIN,
@@ -175,18 +175,29 @@ pub(super) fn opens(target: &Target) -> Outcome {
 const SERVE_MAIN: &str = "if the main bucket answers, run `terrace admin failover off --reason …`";
 
 /// Returns whether an archive comes from the second bucket, because that serves downloads at the moment.
-fn serves_second_bucket(target: &Target, offered: &Offered) -> bool {
+fn serves_second_bucket(target: &Target, url: &str) -> bool {
     let state = target.second_bucket();
     let serves = state.is_some_and(|state| state.serving == ServingBucket::Fallback);
-    serves && !offered.is_own(target)
+    serves && !is_of_registry(target, url)
+}
+
+/// Returns whether a URL leads to the registry itself.
+fn is_of_registry(target: &Target, url: &str) -> bool {
+    let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
+    origin.is_ok_and(|origin| origin == target.base().origin())
 }
 
 /// Explains why the second bucket refuses a download.
 fn refused_by_second_bucket(observed: &str, status: u16, text: &str) -> Outcome {
+    let code = fallback::error_code(text).unwrap_or_default();
+    let observed = match code {
+        "" => observed.to_owned(),
+        code => format!("{observed} ({code})"),
+    };
     let fix;
     let (cause, fix) = if status >= 500 {
         ("the second bucket serves downloads, and fails", SERVE_MAIN)
-    } else if text.contains("<Code>NoSuchKey</Code>") {
+    } else if code == "NoSuchKey" {
         fix = format!("{SERVE_MAIN}; then `terrace admin replicate` makes the missing copies");
         (
             "the second bucket serves downloads, and has no copy of this archive",
@@ -217,7 +228,9 @@ fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
         offered.host(),
         seen.status
     );
-    if serves_second_bucket(target, offered) {
+    let is_expired =
+        has("RequestTimeTooSkewed") || has("ExpiredRequest") || text.contains("expired");
+    if !is_expired && serves_second_bucket(target, &seen.url) {
         return refused_by_second_bucket(&observed, seen.status, &text);
     }
     let (code, cause, fix) = if has("SignatureDoesNotMatch") {
@@ -250,7 +263,7 @@ fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
             "the S3 settings name another bucket than the registry reads, or the archive was removed",
             "set TERRACE_S3_BUCKET to the name of the bucket that is bound as FACTS; otherwise restore the archive",
         )
-    } else if has("RequestTimeTooSkewed") || has("ExpiredRequest") || text.contains("expired") {
+    } else if is_expired {
         (
             "expired",
             "the clock of the registry differs from that of its storage, or a cache keeps old URLs",

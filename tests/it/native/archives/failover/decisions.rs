@@ -147,7 +147,7 @@ fn nothing_changes_while_the_second_bucket_serves_and_nothing_diverges_afterward
     let refused = ModuleFixture::of("acme", "1.1.0")
         .put(&two.registry)
         .expect(503);
-    // No retry within minutes can succeed.
+    // A command does not wait for the end of an outage.
     assert_eq!(refused.header("retry-after"), Some("360"));
     assert!(
         refused.errors().contains("nothing can be changed"),

@@ -54,6 +54,26 @@ fn k5_a_failover_is_found_while_the_registry_states_no_other_facts() {
 }
 
 #[test]
+fn k5_every_difference_of_the_buckets_is_stated_with_the_action_against_the_most_urgent_one() {
+    let registry = Sound::start(|_, response| response);
+    registry.set_facts(|it| {
+        let copy = it.failover.as_mut().unwrap().copy.as_mut().unwrap();
+        (copy.stored, copy.missing, copy.erased, copy.surplus) = (1_000, 900, 1, 2);
+    });
+    let ended = ended(&mut doctor(&registry.url, &["--only", "K5"])).expect(0);
+    let check = &checks(&ended)["K5"];
+    let observed = check["observed"].to_string();
+    for text in ["900 of 1000", "1 erased archive", "had 2 archives"] {
+        assert!(observed.contains(text), "{observed}");
+    }
+    assert!(
+        check["fix"]
+            .to_string()
+            .contains("terrace admin replicate`")
+    );
+}
+
+#[test]
 fn r2_to_v1_problems_that_the_registry_states_are_found() {
     stated("R2", "fail", |it| {
         it.faults.push("rule 1 grants nothing".to_owned())
