@@ -367,6 +367,7 @@ async fn write_version<P: Host>(
             }
             // Others may have changed the package without changing the status of this version.
             if left.is_none() && written.borrow().as_ref() == Some(&indices) {
+                writing.repeat();
                 return Ok(());
             }
             written.take();

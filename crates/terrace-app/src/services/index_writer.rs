@@ -33,6 +33,8 @@ pub(crate) struct Writing {
     written: RefCell<Vec<IndexKey>>,
     /// The revision of the fact that this request has written last, until the first round.
     since: Cell<Option<Revision>>,
+    /// Whether the current round has written nothing, because an earlier one has written the same.
+    is_repeated: Cell<bool>,
 }
 
 impl Writing {
@@ -42,6 +44,7 @@ impl Writing {
             name: Some(name),
             written: RefCell::default(),
             since: Cell::default(),
+            is_repeated: Cell::default(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Writing {
             name: None,
             written: RefCell::default(),
             since: Cell::default(),
+            is_repeated: Cell::default(),
         }
     }
 
@@ -59,6 +63,11 @@ impl Writing {
     pub(crate) fn since(self, revision: Option<Revision>) -> Self {
         self.since.set(revision);
         self
+    }
+
+    /// Notes that this round would write what an earlier one has written.
+    pub(crate) fn repeat(&self) {
+        self.is_repeated.set(true);
     }
 
     /// Returns whether anything may have been written.
@@ -171,6 +180,7 @@ async fn attempts<'w, P: Host>(
         if has_waited && is_written(ctx, writing, before.as_ref()).await? {
             return Ok(true);
         }
+        writing.is_repeated.set(false);
         match write().await {
             // The next round includes the commits that others make in the meantime.
             Err(Failure::Store(StoreError::Busy(_))) => {
@@ -180,7 +190,9 @@ async fn attempts<'w, P: Host>(
             Err(failure) => return Err(failure),
             Ok(()) => {
                 if facts.revision(fact).await? == before {
-                    if has_waited {
+                    // In the meantime, another request may have withdrawn the indices that an earlier round has written. Its retry
+                    // would take the record for its own.
+                    if has_waited && !writing.is_repeated.get() {
                         record_written(ctx, writing, before.as_ref()).await;
                     }
                     return Ok(true);

@@ -667,32 +667,60 @@ fn indices_follow_the_facts_while_statuses_are_set() {
         select(vec![0, 0, 20, 60]),
     );
     let test = |(seed, kind, parts, said, frailty)| {
-        let mut crowd = Crowd::new(seed, &[]);
-        crowd.frailty = frailty;
-        crowd.schedule.step_ms = seed % 8 + 1;
-        let parts: Vec<Part> = parts;
-        let mut all: Vec<Released> = parts.iter().map(|part| part.released(kind)).collect();
-        let (version, is_other) = ("0.1.0", false);
-        let first = Part { version, is_other }.released(kind);
-        crowd.publish(&first);
-        all.push(first);
-        let said: Vec<(usize, &str)> = said;
-        let statuses = crowd.run_with_status_changes(&all, &said);
-        for statuses in &statuses {
-            let last = *statuses.last().unwrap();
-            assert!(matches!(last, 200 | 201 | 409), "{statuses:?}");
-        }
-        crowd.assert_indexed();
-        let entries = chain::entries(&crowd.memory).len();
-        let answered = answered(&statuses);
-        let made = answered.iter().filter(|(status, _)| **status < 300);
-        let made: usize = made.map(|(_, count)| count).sum();
-        assert!(entries >= made, "{made} changes, {entries} entries");
-        for (status, count) in answered {
+        let (parts, said): (Vec<Part>, Vec<(usize, &str)>) = (parts, said);
+        for (status, count) in publish_while_statuses_are_set(seed, kind, &parts, &said, frailty) {
             *tally.borrow_mut().entry(status).or_default() += count;
         }
         Ok(())
     };
     run_cases(cases, &strategy, test);
     println!("{cases} interleavings: {:?}", tally.borrow());
+}
+
+/// In this order, a failed request withdraws an index after another one has written it, and before that one has recorded this.
+#[test]
+fn an_index_that_another_request_has_withdrawn_is_written_again() {
+    let part = |version, is_other| Part { version, is_other };
+    let parts = [
+        part("1.0.0", false),
+        part("2.0.0-rc.1", true),
+        part("3.0.0", false),
+        part("2.0.0-rc.1", false),
+        part("1.2.0", false),
+    ];
+    let said = [
+        (12_270_536_736_429_421_322, "deprecated"),
+        (2_926_502_581_371_241_177, "deprecated"),
+    ];
+    publish_while_statuses_are_set(16_416_233_567_591_301_967, 0, &parts, &said, 20);
+}
+
+/// Returns how often each status was answered.
+fn publish_while_statuses_are_set(
+    seed: u64,
+    kind: usize,
+    parts: &[Part],
+    said: &[(usize, &str)],
+    frailty: u32,
+) -> BTreeMap<u16, usize> {
+    let mut crowd = Crowd::new(seed, &[]);
+    crowd.frailty = frailty;
+    crowd.schedule.step_ms = seed % 8 + 1;
+    let mut all: Vec<Released> = parts.iter().map(|part| part.released(kind)).collect();
+    let (version, is_other) = ("0.1.0", false);
+    let first = Part { version, is_other }.released(kind);
+    crowd.publish(&first);
+    all.push(first);
+    let statuses = crowd.run_with_status_changes(&all, said);
+    for statuses in &statuses {
+        let last = *statuses.last().unwrap();
+        assert!(matches!(last, 200 | 201 | 409), "{statuses:?}");
+    }
+    crowd.assert_indexed();
+    let entries = chain::entries(&crowd.memory).len();
+    let answered = answered(&statuses);
+    let made = answered.iter().filter(|(status, _)| **status < 300);
+    let made: usize = made.map(|(_, count)| count).sum();
+    assert!(entries >= made, "{made} changes, {entries} entries");
+    answered
 }
