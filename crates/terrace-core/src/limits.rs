@@ -166,8 +166,8 @@ pub const KEYS_OF_READ: usize = 5;
 pub const FORMAT_SECONDS: u64 = 60;
 
 /// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
-/// seconds of the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute, and an
-/// erased archive leaves the platform's cache of archives unused.
+/// seconds of the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute, and no
+/// request for an erased archive is answered from the platform's cache.
 pub const REVOCATIONS_SECONDS: u64 = 25;
 
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache

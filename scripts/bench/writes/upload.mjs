@@ -52,6 +52,7 @@ export async function measureUploads(storage, megabytes, program) {
       measured.push({ network, megabytes, platforms: zips.length, ...summary(rounds) });
     }
   } finally {
+    await storage.set({ bytesPerSecond: null });
     await stop();
   }
   return measured;

@@ -211,7 +211,7 @@ function define(mode) {
     await registry.second.stop();
     const { warnings, left_in_fallback } = await registry.does(["admin", "erase", "acme/left/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
     assert.ok(left_in_fallback.some((key) => key.startsWith("archives/")), String(left_in_fallback));
-    assert.match(JSON.stringify(warnings), /second bucket still has copies of erased archives/);
+    assert.match(JSON.stringify(warnings), /second bucket may still have copies of erased archives/);
     await registry.second.start();
     assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404);
     assert.equal(await registry.copyOf(digest), 200);

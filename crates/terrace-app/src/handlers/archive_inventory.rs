@@ -60,7 +60,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
             key,
             size: object.size,
             stored_at: object.stored_at,
-            url: urls.map(|urls| urls.download(&call.origin, bytes, now)),
+            url: urls.map(|urls| urls.uncached(&call.origin, bytes, now)),
             copy_url: copies.map(|copies| copies.urls().download("", bytes, now)),
         });
     }

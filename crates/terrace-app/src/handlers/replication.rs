@@ -48,7 +48,7 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         MissingCopy {
             key: key.to_string(),
             size,
-            url: urls.download(&call.origin, key, now),
+            url: urls.uncached(&call.origin, key, now),
             upload: UploadRequest {
                 method: "PUT".to_owned(),
                 url: upload.url,

@@ -7,6 +7,7 @@ use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
+use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey};
@@ -81,8 +82,15 @@ pub(crate) async fn discard<P: Host>(
     let broken = vec![DocumentRemoval::of(package, version)];
     let mut discarded = Discarded::since(ctx.operations());
     let done = discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await;
-    removal::carry_out(ctx).await;
+    withdraw(ctx, &discarded.removed).await;
     done
+}
+
+/// Removes copies of documentation from the second bucket and from the platform's cache.
+async fn withdraw<P: Host>(ctx: &Context<'_, P>, removed: &[ArchiveKey]) {
+    removal::carry_out(ctx).await;
+    let digests = removed.iter().map(|it| Digest::Sha256(it.digest));
+    removal::purge_cached(ctx, &digests.collect::<Vec<_>>()).await;
 }
 
 /// Does the same for the repair, and adds an entry with the removed archives to the audit log, which copies of the registry
@@ -92,17 +100,19 @@ pub(crate) async fn discard_in_repair<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    let done = discard_and_audit(ctx, DocumentRemoval::of(package, version)).await;
-    removal::carry_out(ctx).await;
+    let mut discarded = Discarded::since(ctx.operations());
+    let broken = DocumentRemoval::of(package, version);
+    let done = discard_and_audit(ctx, broken, &mut discarded).await;
+    withdraw(ctx, &discarded.removed).await;
     done
 }
 
 async fn discard_and_audit<P: Host>(
     ctx: &Context<'_, P>,
     broken: DocumentRemoval,
+    discarded: &mut Discarded,
 ) -> Result<(), Failure> {
-    let mut discarded = Discarded::since(ctx.operations());
-    let removals = discard_bytes(ctx, &[], Vec::new(), vec![broken], &mut discarded).await?;
+    let removals = discard_bytes(ctx, &[], Vec::new(), vec![broken], discarded).await?;
     let removed: Vec<String> = discarded.removed.iter().map(ToString::to_string).collect();
     if !removed.is_empty() {
         audit::record(ctx, AuditedChange::of_repair(&removed), 200).await?;

@@ -144,14 +144,16 @@ pub(crate) async fn withdraw_from_caches<P: Host>(
     if removed.is_empty() {
         return Ok(());
     }
+    let listed = list_erased(ctx).await;
+    // Also if the list could not be written: then the copies in the cache could be downloaded until the request is repeated.
+    removal::purge_cached(ctx, removed).await;
+    listed
+}
+
+/// Writes the list of erased digests, which isolates keep.
+async fn list_erased<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     index_writer::rewrite_change_marker(ctx, &FactKey::RevocationChange).await?;
-    index_refresh::refresh_revocations(ctx).await?;
-    if let Err(error) = ctx.host.purge(removed).await {
-        ctx.host.log(&format!(
-            "cache of archives: {error}: copies of erased archives stay in it, but no request is answered with them"
-        ));
-    }
-    Ok(())
+    index_refresh::refresh_revocations(ctx).await
 }
 
 /// Returns the time until which a URL that was signed before an erasure may upload the archive again. A request that has read

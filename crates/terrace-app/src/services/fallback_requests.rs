@@ -178,5 +178,7 @@ fn refused(what: &str, answer: &Fetched) -> Failure {
 }
 
 fn failed(what: &str, cause: &str) -> Failure {
-    Failure::Origin(format!("the second bucket cannot {what}: {cause}"))
+    Failure::Origin(format!(
+        "the second bucket cannot {what}: {cause}; if this continues, check the bucket and the TERRACE_S3_FALLBACK_… settings"
+    ))
 }

@@ -367,7 +367,7 @@ async fn write_version<P: Host>(
             }
             // Others may have changed the package without changing the status of this version.
             if left.is_none() && written.borrow().as_ref() == Some(&indices) {
-                writing.repeat();
+                writing.note_repetition();
                 return Ok(());
             }
             written.take();

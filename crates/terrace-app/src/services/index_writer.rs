@@ -19,7 +19,7 @@ use crate::services::expected_indices::Indexed;
 
 /// How many indices are written at once. A Worker has six connections
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a
-/// version leave one to the lists, which do their operations one after the other.
+/// version leave one to the lists, which are written at the same time.
 const CONCURRENT_WRITES: usize = 5;
 
 /// An index and its key.
@@ -66,7 +66,7 @@ impl Writing {
     }
 
     /// Notes that this round would write what an earlier one has written.
-    pub(crate) fn repeat(&self) {
+    pub(crate) fn note_repetition(&self) {
         self.is_repeated.set(true);
     }
 

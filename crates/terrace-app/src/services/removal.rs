@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use terrace_core::limits;
+use terrace_core::model::oci::Digest;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::BytesKey;
 
@@ -23,6 +24,19 @@ struct CopyRemovals {
     due: RefCell<Vec<BytesKey>>,
     /// The keys of those that could not be removed.
     left: RefCell<Vec<String>>,
+}
+
+/// Removes copies of bytes from the platform's cache of archives, if it is used. If that fails, they stay in it: no request is answered
+/// with those that have a tombstone.
+pub(crate) async fn purge_cached<P: Host>(ctx: &Context<'_, P>, removed: &[Digest]) {
+    if removed.is_empty() {
+        return;
+    }
+    if let Err(error) = ctx.host.purge(removed).await {
+        ctx.host.log(&format!(
+            "cache of archives: {error}: copies of removed archives stay in it; erased ones are not served from it"
+        ));
+    }
 }
 
 /// Removes bytes that have a tombstone, as a blob with the same digest as well.

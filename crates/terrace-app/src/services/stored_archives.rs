@@ -13,8 +13,8 @@ use terrace_core::storage::key::BytesKey;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{ArchiveHead, Archives as _, Clock as _, Host, Payload, StoreError, Stored};
-use crate::services::garbage;
 use crate::services::garbage::GcFence;
+use crate::services::{garbage, removal};
 
 /// Returns the states of archives in storage, in the same order. All of them are looked up at once: a release has few, each
 /// takes the memory of a zip's tail, and the platform itself lets six operations wait for their results
@@ -91,6 +91,8 @@ async fn intact_size<P: Host>(
     let now = archives.head(key).await?;
     if now.is_some_and(|now| now.revision == head.revision) {
         archives.discard(key).await?;
+        // A download may have put the wrong bytes there.
+        removal::purge_cached(ctx, &[key.digest()]).await;
     }
     Ok(None)
 }

@@ -146,6 +146,16 @@ impl ArchiveUrls {
         Some(presigned(self.bucket()?, object.into(), now, lifetime))
     }
 
+    /// Returns the URL of an object for a copy of the registry: without a cache in between, which may have an object that the bucket has
+    /// lost. Without S3 keys it is the usual one.
+    pub fn uncached(&self, origin: &str, object: BytesKey, now: UnixTime) -> String {
+        let presigned = match self.is_cached {
+            true => self.presigned(object, now, now.plus(self.lifetime)),
+            false => None,
+        };
+        presigned.unwrap_or_else(|| self.download(origin, object, now))
+    }
+
     /// Returns the signer of uploads to the bucket, if there is one.
     fn bucket(&self) -> Option<&Presigner> {
         match &self.signer {

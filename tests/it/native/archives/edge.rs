@@ -209,6 +209,78 @@ fn an_erasure_that_breaks_off_removes_its_archives_from_the_cache() {
 }
 
 #[test]
+fn an_erasure_removes_its_archives_from_the_cache_also_if_no_list_can_be_written() {
+    let (memory, registry, digest, _) = published_module();
+    let fault = memory.fail("KV put revocations", 0.., When::Before, Failure::Error);
+    let archives = [format!("archives/{digest}.zip")];
+    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
+    post(&registry, "/admin/v1/erasures", &body).expect(503);
+    assert!(fault.is_reached());
+    let cache = memory.archive_cache();
+    assert_eq!(
+        (cache.paths, cache.purges),
+        (Vec::new(), vec![vec![digest]])
+    );
+}
+
+#[test]
+fn an_erasure_of_pushed_content_removes_it_from_the_cache() {
+    let (memory, registry) = cached();
+    let pushed = Pushed::new(&registry);
+    let bytes = b"a pushed blob".to_vec();
+    pushed.blob(&bytes);
+    let content = json!({ "digest": digest(&bytes), "repositories": [pushed.name] });
+    let body = json!({ "reason": "leaked", "contents": [content] });
+    post(&registry, "/admin/v1/erasures", &body).expect(200);
+    assert_eq!(memory.archive_cache().purges, [[sha256(&bytes)]]);
+    let listed = memory.index("revocations").text;
+    let prefix: String = sha256(&bytes).chars().take(16).collect();
+    assert!(listed.contains(&prefix), "{listed}");
+}
+
+#[test]
+fn wrong_bytes_that_are_replaced_leave_the_cache() {
+    let (memory, registry) = cached();
+    let fixture = fixture();
+    fixture.add_key(&registry);
+    let digest = sha256(&fixture.packages[0].3);
+    memory.put_object(&format!("archives/{digest}.zip"), b"damaged");
+    let listed = registry.admin("GET", "/admin/v1/archives?urls=true", None);
+    let url = listed.expect(200).json()["archives"][0]["url"].clone();
+    let url = url.as_str().unwrap();
+    assert_eq!(registry.get(url).expect(200).body, b"damaged");
+    fixture.put(&registry).expect(202);
+    assert_eq!(memory.archive_cache().purges, [[digest]]);
+    registry.get(url).expect(404);
+}
+
+#[test]
+fn several_ranges_are_not_asked_of_the_cache() {
+    let (memory, registry, _, zip) = published();
+    let url = url(&registry);
+    registry.get(&url).expect(200);
+    memory.forget_operations();
+    let several = Sent::new("GET", &url).header("range", "bytes=0-0,2-3");
+    assert_eq!(registry.send(&several).expect(200).body, zip);
+    assert!(!reads_of_archives(&memory).is_empty());
+}
+
+#[test]
+fn copies_of_the_registry_come_from_the_bucket() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[&S3[..], &EDGE].concat());
+    fixture().publish(&registry);
+    let listed = registry.admin("GET", "/admin/v1/archives?urls=true", None);
+    let listed = listed.expect(200).json();
+    let archives = listed["archives"].as_array().unwrap();
+    assert!(!archives.is_empty());
+    for archive in archives {
+        let url = archive["url"].as_str().unwrap();
+        assert!(url.starts_with("https://bucket.test/"), "{url}");
+    }
+}
+
+#[test]
 fn an_erased_archive_is_refused_within_a_minute_although_the_cache_keeps_it() {
     let (memory, registry, digest, url) = published_module();
     memory.refuse_purges();

@@ -250,7 +250,7 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     let left: BTreeSet<&String> = left.collect();
     if let Some(first) = left.first() {
         output.warning(&format!(
-            "the second bucket still has copies of erased archives, such as {first}, because it did not answer or refused their removal: \
+            "the second bucket may still have copies of erased archives, such as {first}, because it did not answer or refused their removal: \
              the registry serves no downloads of them, and the scheduled copy removes them; {} states the reason if it cannot",
             output.command("admin failover status")
         ));

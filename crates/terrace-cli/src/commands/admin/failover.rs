@@ -82,7 +82,7 @@ fn print(state: &FailoverAnswer, output: &Output) {
 fn copy(copy: &CopyFacts) -> String {
     let mut text = match (&copy.compared, copy.missing) {
         (None, _) => "the copy has not been compared completely yet: the scheduled run does that within some ten minutes, or more in a \
-                      large registry, and the second bucket does not serve before"
+                      large registry; `failover on` needs --force until then"
             .to_owned(),
         (Some(time), 0) => format!(
             "the copy had everything ({}) at {time}",

@@ -160,6 +160,12 @@ impl Intact {
                 bytes(copy.missing_bytes)
             ),
         }));
+        if let Some(first) = self.copy.iter().flat_map(|copy| &copy.surplus).next() {
+            lines.push(format!(
+                "only the second bucket has archives that nothing refers to, such as {first}; `terrace admin replicate --dry-run --json` \
+                 names them (surplus), and nothing removes them from there"
+            ));
+        }
         if self.orphans.count > 0 {
             lines.push(format!(
                 "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",

@@ -235,7 +235,7 @@ fn describe_copy(state: &FailoverAnswer) -> Outcome {
         (None, Some(time)) if observed.is_empty() => Outcome::pass(format!("complete at {time}")),
         (None, Some(time)) => {
             let observed = format!("{} at {time}", observed.join("; "));
-            let (cause, fix) = reason_of_differences(copy);
+            let (cause, fix) = reasons_of_differences(copy);
             Outcome::warn(observed, cause, fix)
         }
     }
@@ -272,24 +272,31 @@ fn differences(copy: &CopyFacts) -> Vec<String> {
     some.map(|(_, text)| text).collect()
 }
 
-/// Returns the likely cause of the most urgent difference, and the action against it.
-fn reason_of_differences(copy: &CopyFacts) -> (&'static str, &'static str) {
-    if copy.missing > 0 {
-        return (
+/// Returns the likely causes of the differences, and the actions against them.
+fn reasons_of_differences(copy: &CopyFacts) -> (String, String) {
+    let reasons = [
+        (
+            copy.missing,
             "more was published than the scheduled runs copy",
             "run `terrace admin replicate`",
-        );
-    }
-    if copy.erased > 0 {
-        return (
-            "they were erased while the second bucket did not answer, or are documentation that was erased in the last 65 minutes",
-            "nothing: the scheduled runs remove ten at a time; if the number does not fall, see the log",
-        );
-    }
+        ),
+        (
+            copy.erased,
+            "archives were erased while the second bucket did not answer, or documentation in the last 65 minutes",
+            "wait for the scheduled runs, which remove ten erased archives at a time",
+        ),
+        (
+            copy.surplus,
+            "the main bucket has lost archives, or they were removed while the settings of the second bucket were absent",
+            "`terrace admin replicate --dry-run --json` names them (surplus): publish those again that `terrace admin verify` misses, and \
+             remove the others from the second bucket",
+        ),
+    ];
+    let some: Vec<_> = reasons.iter().filter(|(count, ..)| *count > 0).collect();
+    let join = |texts: Vec<&str>| texts.join("; ");
     (
-        "the main bucket has lost them, or they were removed or erased while the settings of the second bucket were absent",
-        "`terrace admin replicate --dry-run --json` names them (surplus): publish those again that `terrace admin verify` misses, and \
-         remove the others from the second bucket",
+        join(some.iter().map(|it| it.1).collect()),
+        join(some.iter().map(|it| it.2).collect()),
     )
 }
 
