@@ -95,15 +95,24 @@ export async function startServer(cleanup, options = {}) {
   try {
     return await startOnce(cleanup, options);
   } catch (error) {
-    if (error.code !== TERMINATED) throw error;
-    // This script does not send that signal before the server is ready.
-    options.say?.("another process has ended `wrangler dev` with SIGTERM: starting it again");
+    const reason = REASONS_TO_TRY_AGAIN[error.code];
+    if (!reason) throw error;
+    options.say?.(`${reason}: starting it again`);
     return startOnce(cleanup, options);
   }
 }
 
-/** The exit code of a program that SIGTERM ended (128 + 15). */
+/** The exit code of a program that SIGTERM ended (128 + 15). This script does not send it before the server is ready. */
 const TERMINATED = 143;
+
+/** The code of a failure because another server answers at the port: it was free a moment ago. */
+const TAKEN = "TAKEN";
+
+/** The failures of a start that another one may not have, by their codes. */
+const REASONS_TO_TRY_AGAIN = {
+  [TERMINATED]: "another process has ended `wrangler dev` with SIGTERM",
+  [TAKEN]: "another server answers at the port of `wrangler dev`",
+};
 
 async function startOnce(
   cleanup,
@@ -235,10 +244,12 @@ async function firstAnswer(url, tls, { child, ended, stop, logged }, { logFile, 
     const answer = await waitWhileAtWork({ title: "`wrangler dev`", ready, group: child.pid, ended, logFile, say });
     if (answer.status === 200) return JSON.parse(answer.body);
     const message = `the registry answers ${answer.status} to discovery: ${answer.body}`;
-    await untilExplained(logFile);
+    // Each 404 of the registry has a body.
+    const code = answer.status === 404 && answer.body === "" ? TAKEN : undefined;
+    if (!code) await untilExplained(logFile);
     await stop();
     await logged;
-    throw new CommandFailed(message, await configurationErrors(logFile), { logFile });
+    throw new CommandFailed(message, await configurationErrors(logFile), { code, logFile });
   } catch (error) {
     if (!(error instanceof NotReady)) throw error;
     throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { code: error.code, logFile });

@@ -9,7 +9,7 @@ import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
 import { root } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { recordRunning, refuseSecond } from "../../scripts/lib/running.mjs";
-import { freePort } from "../../scripts/server.mjs";
+import { freePort, startServer } from "../../scripts/server.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 /** Returns a state directory with a running registry: this process answers in its place. */
@@ -76,4 +76,15 @@ test("a start that is refused leaves nothing open", async (t) => {
   const args = ["--input-type=module", "-e", script, ...modules, directory];
   const { code, output } = await run(process.execPath, args, { check: false, timeout: 60_000 });
   assert.equal(code, 1, output);
+});
+
+test("a server that answers as no registry does is taken for another one, and started again once", async (t) => {
+  const cleanup = cleanupOf(t);
+  const directory = temporaryDirectory(cleanup);
+  const main = join(directory, "index.js");
+  await writeFile(main, "export default { fetch: () => new Response(null, { status: 404 }) };");
+  const said = [];
+  const start = startServer(cleanup, { stateDir: join(directory, "state"), worker: { main, compatibilityDate: "2026-01-01" }, say: (line) => said.push(line) });
+  await assert.rejects(start, /answers 404/);
+  assert.equal(said.filter((line) => line.includes("another server answers")).length, 1, said.join("\n"));
 });
