@@ -21,7 +21,7 @@ const PROFILE = "command";
 
 /** Builds the command, and returns the path of the program. */
 async function build(target) {
-  const args = ["build", "--profile", PROFILE, "--locked", "--package", "terrace-cli", "--bin", "terrace", "--target", target.target];
+  const args = ["build", "--profile", PROFILE, "--locked", "--package", "terrace-cli", "--features", "object-store", "--bin", "terrace", "--target", target.target];
   const env = { ...process.env, ...releaseFlags(target.target) };
   await step(`building the terrace command for ${target.target}`, (log) => run("cargo", args, { log, env }));
   const { stdout } = await run("cargo", ["metadata", "--no-deps", "--format-version", "1"]);

@@ -41,9 +41,9 @@ export async function dependenciesOf({ crate, targets }) {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns the ids that each crate uses, by id. Features are those of a build of this package alone. */
+/** Returns the ids that each crate uses, by id. Features are those of a build of this package alone; releases have all of its own. */
 async function treeOf(crate, target) {
-  const args = ["tree", "--locked", "--package", crate, "--edges", "normal", "--target", target, "--prefix", "depth", "--format", " {p}"];
+  const args = ["tree", "--locked", "--package", crate, "--all-features", "--edges", "normal", "--target", target, "--prefix", "depth", "--format", " {p}"];
   return parseTree((await run("cargo", args)).stdout);
 }
 

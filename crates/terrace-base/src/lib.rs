@@ -1,7 +1,7 @@
 //! Small types that all crates of Terrace share.
 //!
 //! # In scope
-//! Digests, MACs, secrets, timestamps, percent-encoding, URLs, JSON serialisation, sorting, spelling
+//! Digests, MACs, secrets, timestamps, percent-encoding, URLs, address ranges, JSON serialisation, sorting, spelling
 //! suggestions, and the one printer of untrusted text.
 //!
 //! # Out of scope
@@ -10,6 +10,7 @@
 pub mod digest;
 pub mod json;
 pub mod mac;
+pub mod network;
 pub mod percent;
 pub mod secret;
 pub mod sort;

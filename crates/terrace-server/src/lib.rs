@@ -35,6 +35,7 @@ pub mod limits;
 mod log;
 pub mod memory;
 mod metered;
+#[cfg(feature = "object-store")]
 pub mod objects;
 mod origin;
 mod outgoing;

@@ -40,10 +40,6 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Time between two steps of the periodic repair: that of the Worker's cron trigger.
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum number of threads that answer requests: one for each core of the largest machines. Each has a few files and up to
-/// [`BLOCKING_THREADS`] others, and all of them wait for one socket.
-pub const THREADS: usize = 256;
-
 /// Maximum number of threads per core thread for operations that block, such as those on files. A disk serves few at once.
 pub const BLOCKING_THREADS: usize = 16;
 
@@ -71,7 +67,3 @@ pub const METADATA_REQUESTS: usize = 32;
 /// Maximum bytes of an object's metadata, names included
 /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html>). Other stores accept more.
 pub const METADATA_BYTES: usize = 2 * 1024;
-
-/// Time between two looks for the changes of other processes, in seconds. With the time for the list and the next read, a
-/// change is seen within the minute in which the edge shows it.
-pub const LOOK_SECONDS: u32 = 20;

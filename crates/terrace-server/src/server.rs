@@ -1,13 +1,15 @@
 //! The server: its threads, their connections, background tasks, and the end of all of them.
 
 mod thread;
-mod thread_count;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
+use terrace_base::network::Network;
 use terrace_core::config::Config;
 use tokio::runtime::{Builder, Runtime};
 #[cfg(unix)]
@@ -19,12 +21,10 @@ use crate::host::Shared;
 use crate::limits::{BLOCKING_THREADS, CONNECTIONS};
 use crate::log;
 use crate::origin::ServedHosts;
-use crate::proxy::{Network, TrustedProxies};
+use crate::proxy::TrustedProxies;
 use crate::stores::{Bucket, IndexStore};
 use crate::tls::ServerTls;
 use thread::{Entrance, Thread};
-
-pub use thread_count::{ThreadCount, ThreadCountError};
 
 /// The settings of a server, besides the configuration of the registry.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct ServerSettings {
     /// The address to listen at. Port 0 selects a free one.
     pub listen: SocketAddr,
     /// The number of threads; one for each core without it.
-    pub threads: Option<ThreadCount>,
+    pub threads: Option<NonZeroUsize>,
     /// The certificate for TLS; without it, the server speaks plain HTTP.
     pub tls: Option<ServerTls>,
     /// The proxies that are trusted in their statements about a client.
@@ -75,7 +75,7 @@ impl Server {
         let listener = TcpListener::bind(settings.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let threads = settings.threads.unwrap_or_else(ThreadCount::of_cores);
+        let threads = settings.threads.or_else(|| available_parallelism().ok());
         for warning in config.faults().into_iter().chain(config.warnings()) {
             log::line(&format!("configuration: {warning}"));
         }
@@ -85,7 +85,7 @@ impl Server {
         Ok(Self {
             listener,
             address,
-            threads: threads.get(),
+            threads: threads.map_or(1, NonZeroUsize::get),
             shared: Arc::new(Shared::new(config, hosts)),
             entrance: Entrance {
                 tls: settings.tls,

@@ -7,6 +7,7 @@ use terrace_app::host::{Archives, Facts, Indices, StoreError, Uploads};
 
 use crate::disk::Directory;
 use crate::memory::Memory;
+#[cfg(feature = "object-store")]
 use crate::objects::ObjectStorage;
 use crate::stream::ByteStream;
 
@@ -33,6 +34,7 @@ impl Bucket for Memory {}
 
 impl Bucket for Directory {}
 
+#[cfg(feature = "object-store")]
 impl Bucket for ObjectStorage {
     fn is_shared(&self) -> bool {
         true

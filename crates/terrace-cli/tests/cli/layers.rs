@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The top modules. Each imports only modules that come after it here.
 const ORDER: [&str; 15] = [
-    "main",
+    "lib",
     "commands",
     "args",
     "registry",
@@ -34,7 +34,7 @@ struct Import {
 }
 
 fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../terrace-commands/src")
 }
 
 /// Returns every module with its code.

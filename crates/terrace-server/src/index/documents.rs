@@ -98,6 +98,7 @@ impl DocumentRecords {
     }
 
     /// Writes records in place of all others about the same keys. They may be lost: then the documents are asked for again.
+    #[cfg(feature = "object-store")]
     pub(crate) fn replace(&self, records: &[(String, u64, Record)]) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());

@@ -42,6 +42,7 @@ impl StoredIndices {
     }
 
     /// Removes all indices with keys that begin with one of these texts.
+    #[cfg(feature = "object-store")]
     pub(crate) async fn remove_below(&self, prefixes: Vec<String>) -> io::Result<()> {
         if prefixes.is_empty() {
             return Ok(());

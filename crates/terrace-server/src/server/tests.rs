@@ -38,7 +38,7 @@ impl Running {
         let vars = [vars, &[("TERRACE_ADMIN_TOKEN", TOKEN)]].concat();
         let settings = ServerSettings {
             listen: "127.0.0.1:0".parse().unwrap(),
-            threads: Some("2".parse().unwrap()),
+            threads: NonZeroUsize::new(2),
             tls,
             trusted_proxies: Vec::new(),
             look_interval: None,

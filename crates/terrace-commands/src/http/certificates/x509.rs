@@ -125,7 +125,10 @@ mod tests {
 
     #[test]
     fn the_dates_and_names_of_a_certificate_are_read() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tls/cert.pem");
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../terrace-cli/tests/fixtures/tls/cert.pem"
+        );
         let der = CertificateDer::from_pem_file(file).unwrap();
         let certificate = Certificate::parse(&der).unwrap();
         assert!(certificate.not_before < certificate.not_after);
@@ -135,7 +138,10 @@ mod tests {
 
     #[test]
     fn a_cut_or_foreign_encoding_is_no_certificate() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tls/cert.pem");
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../terrace-cli/tests/fixtures/tls/cert.pem"
+        );
         let der = CertificateDer::from_pem_file(file).unwrap();
         for end in 0..200.min(der.len()) {
             assert_eq!(Certificate::parse(der.get(..end).unwrap()), None, "{end}");

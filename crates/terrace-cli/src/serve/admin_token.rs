@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use terrace_base::secret::Secret;
+use terrace_commands::Failure;
 use terrace_core::config::ADMIN_TOKEN;
-
-use crate::error::Failure;
 
 /// The file in the directory of the registry, beside other files of this machine that no copy of the registry contains.
 const FILE: &str = ".terrace/admin-token";

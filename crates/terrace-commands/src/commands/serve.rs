@@ -12,7 +12,10 @@ use crate::source::wrangler::{Deployment, Notation};
 
 /// Returns the settings of the command line, of the files of secrets, of the environment and of the file of wrangler. Of several
 /// with one name, the first counts.
-pub(super) fn of(arguments: &ServeArguments) -> Result<Vec<(String, String)>, Failure> {
+///
+/// # Errors
+/// A setting or file of the arguments that cannot be used.
+pub fn settings(arguments: &ServeArguments) -> Result<Vec<(String, String)>, Failure> {
     let mut settings = Vec::new();
     for variable in &arguments.vars {
         let setting = SETTINGS.iter().find(|it| it.name == variable.name);

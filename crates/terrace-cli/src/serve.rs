@@ -1,33 +1,34 @@
 //! `terrace serve`: a registry as a process of this machine.
 
 mod admin_token;
-mod settings;
+#[cfg_attr(not(feature = "object-store"), path = "serve/no_object_store.rs")]
+mod object_store;
 
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::{self, Path};
 use std::time::Duration;
 
 use serde_json::{Map, json};
+use terrace_commands::{Failure, Output, ServeArguments, in_shell, settings};
 use terrace_core::config::Config;
 use terrace_core::model::name::Hostname;
 use terrace_core::storage::archive_url::{ArchiveUrls, Downloads};
 use terrace_presign::Presigner;
 use terrace_server::disk::{Directory, OpenError};
 use terrace_server::memory::Memory;
-use terrace_server::objects::{self, Connection, LocalPlace, ObjectStorage};
+#[cfg(feature = "object-store")]
+use terrace_server::objects::ObjectStorage;
 use terrace_server::server::{Server, ServerSettings};
 use terrace_server::tls::ServerTls;
 
-use crate::args::ServeArguments;
-use crate::error::Failure;
-use crate::output::{Output, in_shell};
 use admin_token::AdminToken;
 
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
     let store = Store::open(arguments)?;
-    let mut settings = settings::of(arguments)?;
+    let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
     let config = configuration(&settings, store.presigner())?;
     let tls = tls(arguments)?;
@@ -37,7 +38,10 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let server = Server::bind(
         ServerSettings {
             listen,
-            threads: arguments.threads,
+            threads: arguments
+                .threads
+                .map(usize::from)
+                .and_then(NonZeroUsize::new),
             tls,
             trusted_proxies: arguments.trusted_proxies.clone(),
             look_interval: (arguments.poll > 0).then(|| Duration::from_secs(arguments.poll.into())),
@@ -69,6 +73,7 @@ struct Store {
 enum Storage {
     Memory(Memory),
     Directory(Directory),
+    #[cfg(feature = "object-store")]
     Objects(ObjectStorage),
 }
 
@@ -76,33 +81,13 @@ impl Store {
     fn open(arguments: &ServeArguments) -> Result<Self, Failure> {
         let data = arguments.data.as_deref();
         let storage = match (&arguments.store, data) {
-            (Some(url), data) => return Self::connect(url, data, arguments.stream_archives),
+            (Some(url), data) => return object_store::open(url, data, arguments.stream_archives),
             (None, Some(data)) => Storage::Directory(directory(data)?),
             (None, None) => Storage::Memory(Memory::new()),
         };
         Ok(Self {
             storage,
             presigner: None,
-        })
-    }
-
-    fn connect(url: &str, data: Option<&Path>, streams: bool) -> Result<Self, Failure> {
-        let connection = Connection::to(url);
-        let connection = connection.map_err(|error| Failure::Usage(format!("--store: {error}")))?;
-        let presigner = connection.presigner().filter(|_| !streams).cloned();
-        let local = data.map_or(LocalPlace::Temporary, LocalPlace::Directory);
-        let objects = ObjectStorage::connect(connection, local).map_err(|error| match error {
-            objects::OpenError::Unconditional { .. }
-            | objects::OpenError::Registry(_)
-            | objects::OpenError::InUse { .. } => Failure::Usage(error.to_string()),
-            objects::OpenError::Store { .. } => Failure::Usage(format!(
-                "{error}; check the URL, and the variables of the environment with its credentials and endpoint"
-            )),
-            objects::OpenError::Local { .. } => Failure::Local(error.to_string()),
-        });
-        Ok(Self {
-            storage: Storage::Objects(objects?),
-            presigner,
         })
     }
 
@@ -128,6 +113,7 @@ impl Storage {
                 // Indices of a directory that was not closed are rebuilt after the next start.
                 ended.and(directory.close())
             }
+            #[cfg(feature = "object-store")]
             Self::Objects(objects) => {
                 let ended = server.run(objects.clone(), objects.indices());
                 ended.and(objects.close())

@@ -1,7 +1,7 @@
 //! Command lines in messages.
 
 /// Returns a word of a command line that a shell reads as this text.
-pub(crate) fn in_shell(text: &str) -> String {
+pub fn in_shell(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+:@%,=".contains(&byte);
     match !text.is_empty() && text.bytes().all(is_plain) {
         true => text.to_owned(),

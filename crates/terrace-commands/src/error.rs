@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// README lists all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// The command succeeded.
     Success = 0,
     /// An error without a class of its own, or one of this machine, such as a full disk.
@@ -56,7 +56,7 @@ impl Exit {
 
 /// The failure of a command. No variant ever holds a token or a signed URL.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The state of the registry does not allow the request, such as a version with other bytes; every reason.
     #[error("{}", .0.join("\n"))]
     Conflict(Vec<String>),
@@ -97,15 +97,15 @@ pub(crate) enum Failure {
 
 /// The results of several operations, some of which failed.
 #[derive(Debug, Clone)]
-pub(crate) struct Several {
+pub struct Several {
     /// The most urgent of the failures.
-    pub(crate) worst: Failure,
+    pub worst: Failure,
     /// The reasons of all failures.
-    pub(crate) reasons: Vec<String>,
+    pub reasons: Vec<String>,
     /// The results of all operations, for people.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The results of all operations, for programs.
-    pub(crate) document: Map<String, Value>,
+    pub document: Map<String, Value>,
 }
 
 impl Failure {

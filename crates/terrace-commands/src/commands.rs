@@ -20,17 +20,18 @@ mod publish;
 mod release;
 mod rule;
 mod search;
-mod serve;
+pub(crate) mod serve;
 mod show;
 mod token;
 mod webhook;
 
+use crate::Serve;
 use crate::args::{Arguments, Command};
 use crate::error::Failure;
 use crate::output::Output;
 
 /// Executes a command line.
-pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, serve: Serve, output: &Output) -> Result<(), Failure> {
     let registry = &profile::apply(&arguments.command, &arguments.registry, output)?;
     match &arguments.command {
         Command::List(arguments) => list::run(arguments, registry, output),
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure>
         Command::Trust(command) => rule::trust(command, registry, output),
         Command::Role(command) => rule::role(command, registry, output),
         Command::Mcp => mcp::run(registry, output),
-        Command::Serve(arguments) => serve::run(arguments, output),
+        Command::Serve(arguments) => serve(arguments, output),
         Command::Config(command) => config::run(command, output),
         Command::Doctor(arguments) => doctor::run(arguments, registry, output),
         Command::Login(arguments) => account::login(arguments, registry, output),

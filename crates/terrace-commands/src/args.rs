@@ -55,7 +55,7 @@ pub(crate) use rule::{
     RoleAddArguments, RoleCommand, RuleArguments, RuleListArguments, TrustAddArguments,
     TrustCommand,
 };
-pub(crate) use serve::ServeArguments;
+pub use serve::{ServeArguments, Variable};
 pub(crate) use token::TokenCommand;
 pub(crate) use webhook::{FormatName, WebhookCommand};
 

@@ -20,7 +20,7 @@ use terrace_base::secret::Secret;
 use terrace_base::untrusted;
 
 pub(crate) use screen::{Mark, Screen};
-pub(crate) use shell::in_shell;
+pub use shell::in_shell;
 pub(crate) use table::{Column, Table, shown};
 pub(crate) use times::with_times;
 pub(crate) use wrap::wrap;
@@ -45,7 +45,7 @@ pub(crate) enum Verbosity {
 }
 
 /// The kind and the amount of output.
-pub(crate) struct Output {
+pub struct Output {
     json: bool,
     verbosity: Verbosity,
     bars: MultiProgress,
@@ -121,7 +121,7 @@ impl Output {
 
     /// Prints a warning about something that succeeds anyway. A repeated warning is not printed again: the registry makes the
     /// same checks as this program.
-    pub(crate) fn warning(&self, line: &str) {
+    pub fn warning(&self, line: &str) {
         if let Ok(mut warnings) = self.warnings.lock() {
             if warnings.iter().any(|printed| printed == line) {
                 return;
@@ -179,7 +179,7 @@ impl Output {
     }
 
     /// Prints a text of this program, such as a script, unchanged.
-    pub(crate) fn text(&self, text: &str, document: &impl Serialize) {
+    pub fn text(&self, text: &str, document: &impl Serialize) {
         if !self.json {
             return self.print(text.trim_end());
         }

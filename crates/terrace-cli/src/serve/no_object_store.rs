@@ -1,0 +1,16 @@
+//! The answer of a build without object stores.
+
+use std::path::Path;
+
+use terrace_commands::Failure;
+
+use super::Store;
+
+/// Refuses the URL of an object store.
+pub(super) fn open(_url: &str, _data: Option<&Path>, _streams: bool) -> Result<Store, Failure> {
+    Err(Failure::Usage(
+        "--store: this terrace was built without object stores; released programs have them, and so has a build with \
+         `cargo build -p terrace-cli --features object-store`"
+            .to_owned(),
+    ))
+}
