@@ -49,14 +49,14 @@ export async function buildCli() {
   await unlessCurrent(
     "cli",
     {
-      inputs: [...workspace, "crates/terrace-app", "crates/terrace-cli", "crates/terrace-metadata", "crates/terrace-server", "scripts/build.mjs"],
+      inputs: [...workspace, "crates/terrace-app", "crates/terrace-cli", "crates/terrace-commands", "crates/terrace-metadata", "crates/terrace-server", "scripts/build.mjs"],
       outputs: [join(".terrace", "bin", exe("terrace"))],
       also: (await ask("rustc", ["--version"])) ?? "",
     },
     () =>
       step("building the terrace command", async (log) => {
-        // A debug build is fast enough, and with `--workspace` it shares its dependencies with the tests.
-        await run("cargo", ["build", "--workspace", "--bin", "terrace"], { log });
+        // A debug build is fast enough, and with these features it shares its dependencies with the tests.
+        await run("cargo", ["build", "--workspace", "--bin", "terrace", "--features", "terrace-cli/like-tests"], { log });
         await mkdir(cliDir, { recursive: true });
         await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
       }),

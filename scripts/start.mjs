@@ -3,30 +3,57 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { buildAll, cli, cliDir } from "./build.mjs";
+import { buildAll, buildCli, cli, cliDir } from "./build.mjs";
 import { Cleanup } from "./lib/cleanup.mjs";
 import { shellExports, terraformConfig } from "./lib/client-files.mjs";
 import { endTogether, endWithParent } from "./lib/lifetime.mjs";
 import { secretsIn } from "./lib/local-secrets.mjs";
-import { continueUnderNewNode } from "./lib/npm.mjs";
+import { continueUnderNewNode, ensureExamplePackages } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
-import { run } from "./lib/run.mjs";
-import { refuseSecond } from "./lib/running.mjs";
+import { endAll, run } from "./lib/run.mjs";
+import { recordRunning, refuseSecond } from "./lib/running.mjs";
+import { requireRust } from "./lib/rust.mjs";
 import { describeSettings, isPrivate, readSettings } from "./lib/settings.mjs";
 import { explain, main, say, step } from "./lib/step.mjs";
+import { startNativeServer } from "./native-server.mjs";
 import { portOf, requireFree, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
-const USAGE = `npm start [-- --https] [-- --no-presign] [-- --no-examples] [-- --settings FILE] [-- --var NAME=VALUE]
+const USAGE = `npm start [-- --https] [-- --no-examples] [-- --settings FILE] [-- --var NAME=VALUE] [-- --worker [--no-presign]]
 
   --https        serve TLS, with a certificate authority made for this checkout
-  --no-presign   let the Worker sign and serve download URLs itself, as a registry without S3 keys does
   --no-examples  publish nothing, so that a copy can be imported into an empty registry
   --settings FILE, --var NAME=VALUE
                  run with the [vars] of another TOML file, such as one of examples/settings, and with this setting
+  --worker       run the same registry as a Worker in workerd, with packages of its own: the first time, this builds a compiler's
+                 target and two tools
+  --no-presign   let the Worker sign and serve download URLs itself, as a registry without S3 keys does
   PORT=8788      listen there instead of on 8787
   TERRACE_…      a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
+
+/** The two hosts of the registry: how each is installed, built and started, and where its packages are. */
+const NATIVE = {
+  packages: ".terrace/registry",
+  install: requireRust,
+  prepare: ensureExamplePackages,
+  build: buildCli,
+  serve: async (cleanup, options) => {
+    const server = await startNativeServer(cleanup, options);
+    await recordRunning(stateDir, server);
+    return server;
+  },
+};
+const WORKER = {
+  packages: ".terrace/state",
+  install: async () => {
+    await setup();
+    await continueUnderNewNode();
+  },
+  prepare: async () => {},
+  build: buildAll,
+  serve: startServer,
+};
 
 endWithParent();
 await main(async () => {
@@ -37,6 +64,7 @@ await main(async () => {
     await start(options, cleanup);
   } catch (error) {
     explain(error);
+    endAll();
     await cleanup.run();
     throw error;
   }
@@ -45,18 +73,14 @@ await main(async () => {
 async function start(options, cleanup) {
   await refuseSecond(stateDir);
   await requireFree(options.port, "npm start");
-  await setup();
-  await continueUnderNewNode();
+  const host = options.worker ? WORKER : NATIVE;
+  await host.install();
   await mkdir(stateDir, { recursive: true });
   await chmod(stateDir, 0o700);
-  const settings = await readSettings(options.given);
-  for (const line of describeSettings(settings)) say(`  ${line}`);
-
-  await buildAll();
-  const examples = options.examples ? await buildExamples() : null;
+  const [{ settings, examples }] = await Promise.all([prepare(host, options), host.build()]);
   const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
   const own = await secretsIn(stateDir);
-  const server = await startServer(cleanup, {
+  const server = await host.serve(cleanup, {
     ...options,
     stateDir,
     secrets: { ...own, adminToken: adminToken || own.adminToken },
@@ -66,13 +90,22 @@ async function start(options, cleanup) {
   endTogether(server, cleanup);
   if (examples) await publish(examples, server);
   await writeClientFiles(server, isPrivate(vars));
-  sayWhatNext(server, { ...options, isPrivate: isPrivate(vars) });
+  sayWhatNext(server, { ...options, packages: host.packages, isPrivate: isPrivate(vars) });
+}
+
+/** Reads the settings and prepares the examples, beside the build. */
+async function prepare(host, options) {
+  await host.prepare();
+  const settings = await readSettings(options.given);
+  for (const line of describeSettings(settings)) say(`  ${line}`);
+  return { settings, examples: options.examples ? await buildExamples() : null };
 }
 
 function readOptions() {
   const { values } = parseArgs({
     options: {
       https: { type: "boolean" },
+      worker: { type: "boolean" },
       "no-presign": { type: "boolean" },
       "no-examples": { type: "boolean" },
       settings: { type: "string", multiple: true },
@@ -81,13 +114,14 @@ function readOptions() {
     },
   });
   const port = portOf(process.env);
-  const { https = false, "no-presign": noPresign = false, "no-examples": noExamples = false, help } = values;
+  const { https = false, worker = false, "no-presign": noPresign = false, "no-examples": noExamples = false, help } = values;
   const { settings: files = [], var: vars = [] } = values;
-  return { port, https, presign: !noPresign, examples: !noExamples, help, given: { files, vars } };
+  if (noPresign && !worker) throw new Error("--no-presign is for --worker: without it, the registry always serves download URLs itself");
+  return { port, https, worker, presign: !noPresign, examples: !noExamples, help, given: { files, vars } };
 }
 
 async function buildExamples() {
-  // Imported after `setup`, because it needs npm packages.
+  // Imported only now, because it needs npm packages.
   const { buildExamples: build } = await import("../examples/build.mjs");
   return build({ stateDir, log: (line) => say(`  ${line}`) });
 }
@@ -116,13 +150,14 @@ async function writeClientFiles(server, isPrivate) {
   await writeFile(join(stateDir, "env"), env, { mode: 0o600 });
 }
 
-function sayWhatNext({ url }, { https, examples, isPrivate }) {
+function sayWhatNext({ url }, { https, worker, examples, packages, isPrivate }) {
   const notes = [
     https && "Terraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.",
+    !worker && "This is the native host. The same registry as a Worker, in workerd: npm start -- --worker",
     isPrivate && "Reading needs a token: .terrace/env points terraform and tofu to one, in .terrace/terraformrc.",
   ];
   say(`
-Terrace runs at ${url} until you press Ctrl-C. Published packages stay in .terrace/state.
+Terrace runs at ${url} until you press Ctrl-C. Published packages stay in ${packages}.
 
 ${examples ? "Install the example provider and module from it, in another terminal" : "Use it in another terminal"}:
 

@@ -13,11 +13,17 @@ const NEEDED_NODE = [22, 12];
 /** The newer Node that is installed as an npm package. */
 export const packagedNode = npmFile("node", "bin", exe("node"));
 
-export async function ensureNpmPackages() {
-  if (npmPackagesAreCurrent()) return;
-  await step("installing npm packages", (log) => {
+/** Installs all npm packages of the project. */
+export const ensureNpmPackages = () => ensure("installing npm packages", packagedNode, []);
+
+/** Installs the npm packages of the examples, the `dependencies`, which are a twentieth of all; more may be there already. */
+export const ensureExamplePackages = () => ensure("installing the npm packages of the examples", npmFile("openpgp"), ["--omit=dev"]);
+
+async function ensure(title, last, options) {
+  if (packagesAreCurrent(last)) return;
+  await step(title, (log) => {
     const [command, ...args] = npmCommand();
-    return run(command, [...args, "ci", "--no-audit", "--no-fund"], { log });
+    return run(command, [...args, "ci", "--no-audit", "--no-fund", ...options], { log });
   });
 }
 
@@ -39,10 +45,10 @@ export async function npmPack(directory, destination) {
   return JSON.parse(stdout)[0].filename;
 }
 
-/** npm writes its own lock file last, so that file shows a complete installation. */
-function npmPackagesAreCurrent() {
+/** npm writes its own lock file last, so that file shows a complete installation. `wanted` is only in one that has all wanted packages. */
+function packagesAreCurrent(wanted) {
   const installed = modified(npmFile(".package-lock.json"));
-  return installed > 0 && installed >= modified(`${root}/package-lock.json`) && existsSync(packagedNode);
+  return installed > 0 && installed >= modified(`${root}/package-lock.json`) && existsSync(wanted);
 }
 
 const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -4,12 +4,11 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 
 import { root } from "./paths.mjs";
-import { readConfig } from "./wrangler-config.mjs";
 
 /** Variables of the `terrace` command, which `.terrace/env` exports and users set. */
 const COMMAND_VARIABLES = ["TERRACE_TOKEN", "TERRACE_URL", "TERRACE_INSECURE", "TERRACE_ID_TOKEN"];
 
-/** The settings of the bucket: the local registry has a simulated bucket of its own. */
+/** The settings of the bucket: the local registry has storage of its own. */
 const OF_BUCKET = /^TERRACE_S3_/;
 
 /**
@@ -31,7 +30,6 @@ export async function readSettings({ directory = root, env = process.env, files 
   ]);
 }
 
-/** wrangler reads a missing file as an empty one. */
 async function existing(file) {
   await access(file).catch((error) => {
     throw new Error(`--settings ${file}: ${error.message}`);
@@ -61,7 +59,16 @@ function ofEnvironment(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isSetting(name)));
 }
 
-const varsOf = async (file) => (await readConfig(file)).vars ?? {};
+async function varsOf(file) {
+  // Imported only here: `npm start` installs it.
+  const { parse } = await import("smol-toml");
+  const text = await readFile(file, "utf8");
+  try {
+    return parse(text).vars ?? {};
+  } catch (error) {
+    throw new Error(`${file}: ${error.message}`);
+  }
+}
 
 /** Returns whether some packages can only be read with a token. */
 export const isPrivate = ({ TERRACE_ACCESS, TERRACE_ACCESS_EXCEPT }) => TERRACE_ACCESS === "private" || Boolean(TERRACE_ACCESS_EXCEPT);
@@ -70,6 +77,6 @@ export const isPrivate = ({ TERRACE_ACCESS, TERRACE_ACCESS_EXCEPT }) => TERRACE_
 export function describeSettings({ sources, ignored }) {
   const places = [...new Set(Object.values(sources))];
   const lines = places.map((place) => `settings from ${place}: ${Object.keys(sources).filter((name) => sources[name] === place).join(", ")}`);
-  if (ignored.length > 0) lines.push(`ignored, because this registry has a simulated bucket: ${ignored.join(", ")}`);
+  if (ignored.length > 0) lines.push(`ignored, because this registry has its own storage: ${ignored.join(", ")}`);
   return lines;
 }

@@ -9,3 +9,5 @@ mod gpg;
 mod hostile;
 mod read_key;
 mod read_signature;
+
+use crate::signature::kind;

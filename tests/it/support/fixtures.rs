@@ -1,24 +1,26 @@
 //! Providers and modules to publish, signed by the tests' own keys.
 
 use std::io::Write as _;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pgp::composed::{
-    ArmorOptions, DetachedSignature, EncryptionCaps, KeyType, SecretKeyParamsBuilder,
-    SignedPublicKey, SignedSecretKey,
-};
-use pgp::crypto::hash::HashAlgorithm;
-use pgp::ser::Serialize as _;
-use pgp::types::Password;
-use rand::SeedableRng as _;
-use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 
 use super::registry::{Registry, Response, Sent, unique};
+
+#[expect(dead_code, reason = "the tests of terrace-openpgp use the rest")]
+#[path = "../../../crates/terrace-openpgp/src/tests/forge.rs"]
+mod forge;
+
+/// The types of signatures that `forge` creates (RFC 9580, section 5.2.1).
+mod kind {
+    pub(super) const BINARY: u8 = 0x00;
+    pub(super) const SUBKEY_BINDING: u8 = 0x18;
+    pub(super) const PRIMARY_KEY_BINDING: u8 = 0x19;
+}
 
 pub fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
@@ -51,60 +53,33 @@ pub fn tar_gz_of(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// A key pair that signs releases.
-pub struct Signer {
-    secret: SignedSecretKey,
-}
+pub struct Signer(forge::Key);
 
 impl Signer {
-    /// Returns the key that fixtures are signed with, generated once per process.
+    /// Returns the key that fixtures are signed with.
     pub fn usual() -> &'static Self {
-        static USUAL: OnceLock<Signer> = OnceLock::new();
-        USUAL.get_or_init(|| Self::from_seed(1))
+        static USUAL: LazyLock<Signer> = LazyLock::new(|| Signer(forge::Key::v4(1)));
+        &USUAL
     }
 
     /// Returns a second key.
     pub fn other() -> &'static Self {
-        static OTHER: OnceLock<Signer> = OnceLock::new();
-        OTHER.get_or_init(|| Self::from_seed(2))
-    }
-
-    fn from_seed(seed: u64) -> Self {
-        let parameters = SecretKeyParamsBuilder::default()
-            .key_type(KeyType::Ed25519Legacy)
-            .can_sign(true)
-            .can_certify(true)
-            .can_encrypt(EncryptionCaps::None)
-            .primary_user_id("Terrace tests <tests@example.com>".to_owned())
-            .build()
-            .unwrap();
-        let secret = parameters.generate(StdRng::seed_from_u64(seed)).unwrap();
-        Self { secret }
+        static OTHER: LazyLock<Signer> = LazyLock::new(|| Signer(forge::Key::v4(2)));
+        &OTHER
     }
 
     pub fn public_armor(&self) -> String {
-        let public = SignedPublicKey::from(self.secret.clone());
-        public.to_armored_string(ArmorOptions::default()).unwrap()
+        forge::armored(&forge::certificate(&self.0))
     }
 
     /// Returns the key ID, as 16 upper-case hexadecimal digits.
     pub fn key_id(&self) -> String {
-        use pgp::types::KeyDetails as _;
-        let id = self.secret.legacy_key_id();
-        id.as_ref()
-            .iter()
-            .map(|byte| format!("{byte:02X}"))
-            .collect()
+        let fingerprint = self.0.fingerprint();
+        fingerprint[12..].iter().map(|byte| format!("{byte:02X}")).collect()
     }
 
     pub fn sign(&self, text: &[u8]) -> Vec<u8> {
-        let signature = DetachedSignature::sign_binary_data(
-            StdRng::seed_from_u64(3),
-            &self.secret.primary_key,
-            &Password::empty(),
-            HashAlgorithm::Sha256,
-            text,
-        );
-        signature.unwrap().to_bytes().unwrap()
+        forge::detached(&self.0, text, &[])
     }
 }
 
