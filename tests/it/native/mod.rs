@@ -9,7 +9,6 @@ mod fences;
 mod fuzzed;
 mod login;
 mod mcp;
-mod messages;
 mod oci;
 mod openapi;
 mod pages;
