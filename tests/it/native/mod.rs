@@ -15,7 +15,6 @@ mod pages;
 mod proofs;
 mod pull;
 mod rings;
-mod rounds;
 mod storage;
 mod trusted;
 mod webhooks;
