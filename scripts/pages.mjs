@@ -1,4 +1,4 @@
-// `npm run pages`: measures the pages with Lighthouse, and renews their pictures in docs/images.
+// `npm run pages`: renews the pictures of the pages in docs/images.
 import { parseArgs } from "node:util";
 
 import { buildAll } from "./build.mjs";
@@ -11,21 +11,20 @@ import { setup } from "./setup.mjs";
 
 const USAGE = `npm run pages [-- OPTIONS]
 
-  --lighthouse   measure five pages with Lighthouse, and fail where one has less than 100 points
   --screenshots  renew the pictures of pages in docs/images
   --recording    renew the recording of the first steps in docs/images
-  --serve        run the registry of the measurements and pictures until Ctrl-C
+  --serve        run the registry of the pictures until Ctrl-C
 
-Without an option, the first two.
+Without an option, the first.
 `;
 
-const OPTIONS = Object.fromEntries(["lighthouse", "screenshots", "recording", "serve", "help"].map((name) => [name, { type: "boolean", default: false }]));
+const OPTIONS = Object.fromEntries(["screenshots", "recording", "serve", "help"].map((name) => [name, { type: "boolean", default: false }]));
 
 endWithParent();
 await main(async () => {
   const { values: wanted } = parseArgs({ options: OPTIONS });
   if (wanted.help) return say(USAGE);
-  if (!Object.values(wanted).includes(true)) Object.assign(wanted, { lighthouse: true, screenshots: true });
+  if (!Object.values(wanted).includes(true)) wanted.screenshots = true;
   await setup();
   await continueUnderNewNode();
   await buildAll();
@@ -41,8 +40,7 @@ await main(async () => {
 });
 
 /** Imports each part only where it is wanted, after `setup`: it needs npm packages. */
-async function work({ lighthouse, screenshots, recording, serve }, cleanup) {
-  if (lighthouse) await (await import("./pages/lighthouse.mjs")).measurePages(cleanup);
+async function work({ screenshots, recording, serve }, cleanup) {
   if (screenshots) await (await import("./pages/screenshots.mjs")).takeScreenshots(cleanup);
   if (recording) await (await import("./pages/recording.mjs")).record(cleanup);
   if (!serve) return;

@@ -4,7 +4,6 @@ import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { buildCli, buildWorker, cliDir } from "./build.mjs";
-import { compareInstructions, whyNotHere } from "./instructions.mjs";
 import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
 import { ensureClients } from "./lib/clients.mjs";
 import { Deadline } from "./lib/deadline.mjs";
@@ -32,7 +31,7 @@ import { buildEnv, setup } from "./setup.mjs";
  * `terrace doctor` and indices that nobody could compare, 8 for archives from the edge, 14 for OAuth clients, 21 for concurrent operations of a
  * publish, the notice about settings and missing lists, 47 for a second bucket; minus 60, which one reader of JSON and a limit of
  * inlining save, and minus 70, which sorting the functions by name saves. Each isolate validates all of it when it starts, so the budget does not grow without a measurement of that
- * (`npm run bench -- --start`).
+ * (`npm run test:perf -- --start`).
  */
 const BUDGET_KIB = 1474;
 
@@ -144,20 +143,10 @@ async function testNatively() {
  */
 function startPreparation() {
   const worker = tally.attempt(buildWorker);
-  const clients = worker.then(async (isBuilt) => {
-    await checkInstructions();
-    return isBuilt ? ensureClients() : null;
-  });
+  const clients = worker.then((isBuilt) => (isBuilt ? ensureClients() : null));
   // It is awaited later, and rejects then.
   clients.catch(() => {});
   return { worker, clients };
-}
-
-/** Compares the core's instruction counts with the baseline. */
-async function checkInstructions() {
-  const reason = await whyNotHere();
-  if (reason) tally.skip("counting the core's instructions", reason);
-  else await tally.attempt(compareInstructions);
 }
 
 /** Checks the upload of `wrangler deploy`, and its size. */

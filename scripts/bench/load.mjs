@@ -2,42 +2,35 @@
 // time is not counted as the server's, but they share its machine: so this parses HTTP/1.1 itself, and only
 // as much as needed.
 import { connect } from "node:net";
-import { connect as connectTls } from "node:tls";
 
 /** Returns a request as it is sent over the wire. */
-export function wire({ method = "GET", path, headers = {}, body = "" }) {
-  const all = { ...headers, ...(body && { "content-length": Buffer.byteLength(body) }) };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+export function wire({ path, headers }) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
 }
 
-/** Matches the head of an answer after which the server closes the connection (RFC 9112, section 9.3). */
-const LAST = /^HTTP\/1\.0|^connection: *close/im;
-
 /** The maximum time to wait for an answer. */
-export const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 20_000;
 
 export class Connection {
-  #to;
+  #port;
   #socket;
   #pending = Buffer.alloc(0);
   #answer;
-  #isHead;
 
-  /** Connects to `{ host, port, isTls }`. */
-  static async open(to) {
+  /** Connects to a port of this machine. */
+  static async open(port) {
     const connection = new Connection();
-    connection.#to = to;
+    connection.#port = port;
     await connection.#open();
     return connection;
   }
 
   async #open() {
-    const { host, port, isTls = false } = this.#to;
     this.#pending = Buffer.alloc(0);
     const socket = await new Promise((done, failed) => {
-      const opened = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-      opened.once(isTls ? "secureConnect" : "connect", () => done(opened)).on("error", failed);
+      const opened = connect({ host: "127.0.0.1", port: this.#port });
+      opened.once("connect", () => done(opened)).on("error", failed);
     });
     socket.setNoDelay();
     socket.on("data", (chunk) => this.#read(chunk));
@@ -53,7 +46,6 @@ export class Connection {
   async ask(request, { keep = false } = {}) {
     // A server may close idle connections.
     if (!this.#socket.writable) await this.#open();
-    this.#isHead = request[0] === 0x48;
     const answered = new Promise((done, failed) => {
       this.#answer = { done, failed, keep, head: null, bytes: 0, chunks: [] };
     });
@@ -92,7 +84,7 @@ export class Connection {
 
   #framing({ head, status }) {
     const [, length] = /^content-length: *(\d+)/im.exec(head) ?? [];
-    if (this.#isHead || status === 204 || status === 304) return new Sized(0);
+    if (status === 204 || status === 304) return new Sized(0);
     if (length !== undefined) return new Sized(Number(length));
     return new Chunked();
   }
@@ -118,7 +110,6 @@ export class Connection {
   #done() {
     const { done, status, head, bytes, chunks } = this.#answer;
     this.#answer = null;
-    if (LAST.test(head)) this.#socket.destroy();
     done({ status, head, bytes, body: Buffer.concat(chunks) });
   }
 }
@@ -162,14 +153,13 @@ class Chunked {
 }
 
 /**
- * Sends the same request over all `connections` for `ms`, and returns `{ requests, seconds, latencies, bytes
- * }`. Every answer must have `status`.
+ * Sends the same request over all `connections` for `ms`, and returns `{ seconds, latencies }`. Every answer
+ * must have `status`.
  */
 export async function load(connections, request, { ms, status }) {
   const latencies = [];
   const started = performance.now();
   const deadline = started + ms;
-  let bytes = 0;
   const late = setTimeout(() => connections.forEach((connection) => connection.giveUp()), ms + PATIENCE_MS);
   const asking = connections.map(async (connection) => {
     for (let asked = performance.now(); asked < deadline; ) {
@@ -177,10 +167,9 @@ export async function load(connections, request, { ms, status }) {
       if (answer.status !== status) throw new Error(`status ${answer.status} instead of ${status}: ${request}`);
       const now = performance.now();
       latencies.push(now - asked);
-      bytes = answer.bytes;
       asked = now;
     }
   });
   await Promise.all(asking).finally(() => clearTimeout(late));
-  return { requests: latencies.length, seconds: (performance.now() - started) / 1000, latencies, bytes };
+  return { seconds: (performance.now() - started) / 1000, latencies };
 }

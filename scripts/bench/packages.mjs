@@ -3,9 +3,6 @@
 /** The numbers of versions. */
 export const SIZES = [1, 50, 500, 5_000];
 
-/** The sizes that other registries receive, too. */
-export const SHARED = [1, 50, 500];
-
 /** The version that is stored completely, and listed last. */
 export const NEWEST = "2.0.0";
 

@@ -21,7 +21,7 @@ const DEPLOYMENT = "presigned";
 /** The first requests of a first `terraform init`, in its order. */
 const ASKED = ["discovery", "provider versions of 50", "provider download by S3 of 50"];
 
-export const SIDES = { Terrace: BUNDLE, floor: FLOOR, empty: { "empty.js": join(root, "scripts", "bench", "empty.js") } };
+const SIDES = { Terrace: BUNDLE, floor: FLOOR, empty: { "empty.js": join(root, "scripts", "bench", "empty.js") } };
 
 const WHOLE = "from start to first answer";
 const MORE = "the same, more than the empty one";
@@ -30,19 +30,19 @@ const MORE = "the same, more than the empty one";
  * The measured stages: until the process listens, each first request, the same requests once more, and the
  * total until the first answer.
  */
-export const STAGES = ["until it listens", ...ASKED.map((name) => `first ${name}`), "the same three again", WHOLE, MORE];
+const STAGES = ["until it listens", ...ASKED.map((name) => `first ${name}`), "the same three again", WHOLE, MORE];
 
 /**
- * Starts each of the `sides`, modules by name, `rounds` times; returns `{ side: { stage: { wall, cpu } } }`,
+ * Starts each side `rounds` times; returns `{ side: { stage: { wall, cpu } } }`,
  * in milliseconds, each `{ median, low, high }`. The first start is not counted, because its files are not in
  * memory yet.
  */
-export async function measureStart(entries, { rounds, sides = SIDES }) {
+export async function measureStart(entries, { rounds }) {
   await mkdir(directory, { recursive: true });
   const store = await startStore(entries);
   try {
     const configs = {};
-    for (const [side, files] of Object.entries(sides)) {
+    for (const [side, files] of Object.entries(SIDES)) {
       const place = join(directory, side);
       const deployments = { [DEPLOYMENT]: DEPLOYMENTS[DEPLOYMENT] };
       configs[side] = compiled(await configure({ place, files, deployments, ports: { [DEPLOYMENT]: 0 }, storePort: store.port }));
@@ -92,7 +92,7 @@ async function coldStart(config) {
   try {
     const port = await portOf(child, `${config}.log`);
     clock.lap(STAGES[0]);
-    const connection = await Connection.open({ host: "127.0.0.1", port });
+    const connection = await Connection.open(port);
     clock.skip();
     for (const [at, request] of requests().entries()) {
       await connection.ask(request);
@@ -143,7 +143,7 @@ class Stopwatch {
   /** Excludes the time and CPU since the last call. */
   skip() {
     this.#at = performance.now();
-    this.#meter = new Meter([this.#pid]);
+    this.#meter = new Meter(this.#pid);
   }
 }
 

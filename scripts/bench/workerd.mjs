@@ -10,7 +10,6 @@ import { freePort } from "../server.mjs";
 
 const HOST = "127.0.0.1";
 const START_MS = 20_000;
-const STOP_MS = 2_000;
 
 const KINDS = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm" };
 
@@ -20,9 +19,9 @@ export const { default: workerd } = createRequire(npmFile("wrangler", "package.j
 /**
  * Starts workerd with these modules, files by name (the first is the Worker), once for each of the
  * `deployments`, which are variables by name; KV and R2 are at `storePort`. Returns `{ pid, ports, logFile,
- * inspector, stop }`, with a port for each deployment.
+ * stop }`, with a port for each deployment.
  */
-export async function startWorkerd({ name, files, deployments, storePort, directory, inspect = false }) {
+export async function startWorkerd({ name, files, deployments, storePort, directory }) {
   const ports = {};
   for (const deployment of Object.keys(deployments)) ports[deployment] = await freePort();
   const place = join(directory, name);
@@ -31,9 +30,7 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   // A file, not a pipe: logging must cost only the process that logs.
   const logFile = join(place, "log");
   const log = openSync(logFile, "w");
-  const inspectorPort = inspect ? await freePort() : null;
-  const args = ["serve", ...(inspect ? [`--inspector-addr=${HOST}:${inspectorPort}`] : []), config];
-  const child = spawn(workerd, args, { cwd: place, stdio: ["ignore", log, log] });
+  const child = spawn(workerd, ["serve", config], { cwd: place, stdio: ["ignore", log, log] });
   closeSync(log);
   const ended = new Promise((done) => child.on("exit", done).on("error", done));
   const end = () => child.kill();
@@ -41,13 +38,10 @@ export async function startWorkerd({ name, files, deployments, storePort, direct
   const stop = async () => {
     process.off("exit", end);
     child.kill();
-    // A process that was inspected may wait for the inspector to disconnect.
-    const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
     await ended;
-    clearTimeout(late);
   };
   for (const port of Object.values(ports)) await listening(port, ended, logFile);
-  return { name, pid: child.pid, ports, logFile, inspector: inspect ? `ws://${HOST}:${inspectorPort}/` : null, stop };
+  return { pid: child.pid, ports, logFile, stop };
 }
 
 /** Writes the modules and their configuration into a directory; returns the path of the configuration. */

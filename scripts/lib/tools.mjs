@@ -1,6 +1,5 @@
 // Programs that are built from source once per user: the two that build the Worker here, worker-build itself
-// and the wasm-bindgen whose version must equal the library's; the runner of fuzz targets; and the runner of
-// benchmarks.
+// and the wasm-bindgen whose version must equal the library's; and the runner of fuzz targets.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,14 +25,6 @@ const tools = () => ({
 
 const cargoFuzz = { crate: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, args: [] };
 
-/** The version of this program must also equal that of its library. */
-const gungraunRunner = () => ({
-  crate: "gungraun-runner",
-  program: "gungraun-runner",
-  version: lockedVersion("gungraun"),
-  args: [],
-});
-
 /** Builds the programs that are neither on PATH nor in the cache. */
 export const ensureTools = () => ensure(Object.values(tools()));
 
@@ -41,12 +32,6 @@ export const ensureTools = () => ensure(Object.values(tools()));
 export async function ensureCargoFuzz() {
   await ensure([cargoFuzz]);
   return find(cargoFuzz);
-}
-
-/** Returns the path of the runner of benchmarks in callgrind, which is built if necessary. */
-export async function ensureGungraunRunner() {
-  await ensure([gungraunRunner()]);
-  return find(gungraunRunner());
 }
 
 async function ensure(wanted) {

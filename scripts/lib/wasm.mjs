@@ -1,9 +1,6 @@
 // The structure of a wasm module (https://webassembly.github.io/spec/core/binary/modules.html).
 
 export const CUSTOM = 0;
-export const IMPORTS = 2;
-export const CODE = 10;
-export const DATA = 11;
 
 export const HEADER_BYTES = 8;
 
@@ -23,14 +20,14 @@ export function* sections(module) {
 }
 
 /** Reads a text, and returns it with the position after it. */
-export function text(module, at) {
+function text(module, at) {
   const [length, start] = unsigned(module, at);
   const end = start + length;
   return [module.toString("utf8", start, end), end];
 }
 
 /** Reads an unsigned LEB128 number, and returns it with the position after it. */
-export function unsigned(module, at) {
+function unsigned(module, at) {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {
     const byte = module[at++];

@@ -1,4 +1,4 @@
-// A registry with packages as they occur, for pictures and measurements of its pages.
+// A registry with packages as they occur, for pictures of its pages.
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -34,7 +34,7 @@ const OTHERS = {
   "data/stream/aws": ["1.0.0", "A stream with consumers, alarms and an archive."],
 };
 
-/** The pages that are shown and measured. */
+/** The pages that are shown. */
 export const PAGES = {
   start: "/",
   browse: "/browse/modules",

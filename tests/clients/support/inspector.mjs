@@ -3,9 +3,6 @@
 /** The interval of memory samples during the work. */
 const INTERVAL_MS = 20;
 
-/** The sampling interval of a profile. */
-const SAMPLING_US = 200;
-
 export class Inspector {
   #socket;
   #calls = new Map();
@@ -50,26 +47,16 @@ export class Inspector {
     return Math.max(peak, await this.#heap());
   }
 
-  /** Runs `work` and returns a CPU profile of it: `Profile` of the DevTools protocol. */
-  async profileDuring(work) {
-    await this.#call("Profiler.enable");
-    await this.#call("Profiler.setSamplingInterval", { interval: SAMPLING_US });
-    await this.#call("Profiler.start");
-    await work();
-    const { profile } = await this.#call("Profiler.stop");
-    return profile;
-  }
-
   async #heap() {
     const { usedSize, embedderHeapUsedSize, backingStorageSize } = await this.#call("Runtime.getHeapUsage");
     return usedSize + embedderHeapUsedSize + backingStorageSize;
   }
 
-  #call(method, params = {}) {
+  #call(method) {
     const id = ++this.#lastId;
     return new Promise((done) => {
       this.#calls.set(id, done);
-      this.#socket.send(JSON.stringify({ id, method, params }));
+      this.#socket.send(JSON.stringify({ id, method }));
     });
   }
 }

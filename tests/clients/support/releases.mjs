@@ -71,7 +71,7 @@ export async function mirrored(hostname, key, release) {
 }
 
 /** The file that SHA256SUMS lists besides the zips. */
-export const manifestOf = (type, version) => ({
+const manifestOf = (type, version) => ({
   filename: `terraform-provider-${type}_${version}_manifest.json`,
   text: `manifest of ${version}`,
 });

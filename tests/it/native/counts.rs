@@ -10,6 +10,7 @@ use terrace_core::limits::KEYS_OF_READ;
 use terrace_core::read::{CookieHeader, Decision, RequestHead, begin};
 
 use crate::support::documented::{document_module, document_provider};
+use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::post;
@@ -304,6 +305,82 @@ fn the_commit_of_a_release_reads_each_archive_once() {
         .filter_map(|it| it.split(" archives/").next())
         .collect();
     assert_eq!(looks, ["R2 read"; 2], "{operations:?}");
+}
+
+/// Counts both requests of a publish, by an isolate that has already written, for an owner with another package. Returns the
+/// writes and the lists of KV, the writes (with lists) and the reads of R2, and the operations that follow each other until the
+/// responses, if the platform performs [six at a time](
+/// https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
+fn operations_of_publish(
+    path: &str,
+    description: &Value,
+    upload: &dyn Fn(&Registry),
+) -> [usize; 5] {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    ProviderFixture::of("acme", "other", "1.0.0").publish(&registry);
+    let bearer = format!("Bearer {}", registry.token());
+    let request = Sent::new("PUT", path)
+        .header("authorization", &bearer)
+        .body(description.to_string());
+    memory.forget_operations();
+    let (asked, first) = memory.in_rounds(6, registry.answer(&request));
+    asked.expect(202);
+    let mut operations = memory.operations();
+    upload(&registry);
+    memory.forget_operations();
+    let (published, second) = memory.in_rounds(6, registry.answer(&request));
+    published.expect(201);
+    operations.extend(memory.operations());
+    let count = |kinds: &[&str]| {
+        let is_one = |it: &&String| kinds.iter().any(|kind| it.starts_with(kind));
+        operations.iter().filter(is_one).count()
+    };
+    [
+        count(&["KV put "]),
+        count(&["KV list "]),
+        count(&["R2 put ", "R2 list "]),
+        count(&["R2 get ", "R2 head ", "R2 read "]),
+        first + second,
+    ]
+}
+
+/// Returns a provider with packages for that many platforms.
+fn of_platforms(platforms: usize) -> ProviderFixture {
+    let mut fixture = ProviderFixture::of("acme", "widget", "1.0.0");
+    fixture.packages.clear();
+    for number in 0..platforms {
+        let content = format!("#!/bin/sh\n# {number}\n");
+        let zip = zip_of(&[("terraform-provider-widget_v1.0.0", content.as_bytes())]);
+        fixture.add_package("linux", &format!("arch{number}"), zip);
+    }
+    fixture.sign(Signer::usual());
+    fixture
+}
+
+/// The first four numbers and one write for each archive are the price of a publish (docs/cost.md), the last is its duration where
+/// storage is far away.
+#[test]
+fn a_publish_takes_the_operations_that_are_stated() {
+    let module = ModuleFixture::of("acme", "1.0.0");
+    let (path, description) = (module.admin_path(), module.description());
+    let counted = operations_of_publish(&path, &description, &|to| module.upload(to));
+    assert_eq!(counted, [9, 2, 12, 14, 17], "a module");
+
+    let provider = of_platforms(15);
+    let (path, description) = (provider.admin_path(), provider.description());
+    let counted = operations_of_publish(&path, &description, &|to| provider.upload(to));
+    assert_eq!(counted, [39, 2, 14, 45, 24], "a provider, 15 platforms");
+
+    let mut mirrored = MirrorFixture::of(of_platforms(3));
+    mirrored.architectures = vec!["arch0", "arch1", "arch2"];
+    let (path, description) = (mirrored.admin_path(), mirrored.description());
+    let counted = operations_of_publish(&path, &description, &|to| mirrored.upload(to));
+    assert_eq!(
+        counted,
+        [14, 2, 17, 21, 23],
+        "a mirrored provider, 3 platforms"
+    );
 }
 
 /// Returns the operations of a whole reindex in one step, which has nothing to repair.

@@ -1,4 +1,4 @@
-//! Tests of all pages of the gallery.
+//! Tests of all pages, of packages and texts as they occur.
 
 #![expect(
     clippy::expect_used,
@@ -8,9 +8,7 @@
     reason = "a test may panic; that is how it fails"
 )]
 
-#[path = "../../examples/gallery/fixtures/mod.rs"]
 pub mod fixtures;
-#[path = "../../examples/gallery/pages.rs"]
 pub mod pages;
 
 mod documents;

@@ -84,30 +84,16 @@ const instrumented = (env) => ({
   DOWNLOADS: { writeDataPoint: (point) => watched.downloads.push(point) },
 });
 
-/** The answers of the platform's cache of archives, which workerd does not have, by their paths: `{ headers, bytes }`. */
-const kept = new Map();
-
-/** The archives behind that cache. The platform charges for each request, whether or not the cache answers it. */
+/** The archives behind the platform's cache, which workerd does not have. */
 export class Archives extends CachedArchives {
   constructor(context, env) {
     super(context, instrumented(env));
   }
 
-  async fetch(request) {
+  fetch(request) {
     const { method, url } = request;
-    const { pathname: path } = new URL(url);
-    watched.requests.push({ method, path, bytes: 0 });
-    if (!this.env.KEEPS_ARCHIVES) return super.fetch(request);
-    const isHit = kept.has(path);
-    if (!isHit) {
-      const response = await super.fetch({ method: "GET", url });
-      if (response.status !== 200) return response;
-      kept.set(path, { headers: [...response.headers], bytes: await response.arrayBuffer() });
-    }
-    const { headers, bytes } = kept.get(path);
-    const answer = new Response(method === "HEAD" ? null : bytes, { headers });
-    answer.headers.set("cf-cache-status", isHit ? "HIT" : "MISS");
-    return answer;
+    watched.requests.push({ method, path: new URL(url).pathname, bytes: 0 });
+    return super.fetch(request);
   }
 }
 

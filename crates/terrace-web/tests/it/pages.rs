@@ -1,4 +1,4 @@
-//! The pages of the gallery, by name.
+//! The pages under test, by name.
 
 use serde_json::json;
 use terrace_core::api::details::{PackageKind, PackagePage, VersionDetails, VersionSummary};
