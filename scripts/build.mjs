@@ -45,18 +45,20 @@ export async function buildWorker() {
   );
 }
 
-export async function buildCli() {
+/** Builds the command; with `objectStores`, as in releases, with `terrace serve --store`. */
+export async function buildCli({ objectStores = false } = {}) {
+  const features = ["terrace-cli/like-tests", ...(objectStores ? ["terrace-cli/object-store"] : [])].join();
   await unlessCurrent(
     "cli",
     {
       inputs: [...workspace, "crates/terrace-app", "crates/terrace-cli", "crates/terrace-commands", "crates/terrace-metadata", "crates/terrace-server", "scripts/build.mjs"],
       outputs: [join(".terrace", "bin", exe("terrace"))],
-      also: (await ask("rustc", ["--version"])) ?? "",
+      also: `${await ask("rustc", ["--version"])} ${features}`,
     },
     () =>
       step("building the terrace command", async (log) => {
         // A debug build is fast enough, and with these features it shares its dependencies with the tests.
-        await run("cargo", ["build", "--workspace", "--bin", "terrace", "--features", "terrace-cli/like-tests"], { log });
+        await run("cargo", ["build", "--workspace", "--bin", "terrace", "--features", features], { log });
         await mkdir(cliDir, { recursive: true });
         await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
       }),

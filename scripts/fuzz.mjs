@@ -130,7 +130,7 @@ function corpus(target) {
 /** Runs the same targets without libFuzzer, on the corpus and on mutations of it. */
 async function replay(seconds) {
   const args = ["test", "--package", "terrace", "--test", "it", "fuzzed"];
-  const env = { ...process.env, TERRACE_MUTATIONS: String(seconds * MUTATIONS_A_SECOND) };
+  const env = { ...process.env, TERRACE_CASES: String(seconds * MUTATIONS_A_SECOND) };
   await step("running the corpus of earlier searches", (log) => run("cargo", args, { log, env }));
 }
 

@@ -1,5 +1,5 @@
 // Runs `terrace serve`, the registry as a process of this machine.
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cli } from "./build.mjs";
@@ -49,12 +49,13 @@ export async function startNativeServer(
   const listen = `${HOST}:${usedPort}`;
   const url = `${https ? "https" : "http"}://${listen}`;
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
-  const [data, logFile] = [join(stateDir, "registry"), join(stateDir, "server.log")];
+  const [data, logFile] = [join(stateDir, "registry"), join(stateDir, "logs", "server.log")];
   const place = store ? ["--store", store] : ["--data", data];
   const all = ["serve", ...place, "--listen", listen, ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []), ...args];
   const set = Object.entries({ TERRACE_ADMIN_TOKEN: secrets.adminToken, ...vars }).filter(([, value]) => value !== null);
   const settings = set.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
   const serverEnv = { ...foreign(), ...(trusts && { SSL_CERT_FILE: trusts }), ...storeEnv, ...Object.fromEntries(settings) };
+  await rm(logFile, { force: true });
   const server = await serveProgram(program, all, { env: serverEnv, log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
   const services = await firstAnswer(url, tls, server.ended);

@@ -23,11 +23,11 @@ export async function step(title, work) {
   showProgress();
   try {
     const result = await work(log);
-    ended(title);
+    ended(title, started);
     say(`✓ ${title} … ${seconds(started)}`);
     return result;
   } catch (error) {
-    ended(title);
+    ended(title, started);
     say(`✗ ${title} … ${seconds(started)}`);
     explain(error);
     throw error;
@@ -41,6 +41,16 @@ const REPORT_MS = 60_000;
 /** The running steps, and their start times. On a terminal, a last line counts their seconds; elsewhere, a line a minute. */
 const running = new Map();
 let ticker;
+
+/** The steps that have ended, and their durations in milliseconds. */
+const finished = [];
+
+/** Returns the slowest steps that have ended, one line each. */
+export const slowest = (count) =>
+  finished
+    .toSorted((a, b) => b.took - a.took)
+    .slice(0, count)
+    .map(({ title, took }) => `${String(Math.round(took / 1000)).padStart(5)} s  ${title}`);
 
 /** Returns the steps under way, one line each. */
 export const stepsUnderWay = () => [...running].map(([title, started]) => `${title}, for ${seconds(started)}`);
@@ -58,8 +68,9 @@ function redraw() {
 
 const report = () => stepsUnderWay().forEach((line) => say(`  still ${line}`));
 
-function ended(title) {
+function ended(title, started) {
   running.delete(title);
+  finished.push({ title, took: performance.now() - started });
   if (running.size > 0) return;
   clearInterval(ticker);
   ticker = undefined;

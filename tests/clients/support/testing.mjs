@@ -1,16 +1,20 @@
-// node:test with time limits: no test and no hook waits forever, and all actions at their end run in the
-// right order, whatever fails. Test files import `describe`, `test`, `before` and `after` from here.
-import { appendFileSync } from "node:fs";
+// node:test with time limits and clean-up: no test and no hook waits forever, and the actions at their end run in the right
+// order, whatever fails. Test files import `describe`, `test`, `before` and `after` from here.
 import * as nodeTest from "node:test";
 
 import { Cleanup, within } from "../../../scripts/lib/cleanup.mjs";
-import { LIMITS, NOTES_FILE } from "../../../scripts/lib/test-limits.mjs";
 
-/** The names and clean-ups of the suites that are being defined, the innermost last. The first is the file itself. */
+/** In milliseconds, the limits of a test and of a hook: many times their usual duration, because a busy machine is slow. */
+const TEST_MS = 10 * 60_000;
+const HOOK_MS = 12 * 60_000;
+
+/** The clean-ups of the suites that are being defined, the innermost last. The first is that of the file itself. */
 const suites = [{ name: "the file", cleanup: null }];
 
 /** The clean-ups of the running tests, by their contexts. */
 const ofTests = new WeakMap();
+
+let isRunning = false;
 
 /** Like node:test's, for suites that are defined synchronously. */
 export function describe(name, ...rest) {
@@ -29,20 +33,23 @@ export function describe(name, ...rest) {
 export function test(name, ...rest) {
   const work = rest.pop();
   const [options = {}] = rest;
-  nodeTest.test(name, { timeout: LIMITS.test, ...options }, async (t) => {
-    const title = `test "${t.fullName}"`;
-    const cleanup = new Cleanup(LIMITS.cleanup);
-    t.after(() => cleansUp(title, cleanup));
+  nodeTest.test(name, { timeout: TEST_MS, ...options }, async (t) => {
+    isRunning = true;
+    const cleanup = new Cleanup();
+    t.after(() => cleansUp(`test "${t.fullName}"`, cleanup));
     t.after = (action) => cleanup.add("a t.after of the test", action);
     ofTests.set(t, cleanup);
-    await noted(title, () => work(t));
+    await work(t);
   });
 }
 
 /** Like node:test's, for the suite that is being defined. The title names the hook in reports. */
 export function before(work, title = "before") {
   const hook = `hook "${title}" of ${suites.at(-1).name}`;
-  nodeTest.before(() => noted(hook, () => within(LIMITS.hook, hook, work)));
+  nodeTest.before(() => {
+    isRunning = true;
+    return within(HOOK_MS, hook, work);
+  });
 }
 
 /** Adds an action for the end of the suite that is being defined; they run last in, first out. */
@@ -61,41 +68,19 @@ function cleanupOfSuite() {
   if (isRunning) throw new Error("tests are running, so no suite is being defined: pass the test's own context, `t`");
   const suite = suites.at(-1);
   if (suite.cleanup === null) {
-    const cleanup = (suite.cleanup = new Cleanup(LIMITS.cleanup));
+    const cleanup = (suite.cleanup = new Cleanup());
     nodeTest.after(() => cleansUp(suite.name, cleanup));
   }
   return suite.cleanup;
 }
 
-/** Node does not report a failed hook after a failed test; so the failure is also recorded and printed. */
+/** Node does not report a failed hook after a failed test, so the failure is printed as well. */
 async function cleansUp(whose, cleanup) {
-  const title = `end of ${whose}`;
   try {
-    await noted(title, () => cleanup.run());
+    await cleanup.run();
   } catch (error) {
-    note({ failed: `${title}: ${error.message}` });
-    console.error(`${title}: ${error.message}`);
+    console.error(`end of ${whose}: ${error.message}`);
     process.exitCode = 1;
     throw error;
   }
-}
-
-let last = 0;
-let isRunning = false;
-
-/** Runs `work`, and records its start and its end. */
-async function noted(title, work) {
-  isRunning = true;
-  const id = (last += 1);
-  note({ id, begun: title });
-  try {
-    return await work();
-  } finally {
-    note({ id, ended: true });
-  }
-}
-
-/** Synchronous, so that the record is written even if this process never yields again. */
-function note(entry) {
-  if (NOTES_FILE) appendFileSync(NOTES_FILE, `${JSON.stringify(entry)}\n`);
 }

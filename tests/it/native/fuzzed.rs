@@ -8,8 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use terrace_fuzz_targets::TARGETS;
 
-/// The number of mutations tried of a target's inputs, unless `TERRACE_MUTATIONS` sets another.
-const MUTATIONS: usize = 1_000;
+use crate::support::cases;
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -68,11 +67,10 @@ fn the_corpus_breaks_no_target() {
 
 #[test]
 fn mutations_of_the_corpus_break_no_target() {
-    let count = std::env::var("TERRACE_MUTATIONS");
-    let count = count.map_or(MUTATIONS, |count| count.parse().unwrap());
+    let count = cases(500, 15_000);
     for (name, target) in TARGETS {
         let corpus = corpus(name);
-        let mut rng = StdRng::seed_from_u64(count as u64);
+        let mut rng = StdRng::seed_from_u64(count.into());
         for _ in 0..count {
             target(&changed(&corpus, &mut rng));
         }

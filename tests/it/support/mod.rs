@@ -1,3 +1,4 @@
+pub mod cases;
 pub mod chain;
 pub mod described;
 pub mod documentation;
@@ -21,6 +22,7 @@ pub mod statuses;
 pub mod tokens;
 pub mod versions;
 
+pub use cases::cases;
 pub use fixtures::{ModuleFixture, ProviderFixture};
 pub use mirrored::MirrorFixture;
 pub use registry::{Registry, Response};

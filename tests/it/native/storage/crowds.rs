@@ -33,7 +33,7 @@ use crate::support::registry::{S3, Sent, TOKEN};
 use crate::support::reindexed::{reindex, reindex_with};
 use crate::support::released::Released;
 use crate::support::schedule::{Actor, Schedule};
-use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
+use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response, cases};
 
 /// The number of concurrent publishers.
 const CROWD: usize = 64;
@@ -537,8 +537,6 @@ fn one_of_64_publishers_of_other_bytes_as_one_version_wins() {
     );
 }
 
-/// The number of interleavings that are tried, unless `TERRACE_INTERLEAVINGS` sets another.
-const INTERLEAVINGS: u32 = 300;
 
 /// A publisher of one version of a package, which exists in two forms.
 #[derive(Debug, Clone, Copy)]
@@ -592,8 +590,7 @@ impl Part {
 /// where its writes are first visible, and the faults.
 #[test]
 fn indices_follow_the_facts_in_every_order_of_operations() {
-    let cases = std::env::var("TERRACE_INTERLEAVINGS");
-    let cases = cases.map_or(INTERLEAVINGS, |cases| cases.parse().unwrap());
+    let cases = cases(60, 300);
     let tally = RefCell::new((BTreeMap::<u16, usize>::new(), 0));
     let strategy = (
         any::<u64>(),
@@ -655,8 +652,7 @@ fn run_cases<S: Strategy>(
 /// Concurrently, clients set statuses of the versions, several of them for the same version.
 #[test]
 fn indices_follow_the_facts_while_statuses_are_set() {
-    let cases = std::env::var("TERRACE_INTERLEAVINGS");
-    let cases = cases.map_or(INTERLEAVINGS / 2, |cases| cases.parse().unwrap());
+    let cases = cases(30, 150);
     let tally = RefCell::new(BTreeMap::<u16, usize>::new());
     let states = select(vec!["deprecated", "withdrawn", "revoked", "active"]);
     let strategy = (

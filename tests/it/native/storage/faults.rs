@@ -16,16 +16,13 @@ use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent};
 use crate::support::released::{Answers, Released, answers};
-use crate::support::{ModuleFixture, ProviderFixture, Registry};
+use crate::support::{ModuleFixture, ProviderFixture, Registry, cases};
 
 type Vars = &'static [(&'static str, &'static str)];
 
 /// The two signers of archive URLs, the Worker and the bucket. The signer is also the one that is asked about
 /// archives.
 const MODES: [Vars; 2] = [&[], &S3];
-
-/// The number of publishes that are broken several times.
-const CASES: u32 = 300;
 
 /// An earlier release, if any, and the one that is published after it.
 type Scene = (Option<Released>, Released);
@@ -352,7 +349,7 @@ fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
     );
     let strategy = (0..all.len(), prop::collection::vec(blows, 2..5));
     let mut runner = TestRunner::new(Config {
-        cases: CASES,
+        cases: cases(40, 300),
         failure_persistence: None,
         ..Config::default()
     });
@@ -380,7 +377,6 @@ fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
         Ok(())
     };
     runner.run(&strategy, test).unwrap();
-    println!("{CASES} publishes broken several times");
 }
 
 /// Every storage operation of the registry can be broken: no operation of [`Memory`] bypasses the method that

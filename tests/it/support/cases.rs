@@ -1,0 +1,10 @@
+//! The number of cases of tests that generate them.
+
+/// Returns `few`, or `many` if `TERRACE_CASES` is `many`, as in `npm run test:more`, or the number in that variable.
+pub fn cases(few: u32, many: u32) -> u32 {
+    match std::env::var("TERRACE_CASES").as_deref() {
+        Err(_) => few,
+        Ok("many") => many,
+        Ok(number) => number.parse().expect("TERRACE_CASES is `many` or a number"),
+    }
+}
