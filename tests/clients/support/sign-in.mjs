@@ -77,7 +77,7 @@ function settings(registryUrl, secret, people) {
 }
 
 /** Suppresses its notices about being a demonstration. */
-async function quietly(action) {
+export async function quietly(action) {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
   try {

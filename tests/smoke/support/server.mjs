@@ -1,0 +1,66 @@
+// The one server of the smoke files: the Worker in workerd, with presigned URLs, a provider of sign-ins and an issuer of CI tokens.
+import { join } from "node:path";
+
+import { buildWorker, checkWorker } from "../../../scripts/build.mjs";
+import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
+import { freePort, startServer } from "../../../scripts/server.mjs";
+import { openIssuer } from "../../clients/support/issuer.mjs";
+import { Registry } from "../../clients/support/registry.mjs";
+import { openProvider, quietly } from "../../clients/support/sign-in.mjs";
+import { before, cleanupOf } from "../../clients/support/testing.mjs";
+
+/** The variable with the running server, as JSON: what `startServer` returns, and `certificates` and `job`. */
+const VARIABLE = "TERRACE_TEST_SERVER";
+
+/** The namespace that only signed-in people of the group `staff` read. Everything else is public. */
+export const PRIVATE = "hidden";
+
+/** The namespace that jobs of the repository `trusted/infra` may publish to. */
+export const OF_JOBS = "trusted";
+
+const JOB = { sub: `repo:${OF_JOBS}/infra:ref:refs/heads/main`, repository: `${OF_JOBS}/infra` };
+const PEOPLE = { ann: { groups: ["staff"] } };
+
+/** The settings of the server. All files share them, so none may change what another file tests. */
+const settings = (provider, issuer) => ({
+  ...provider.vars,
+  TERRACE_ACCESS_EXCEPT: PRIVATE,
+  TERRACE_LOGIN_RULES: JSON.stringify([{ scopes: [`read:${PRIVATE}`], claims: { groups: "staff" } }]),
+  TERRACE_LOGIN_SCOPES: "openid email groups",
+  TERRACE_TRUSTED_PUBLISHERS: [{ scopes: [`publish:${OF_JOBS}`], issuer: issuer.url, identifies: true, claims: { repository: JOB.repository } }],
+});
+
+/** Starts the server; `worker` is that of `startServer`. Returns the environment of the smoke files. */
+export async function startSmokeServer(cleanup, { worker = checkWorker, say } = {}) {
+  const certificates = temporaryDirectory(cleanup);
+  const port = await freePort();
+  const provider = await openProvider(`http://127.0.0.1:${port}`, certificates, PEOPLE);
+  cleanup.add("stopping the provider of sign-ins", provider.stop);
+  const issuer = await quietly(() => openIssuer({ directory: certificates, jobs: { infra: JOB } }));
+  cleanup.add("stopping the issuer", issuer.stop);
+  const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, say, trusts: provider.ca, vars: settings(provider, issuer) });
+  const job = await issuer.tokenOf("infra", url);
+  return { [VARIABLE]: JSON.stringify({ url, secrets, s3, services, logFile, job, ca: provider.ca, worker }) };
+}
+
+/**
+ * Returns the registry of the smoke files, for the suite that is being defined. Without a server in the environment, the file
+ * starts one of its own.
+ */
+export function smokeRegistry() {
+  const registry = new Registry();
+  const cleanup = cleanupOf();
+  before(async () => Object.assign(registry, JSON.parse(process.env[VARIABLE] ?? (await ownServer(cleanup)))), "finding the registry");
+  return registry;
+}
+
+async function ownServer(cleanup) {
+  return (await startSmokeServer(cleanup, { worker: await smokeWorker() }))[VARIABLE];
+}
+
+/** Returns the Worker that is tested, for a file that starts another server. */
+export async function smokeWorker() {
+  if (process.env[VARIABLE]) return JSON.parse(process.env[VARIABLE]).worker;
+  await buildWorker({ optimised: false });
+  return checkWorker;
+}
