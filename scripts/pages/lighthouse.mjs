@@ -2,16 +2,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { browserProgram } from "../lib/browser.mjs";
+import { find } from "../lib/clients.mjs";
 import { temporaryDirectory } from "../lib/cleanup.mjs";
 import { packagedNode } from "../lib/npm.mjs";
-import { NpmTool } from "../lib/npm-tools.mjs";
+import { npmTool } from "../lib/npm-tools.mjs";
 import { ask, run } from "../lib/run.mjs";
 import { say, step } from "../lib/step.mjs";
 import { PAGES, startWithPackages } from "./registry.mjs";
 
 /** With its dependencies it takes 176 MB. */
-const LIGHTHOUSE = new NpmTool("lighthouse", "13.5.0");
+const LIGHTHOUSE = npmTool("lighthouse", "13.5.0");
 
 const MEASURED = ["start", "browse", "provider", "document", "module"];
 
@@ -33,7 +33,7 @@ export async function measurePages(cleanup) {
   await LIGHTHOUSE.ensure();
   const registry = await startWithPackages(cleanup);
   const directory = temporaryDirectory(cleanup);
-  const browser = browserProgram();
+  const browser = find("chromium");
   const results = [];
   await step("measuring the pages with Lighthouse", async (log) => {
     const measureOnce = (name, flags) => lighthouse({ url: new URL(PAGES[name], registry.url).href, output: join(directory, `${name}.json`), flags, browser, log });

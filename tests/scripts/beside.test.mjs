@@ -1,7 +1,6 @@
 // Work of `npm test` that runs beside its stages, and the order of its test files.
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { constants, getPriority } from "node:os";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -11,19 +10,6 @@ import { run } from "../../scripts/lib/run.mjs";
 import { LONGEST, longestFirst, testFiles } from "../../scripts/lib/test-files.mjs";
 import { scratch } from "../clients/support/scratch.mjs";
 import { test } from "../clients/support/testing.mjs";
-
-test("a patient program and its children have the lowest priority, and others the usual one", async (t) => {
-  if (isWindows) return t.skip("there is no sh");
-  // The program may begin before its priority is set. Without arguments, `nice` prints its own.
-  const priority = async (options) => Number((await run("sh", ["-c", "sleep 0.2; nice"], options)).stdout);
-  const usual = await priority({});
-  assert.equal(usual, getPriority());
-  assert.equal(await priority({ isPatient: true }), constants.priority.PRIORITY_LOW);
-});
-
-test("a patient program that cannot be started is reported as any other", async () => {
-  await assert.rejects(run("terrace-has-no-such-program", [], { isPatient: true }), /could not be run/);
-});
 
 test("packages of concurrent steps are installed one after the other", async (t) => {
   if (isWindows) return t.skip("there is no apt");

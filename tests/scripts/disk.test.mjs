@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { freeDisk, requireFreeDisk, withoutIncrementalState } from "../../scripts/lib/disk.mjs";
+import { freeDisk, withoutIncrementalState } from "../../scripts/lib/disk.mjs";
 import { run, serveProgram } from "../../scripts/lib/run.mjs";
 import { scratch } from "../clients/support/scratch.mjs";
 import { test } from "../clients/support/testing.mjs";
@@ -18,11 +18,6 @@ test("incremental state is stored only where a build has stored some", async (t)
 
 test("free disk space is stated in gigabytes", () => {
   assert.match(freeDisk(), /^free disk space: \d+\.\d GB for the project, \d+\.\d GB for temporary files$/);
-});
-
-test("a build that needs more than the free disk space does not begin, and says so", () => {
-  requireFreeDisk(0);
-  assert.throws(() => requireFreeDisk(1e6), /^Error: it is built only with 1000000 GB of free disk space, of which there are \d+\.\d$/);
 });
 
 /** A file that takes no byte, as on a full disk. */

@@ -16,7 +16,7 @@ const FILES = {
   "modules/common/main.tf": 'output "says" {\n  value = "common"\n}\n',
 };
 
-describe("a repository with many modules", { skip: unlessOnPath("terrace") || unlessOnPath("git") }, () => {
+describe("a repository with many modules", { skip: unlessOnPath("git") }, () => {
   const registry = useRegistry({ mode: "presigned" });
   const directory = scratch();
 

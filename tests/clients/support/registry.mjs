@@ -8,11 +8,11 @@ import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
-/** The host of the registries, from the environment: the Worker in workerd, or `terrace serve`. */
-export const isNative = process.env.TERRACE_TEST_HOST === "native";
+/** The host of the registries: `terrace serve`, or the Worker in workerd if the environment says so. */
+export const isNative = process.env.TERRACE_TEST_HOST !== "workerd";
 
-/** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. */
-export const MODES = isNative ? ["worker"] : ["presigned", "worker"];
+/** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. The environment may select one. */
+export const MODES = isNative ? ["worker"] : (process.env.TERRACE_TEST_MODES ?? "presigned,worker").split(",");
 
 /** Defines the same tests for each mode. */
 export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode} URLs`, () => define(mode)));
