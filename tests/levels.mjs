@@ -40,7 +40,7 @@ const LEVELS = {
   "clients/mirror/mirror-push": ON_BOTH,
   "clients/mirror/pull": ON_BOTH_WITH_URLS, // archives pass through the Worker into the bucket
 
-  "clients/native/acceptance": { test: NATIVE },
+  "clients/native/acceptance": { more: NATIVE }, // a command, not a protocol
   "clients/native/air-gapped": { test: NATIVE },
   "clients/native/killed": { more: NATIVE }, // kills
 
@@ -85,6 +85,7 @@ const LEVELS = {
   "clients/worker/entry": { test: NONE }, // the entry alone, in Node
   "clients/worker/failover": { more: BOTH_MODES }, // URLs of the second bucket
   "clients/worker/killed": { more: BOTH_MODES }, // uploads are interrupted at both places
+  "clients/worker/lost-kv": { more: WORKERD },
   "clients/worker/observed": { more: WORKERD },
   "clients/worker/packed": { more: WORKERD },
   "clients/worker/races": { more: WORKERD },

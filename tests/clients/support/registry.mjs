@@ -19,7 +19,7 @@ export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode}
 
 /**
  * Starts a registry for the tests of the suite that is being defined, before they run; `options` are those of
- * `startServer`, or a function that returns them immediately before.
+ * `startServer` and the `args` of `startNativeServer`, or a function that returns them immediately before.
  */
 export function useRegistry(options = {}) {
   const registry = new Registry();
@@ -86,9 +86,14 @@ export class Registry {
     return new URL(this.s3?.endpoint ?? this.url).origin;
   }
 
+  /** The file of an object in the directory of `terrace serve`. */
+  #file(objectKey) {
+    return objectKey.startsWith("archives/") ? join(this.data, objectKey) : join(this.data, "facts", `${objectKey}.json`);
+  }
+
   /** Overwrites an object in the bucket, or its file, without the registry. */
   async overwrite(objectKey, bytes) {
-    if (this.data) return writeFile(join(this.data, objectKey), bytes);
+    if (this.data) return writeFile(this.#file(objectKey), bytes);
     await this.#changeBucket("PUT", objectKey, bytes);
   }
 
@@ -99,7 +104,7 @@ export class Registry {
 
   /** Removes an object from the bucket, or its file, without the registry. */
   async remove(objectKey) {
-    if (this.data) return rm(join(this.data, objectKey));
+    if (this.data) return rm(this.#file(objectKey));
     await this.#changeBucket("DELETE", objectKey);
   }
 
