@@ -23,7 +23,7 @@ const LEVELS = {
   "clients/access/access": ON_BOTH,
   "clients/access/browser-sign-in": ON_BOTH,
   "clients/access/jose": { more: NONE }, // an oracle
-  "clients/access/login": { more: WORKERD }, // a browser
+  "clients/access/login": { more: WORKERD }, // a browser, and requests to a provider
   "clients/access/trusted": ON_BOTH,
 
   "clients/admin/admin": ON_BOTH_WITH_URLS, // exports and imports of archives
@@ -50,14 +50,14 @@ const LEVELS = {
   "clients/oci/oci-push": ON_BOTH_WITH_URLS, // uploads in chunks through the Worker
   "clients/oci/oras-go": ON_BOTH_WITH_URLS,
 
-  "clients/pages/appearance": { more: WORKERD }, // a browser
-  "clients/pages/copying": { more: WORKERD }, // a browser
-  "clients/pages/documents": { more: WORKERD }, // a browser
+  "clients/pages/appearance": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/copying": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/documents": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
   "clients/pages/headers": ON_BOTH,
-  "clients/pages/keyboard": { more: WORKERD }, // a browser
+  "clients/pages/keyboard": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
   "clients/pages/operations": { more: WORKERD }, // counts at the bindings of the Worker
-  "clients/pages/sign-in": { more: WORKERD }, // a browser
-  "clients/pages/weight": { more: WORKERD }, // a browser
+  "clients/pages/sign-in": { more: WORKERD }, // a browser, and requests to a provider
+  "clients/pages/weight": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
 
   "clients/parsers/metadata": { more: NONE }, // an oracle
   "clients/parsers/oracles": { more: NONE }, // an oracle
