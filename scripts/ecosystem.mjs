@@ -3,7 +3,7 @@
 import { buildAll } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
-import { ensureRenovate } from "./lib/renovate.mjs";
+import { RENOVATE } from "./lib/renovate.mjs";
 import { say } from "./lib/step.mjs";
 import { Tally } from "./lib/tally.mjs";
 import { runTestFiles, testFiles } from "./lib/test-files.mjs";
@@ -14,9 +14,8 @@ const tally = new Tally();
 
 if (await tally.attempt(setup)) {
   await continueUnderNewNode();
-  if (await tally.attempt(buildAll)) {
-    const reasons = await ensureRenovate();
-    const env = { ...process.env, TERRACE_TEST_ABSENT: JSON.stringify(reasons) };
+  if ((await tally.attempt(buildAll)) && (await tally.attempt(() => RENOVATE.ensure()))) {
+    const env = { ...process.env, TERRACE_TEST_HOST: "workerd" };
     await tally.count("tests with tools", async () => runTestFiles(await testFiles("ecosystem"), { env }));
   }
 }

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 
 import { buildAll } from "./build.mjs";
-import { ensureBrowser } from "./lib/browser.mjs";
 import { Cleanup } from "./lib/cleanup.mjs";
+import { CLIENTS } from "./lib/clients.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
 import { main, say } from "./lib/step.mjs";
@@ -28,8 +28,7 @@ await main(async () => {
   await setup();
   await continueUnderNewNode();
   await buildAll();
-  const reasons = await ensureBrowser();
-  if (reasons.chromium) throw new Error(reasons.chromium);
+  await CLIENTS.chromium.ensure();
   const cleanup = new Cleanup();
   process.once("SIGINT", () => cleanup.run().finally(() => process.exit(1)));
   try {

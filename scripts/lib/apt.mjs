@@ -1,6 +1,14 @@
 // Packages of the distribution, if apt offers them and this user may install them.
-import { ask, run } from "./run.mjs";
+import { Installable } from "./installable.mjs";
+import { ask, onPath, run } from "./run.mjs";
 import { step } from "./step.mjs";
+
+/** The program of a package, which may be on PATH under other names, too. */
+export const aptProgram = (name, ...otherNames) =>
+  new Installable(name, () => [name, ...otherNames].map(onPath).find(Boolean), async (log) => {
+    if (!(await aptOffers([name]))) throw new Error(`apt does not offer ${name}, or this user may not install packages`);
+    await aptInstall([name], log);
+  });
 
 /** The latest call of apt-get. */
 let latest = Promise.resolve();

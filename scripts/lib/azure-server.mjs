@@ -1,11 +1,9 @@
-// A store with the API of Azure Blob Storage for tests: Azurite, from npm, which is installed once per user.
+// A store with the API of Azure Blob Storage for tests: Azurite, from npm.
 import { createHmac } from "node:crypto";
 
 import { freePort } from "../server.mjs";
-import { NpmTool } from "./npm-tools.mjs";
-import { lastLine, serveProgram } from "./run.mjs";
-
-const azurite = new NpmTool("azurite", "3.37.0");
+import { CLIENTS } from "./clients.mjs";
+import { serveProgram } from "./run.mjs";
 
 /** The account of Azurite, which its documentation contains. */
 const ACCOUNT = "devstoreaccount1";
@@ -16,25 +14,14 @@ const API = "2021-12-02";
 const START_MS = 30_000;
 const PAUSE_MS = 100;
 
-/** Returns the reason why there can be no such server here, or `null`. */
-export async function whyNoAzure() {
-  try {
-    await azurite.ensure();
-    return null;
-  } catch (error) {
-    return `azurite could not be installed: ${lastLine(error)}`;
-  }
-}
-
 /**
  * Starts a server with these empty containers. `cleanup` stops it.
  *
  * Returns `{ endpoint, env }`; `env` are the variables for its clients.
  */
 export async function startAzure(cleanup, { buckets, log }) {
-  await azurite.ensure();
   const port = await freePort();
-  const args = [azurite.file("dist", "src", "blob", "main.js"), "--inMemoryPersistence", "--skipApiVersionCheck", "--blobHost", "127.0.0.1", "--blobPort", String(port)];
+  const args = [CLIENTS.azurite.file("dist", "src", "blob", "main.js"), "--inMemoryPersistence", "--skipApiVersionCheck", "--blobHost", "127.0.0.1", "--blobPort", String(port)];
   const server = await serveProgram(process.execPath, args, { log });
   cleanup.add("stopping the Azure server", server.stop);
   const endpoint = `http://127.0.0.1:${port}/${ACCOUNT}`;

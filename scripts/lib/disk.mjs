@@ -17,12 +17,6 @@ export function freeDisk() {
   return `free disk space: ${spaces.join(", ")}`;
 }
 
-/** Throws the reason why work that takes this many gigabytes of the disk of `directory` does not begin. */
-export function requireFreeDisk(gigabytes, directory = root) {
-  const free = freeBytes(directory) / GIGABYTE;
-  if (free < gigabytes) throw new Error(`it is built only with ${gigabytes} GB of free disk space, of which there are ${free.toFixed(1)}`);
-}
-
 function freeBytes(directory) {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;

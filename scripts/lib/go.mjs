@@ -1,69 +1,35 @@
-// Go programs, built from source for tests.
-import { existsSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+// Programs that Go builds.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { requireFreeDisk } from "./disk.mjs";
-import { cacheDir, exe, root } from "./paths.mjs";
-import { ask, lastLine, run } from "./run.mjs";
-import { step } from "./step.mjs";
+import { cached } from "./installable.mjs";
+import { exe, root } from "./paths.mjs";
+import { run } from "./run.mjs";
 
-/** Longer than the largest build beside other stages on two cores, with all downloads, and short enough if the proxy hangs. */
+/** Longer than the largest build on two cores, with all downloads, and short enough if the proxy hangs. */
 const PATIENCE_MS = 30 * 60_000;
 
-/** In gigabytes: the disk space that the build and the tests after it may take, with as much again to spare. */
-const GIGABYTES = 15;
+/** Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. */
+const go = (args, { env, ...options }) =>
+  run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });
 
-/** Returns the directory of a program that `goInstall` builds. */
-export const goHome = (name, version) => join(cacheDir, `${name}-${version}`);
-
-/**
- * Builds a program from Go's module proxy, once per user and version. Returns its directory, or throws the
- * reason why it cannot.
- */
-export const goInstall = (name, path, version) =>
-  builtOnce(name, version, (home, log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: home } }));
+/** A program from Go's module proxy. */
+export const goProgram = (name, path, version) =>
+  cached(name, version, exe(name), (home, log) => go(["install", `${path}@${version}`], { log, env: { GOBIN: home } }));
 
 /**
- * Does the same for a program that `go install` rejects because it replaces one of its dependencies: it is built in a
- * module of this checkout whose `go.mod` repeats the replacement and whose `go.sum` holds all checksums. `set` is a variable
- * that its releases set, as `package.name=value`. The build leaves 3 GB in Go's caches, so it does not begin on a disk that the
- * tests themselves may fill.
+ * A program that is built in a module of this checkout: one of ours, whose version is the digest of its sources, or `target`,
+ * which `go install` rejects because it replaces one of its dependencies. The `go.mod` of the checkout repeats the replacement,
+ * and its `go.sum` holds all checksums.
  */
-export const goInstallFrom = (directory, name, path, version, set) =>
-  builtOnce(name, version, (home, log) => {
-    requireFreeDisk(GIGABYTES);
-    return go(["build", "-ldflags", `-s -w -X ${set}`, "-o", join(home, exe(name)), path], { log, cwd: join(root, directory) });
-  });
-
-async function builtOnce(name, version, build) {
-  const home = goHome(name, version);
-  const isThere = () => existsSync(join(home, exe(name)));
-  if (isThere()) return home;
-  await requireGo();
-  // It is built in a separate directory and then moved into place, so that an interrupted build leaves no
-  // directory that looks complete.
-  const aside = `${home}.partial-${process.pid}`;
-  try {
-    await mkdir(aside, { recursive: true });
-    await step(`building ${name} ${version}`, (log) => build(aside, log));
-    // Concurrent tests of another checkout may have finished first.
-    if (!isThere()) await rename(aside, home);
-  } catch (error) {
-    throw new Error(`it could not be built: ${lastLine(error)}`);
-  } finally {
-    await rm(aside, { recursive: true, force: true });
-  }
-  return home;
+export function goBuilt(name, module, flags = [], { target = ".", version } = {}) {
+  const cwd = join(root, "tests", "clients", module);
+  return cached(name, version ?? digest(cwd), exe(name), (home, log) => go(["build", ...flags, "-o", join(home, exe(name)), target], { log, cwd }));
 }
 
-export async function requireGo() {
-  if ((await ask("go", ["version"])) === null) throw new Error("Go, which is needed to build it, is not on PATH");
+function digest(directory) {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(directory).sort()) hash.update(`${name}\0`).update(readFileSync(join(directory, name)));
+  return hash.digest("hex").slice(0, 12);
 }
-
-/**
- * Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. Builds use both cores, so
- * they leave them to the stages that they run beside.
- */
-export const go = (args, { env, ...options }) =>
-  run("go", args, { ...options, timeout: PATIENCE_MS, isPatient: true, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });

@@ -1,22 +1,4 @@
-// Renovate, for tests. With its dependencies it is several times as large as all of the project's packages, so it is not
-// one of them.
-import { NpmTool } from "./npm-tools.mjs";
-import { lastLine } from "./run.mjs";
-import { say } from "./step.mjs";
+// Renovate, for tests. It is several times as large as all of the project's packages, so `npm run clients` does not install it.
+import { npmTool } from "./npm-tools.mjs";
 
-const tool = new NpmTool("renovate", "44.121.2");
-
-/** The directory of the package, which `ensureRenovate` creates. */
-export const renovate = tool.file();
-
-/** Installs it. Returns the reason if it cannot be installed, by its name. */
-export async function ensureRenovate() {
-  try {
-    await tool.ensure();
-    return {};
-  } catch (error) {
-    const reason = `Renovate ${tool.version} is not in the cache, and could not be installed: ${lastLine(error)}`;
-    say(`- ${reason}`);
-    return { renovate: reason };
-  }
-}
+export const RENOVATE = npmTool("renovate", "44.121.2");

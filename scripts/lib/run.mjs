@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants as access, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { constants, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -32,10 +31,9 @@ export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) ||
  *
  * - `log`: a file that keeps the output; without it, the output is only kept in memory.
  * - `check`: reject if the exit code is not 0 (the default);
- * - `timeout`: end it after this many milliseconds;
- * - `isPatient`: give it only the CPU time that other programs leave.
+ * - `timeout`: end it after this many milliseconds.
  */
-export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout, isPatient = false } = {}) {
+export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout } = {}) {
   const commandLine = [command, ...args].join(" ");
   const file = log && (await openLog(log, commandLine));
   const chunks = [];
@@ -47,7 +45,6 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
 
   const code = await new Promise((done) => {
     const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"], timeout });
-    if (isPatient) lowerPriority(child);
     const kill = () => child.kill("SIGKILL");
     kills.add(kill);
     child.on("close", () => kills.delete(kill));
@@ -67,15 +64,6 @@ export async function run(command, args, { cwd = root, env = process.env, log, c
   const output = Buffer.concat(chunks).toString();
   if (check && code !== 0) throw CommandFailed.of(commandLine, code, output, log);
   return { code, output, stdout: Buffer.concat(stdout).toString() };
-}
-
-/** Gives a program and its later children the lowest priority. */
-function lowerPriority({ pid }) {
-  try {
-    if (pid) setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It has ended already.
-  }
 }
 
 /** Runs a program that may ask questions in this terminal; returns its exit code. */

@@ -5,14 +5,14 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 import { temporaryDirectory } from "../lib/cleanup.mjs";
-import { NpmTool } from "../lib/npm-tools.mjs";
+import { npmTool } from "../lib/npm-tools.mjs";
 import { root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { say, step } from "../lib/step.mjs";
 import { drawing } from "./drawing.mjs";
 import { Shell } from "./shell.mjs";
 
-const EMULATOR = new NpmTool("@xterm/headless", "6.0.0");
+const EMULATOR = npmTool("@xterm/headless", "6.0.0");
 
 const IMAGES = join(root, "docs", "images");
 const MOST_BYTES = 150_000;
@@ -32,7 +32,7 @@ const COMMANDS = [
 /** Runs the commands and writes the pictures. */
 export async function record(cleanup) {
   await EMULATOR.ensure();
-  const { Terminal } = createRequire(import.meta.url)(EMULATOR.file());
+  const { Terminal } = createRequire(import.meta.url)(EMULATOR.find());
   const directory = temporaryDirectory(cleanup);
   const checkout = join(directory, "terrace");
   await step("copying the checkout", () => copyCheckout(checkout));

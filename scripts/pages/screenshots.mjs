@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 
 import { chromium } from "playwright-core";
 
-import { browserProgram } from "../lib/browser.mjs";
+import { find } from "../lib/clients.mjs";
 import { root } from "../lib/paths.mjs";
 import { say, step } from "../lib/step.mjs";
 import { PAGES, startWithPackages } from "./registry.mjs";
@@ -27,7 +27,7 @@ export async function takeScreenshots(cleanup) {
   // Browsers offer the clipboard, and so pages their copy buttons, on secure origins only.
   const here = [`--host-resolver-rules=MAP ${HOSTNAME} 127.0.0.1:${registry.port}`, `--unsafely-treat-insecure-origin-as-secure=http://${HOSTNAME}`];
   const args = ["--no-sandbox", "--hide-scrollbars", ...here];
-  const browser = await chromium.launch({ executablePath: browserProgram(), args });
+  const browser = await chromium.launch({ executablePath: find("chromium"), args });
   cleanup.add("closing the browser", () => browser.close());
   await mkdir(IMAGES, { recursive: true });
   await step("taking pictures of the pages", async () => {

@@ -73,7 +73,8 @@ function useTrust({ mode, asText = false }) {
   found.registry = useRegistry(() => {
     const trusted = rules(found.issuer.url);
     const vars = { TERRACE_TRUSTED_PUBLISHERS: asText ? JSON.stringify(trusted) : trusted };
-    return { mode, trusts: found.issuer.ca, vars };
+    // Each thread fetches keys of its own.
+    return { mode, trusts: found.issuer.ca, vars, args: ["--threads", "1"] };
   });
 
   /** Publishes a module with only the token in the environment of a CI. */

@@ -1,44 +1,17 @@
-// Repair, verification, garbage collection and copies of a whole registry, by the built command against the
-// built Worker.
+// Repair, verification, garbage collection and copies of a whole registry, by the built command.
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
-import { cli } from "../../../scripts/build.mjs";
-import { newSecrets } from "../../../scripts/server.mjs";
-import { sha256 } from "../support/archives.mjs";
+import { admin, answers, does, fill } from "../support/administered.mjs";
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, registryOf, useRegistry } from "../support/registry.mjs";
-import { HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
+import { HERE, module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
 
-const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
-const REPOSITORY = "team/tools";
-
-const READS = [
-  "/v1/providers/acme/hello/versions",
-  `/v1/providers/acme/hello/1.0.0/download/${HERE.replace("_", "/")}`,
-  "/v1/modules/acme/greeting/aws/versions",
-  "/v1/modules/acme/greeting/aws/1.0.0/download",
-  "/mirror/origin.example/acme/widget/index.json",
-  "/mirror/origin.example/acme/widget/1.0.0.json",
-  "/v2/providers/acme/hello/tags/list",
-  "/v2/providers/acme/hello/manifests/1.0.0",
-  "/v2/modules/acme/greeting/aws/manifests/1.0.0",
-  `/v2/${REPOSITORY}/tags/list`,
-  `/v2/${REPOSITORY}/manifests/Latest`,
-];
-
-/** The status changes of the published releases. */
-const STATUSES = [
-  ["modules/acme/greeting/aws/1.0.0", "withdrawn"],
-  ["providers/acme/hello", "deprecated"],
-  ["providers/acme/hello/1.1.0+b", "revoked"],
-];
 const REVOKED = `/v1/providers/acme/hello/1.1.0+b/download/${HERE.replace("_", "/")}`;
 
 /** Five releases, the keys, two status documents, a token and the format; two links, a manifest and a tag. */
@@ -46,76 +19,6 @@ const DOCUMENTS = 14;
 
 /** The same without the fact format, which an import compares first and does not count. */
 const IMPORTED = DOCUMENTS - 1;
-
-/** Runs `terrace admin` against a registry. */
-async function admin(registry, ...args) {
-  const result = await run(cli, ["admin", ...args, "--json"], { env: { ...process.env, ...registry.env } });
-  return { ...result, json: JSON.parse(result.stdout.toString() || "null") };
-}
-
-/** Runs `terrace admin`, which must succeed. */
-async function does(registry, ...args) {
-  const { code, output, json } = await admin(registry, ...args);
-  assert.equal(code, 0, output);
-  return json;
-}
-
-/** Returns a registry's answers, without the parts that differ between registries and over time. */
-async function answers(registry) {
-  const found = {};
-  for (const path of READS) {
-    const response = await registry.request(path);
-    assert.equal(response.status, 200, path);
-    const text = (await response.text()).replaceAll(/https?:\/\/[^"]*?([0-9a-f]{64}\.[^"?]*)(\?[^"]*)?/g, "$1");
-    const { headers } = response;
-    found[path] = { text, etag: headers.get("etag"), digest: headers.get("docker-content-digest") };
-  }
-  return found;
-}
-
-/**
- * More than the unit of times in the audit log. An export distinguishes a changed log from that of a restored registry by the times of
- * their entries, and cannot if all of them are of one second.
- */
-const SECOND_MS = 1_100;
-
-async function fill(registry, key) {
-  await registry.trusts("acme", key);
-  await sleep(SECOND_MS);
-  await registry.publishes(
-    provider({ address: "acme/hello", version: "1.0.0", key }),
-    provider({ address: "acme/hello", version: "1.1.0+b", key }),
-    mirrored("origin.example", key, provider({ address: "acme/widget", version: "1.0.0", key })),
-    module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
-    module({ address: "acme/greeting/aws", version: "1.1.0", files: saying("more"), format: "tar.gz" }),
-  );
-  const { status } = await registry.admin("POST", "/admin/v1/tokens", JSON.stringify({ name: "ci", scopes: ["read"] }));
-  assert.equal(status, 201);
-  await push(registry);
-  for (const [path, state] of STATUSES) {
-    const body = JSON.stringify({ state, reason: "a test" });
-    const { status } = await registry.admin("PUT", `/admin/v1/${path}/standing`, body);
-    assert.equal(status, 200, path);
-  }
-}
-
-/** Pushes an artifact with one layer, as OCI clients do. */
-async function push(registry) {
-  const authorization = `Basic ${Buffer.from(`me:${registry.secrets.adminToken}`).toString("base64")}`;
-  const put = async (method, path, body, type) => {
-    const headers = { authorization, ...(type && { "content-type": type }) };
-    const response = await registry.request(`/v2/${REPOSITORY}/${path}`, { method, headers, body });
-    assert.equal(response.status, 201, `${path}: ${await response.text()}`);
-  };
-  const blob = async (text) => {
-    const digest = `sha256:${sha256(text)}`;
-    await put("POST", `blobs/uploads/?digest=${digest}`, text);
-    return { mediaType: "application/octet-stream", digest, size: text.length };
-  };
-  const [config, layer] = [await blob("{}"), await blob("a layer")];
-  const manifest = { schemaVersion: 2, mediaType: MANIFEST, artifactType: "a/b", config, layers: [layer] };
-  await put("PUT", "manifests/Latest", JSON.stringify(manifest), MANIFEST);
-}
 
 inBothModes((mode) => {
   const registry = useRegistry({ mode });
@@ -307,42 +210,4 @@ test("a copy of a boring-registry's bucket is published, and publishing it again
   const { modules } = await registry.json("/v1/modules/acme/greeting/aws/versions");
   assert.equal(modules[0].versions.length, 2);
   assert.equal((await does(registry, "verify")).orphans, 0);
-});
-
-test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) => {
-  const stateDir = scratch(t);
-  const secrets = newSecrets();
-  // One step of the cron then repairs all facts; the next one is due minutes later.
-  const vars = { TERRACE_REPAIR_OPERATIONS: "800" };
-  const starts = () => registryOf(t, { stateDir, secrets, vars });
-  let registry = await starts();
-  const losesIndices = async () => {
-    await registry.stop();
-    await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
-    return starts();
-  };
-  await fill(registry, await newKey(scratch(t)));
-  const wanted = await answers(registry);
-  // The index of revocations does not exist yet: the first read creates it. The merged catalogue is rebuilt at most once a
-  // minute.
-  const whole = await does(registry, "reindex");
-  assert.deepEqual(whole.rewritten.filter((name) => !["revocations", "merged-catalog/1"].includes(name)), []);
-
-  registry = await losesIndices();
-  const { rewritten } = await does(registry, "reindex");
-  t.diagnostic(`${rewritten.length} indices rebuilt`);
-  assert.ok(rewritten.length > 10);
-  assert.deepEqual(await answers(registry), wanted);
-  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
-
-  registry = await losesIndices();
-  const isDone = async () => /repair: .*; complete/.test(await readFile(registry.logFile, "utf8"));
-  for (let step = 1; !(await isDone()); step += 1) {
-    assert.ok(step < 20, "the cron does not finish");
-    const response = await registry.request("/cdn-cgi/handler/scheduled");
-    assert.equal(response.status, 200, await response.text());
-  }
-  assert.deepEqual((await does(registry, "reindex")).rewritten, []);
-  assert.deepEqual(await answers(registry), wanted);
-  assert.match(await readFile(registry.logFile, "utf8"), /repair: \d+ checked, \d+ rewritten/);
 });

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { MODULE, PROVIDER, publishCatalogue } from "../support/catalogue.mjs";
 import { asks, inspect, NEWEST, OLDER, TOOLS, transportsOf, unlessInstalled, uses, withClient, withGo, withSdk } from "../support/mcp.mjs";
 import { unlessOnPath } from "../support/programs.mjs";
-import { useRegistry } from "../support/registry.mjs";
+import { isNative, useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 
@@ -51,7 +51,7 @@ describe("clients of the Model Context Protocol", () => {
     assert.equal(access.registry, new URL(registry.url).host);
   });
 
-  for (const transport of ["http", "stdio"]) {
+  for (const [place, transport] of ["http", "stdio"].entries()) {
     const target = () => transportsOf(registry)[transport];
 
     for (const revision of OLDER) {
@@ -78,14 +78,16 @@ describe("clients of the Model Context Protocol", () => {
       });
     }
 
-    for (const era of ["modern", "legacy"]) {
+    for (const [at, era] of ["modern", "legacy"].entries()) {
+      // Each call is a process, and takes a second. On the native host, each tool is called in one of the four ways.
+      const calls = CALLS.filter((_, number) => !isNative || number % 4 === 2 * place + at);
       test(`the command line of the inspector over ${transport}, ${era}`, { skip: unlessInstalled("inspector") }, async () => {
         const { tools } = await inspect(era, target(), "--method", "tools/list", "--strict");
         assert.deepEqual(tools.map(({ name }) => name), TOOLS);
-        for (const [at, { name, arguments: args }] of CALLS.entries()) {
+        for (const { name, arguments: args } of calls) {
           const pairs = Object.entries(args).flatMap(([key, value]) => ["--tool-arg", `${key}=${value}`]);
           const answer = await inspect(era, target(), "--method", "tools/call", "--tool-name", name, ...pairs);
-          assert.deepEqual(answer.structuredContent, expected.answers[at], name);
+          assert.deepEqual(answer.structuredContent, expected.answers[TOOLS.indexOf(name)], name);
         }
       });
     }

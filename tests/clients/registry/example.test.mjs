@@ -8,7 +8,7 @@ import { buildExamples } from "../../../examples/build.mjs";
 import { terraformConfig } from "../../../scripts/lib/client-files.mjs";
 import { root } from "../../../scripts/lib/paths.mjs";
 import { withEachClient, withOldTerraform } from "../support/client.mjs";
-import { run, unlessOnPath } from "../support/programs.mjs";
+import { run } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { HERE } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -20,7 +20,7 @@ const CONSUMER = join(root, "examples", "consumer", "main.tf");
 /** The exit codes in the help of `terrace`. */
 const EXIT = { refused: 3, conflict: 4, notAllowed: 5 };
 
-describe("the examples", { skip: unlessOnPath("terrace") }, () => {
+describe("the examples", () => {
   inBothModes((mode) => {
     const registry = useRegistry({ mode });
     const directory = scratch();
@@ -112,7 +112,7 @@ describe("the examples", { skip: unlessOnPath("terrace") }, () => {
   });
 });
 
-describe("the examples in a private registry", { skip: unlessOnPath("terrace") }, () => {
+describe("the examples in a private registry", () => {
   const registry = useRegistry({ vars: { TERRACE_ACCESS: "private" } });
   const directory = scratch();
 

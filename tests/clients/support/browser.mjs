@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
-import { BROWSERS } from "../../../scripts/lib/browser.mjs";
-import { isOnPath, whyAbsent } from "./programs.mjs";
+import { unlessOnPath } from "./programs.mjs";
 import { openBrowser } from "./sign-in.mjs";
 import { after, before } from "./testing.mjs";
 
@@ -13,7 +12,7 @@ export const WIDTHS = [360, 1280];
 export const SCHEMES = ["light", "dark"];
 
 /** The `skip` option of a test that needs a browser: false, or the reason why it is skipped. */
-export const unlessBrowser = () => (BROWSERS.some(isOnPath) ? false : whyAbsent("chromium"));
+export const unlessBrowser = () => unlessOnPath("chromium");
 
 /** The rules of axe that count: those of WCAG 2.2 AA, and axe's best practices. */
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { OLD_TERRAFORM, oldTerraform } from "../../../scripts/lib/old-terraform.mjs";
-import { isOnPath, run, whyAbsent } from "./programs.mjs";
+import { OLD_TERRAFORM } from "../../../scripts/lib/clients.mjs";
+import { find, run, unlessOnPath } from "./programs.mjs";
 import { scratch } from "./scratch.mjs";
 import { describe, test } from "./testing.mjs";
 
@@ -18,18 +18,24 @@ export const HOST = "terrace.test";
 
 /** Defines the same tests for each installed client, and a skipped test for each missing one. */
 export function withEachClient(define) {
-  for (const name of CLIENTS) {
-    if (isOnPath(name)) describe(name, () => define(new Client(name)));
-    else if (!missed.has(name)) test(`${name} does the same`, { skip: whyAbsent(name) }, () => {});
+  for (const client of installedClients()) describe(client.name, () => define(client));
+}
+
+/** Returns the installed clients, for tests that take long whatever the client is, and defines a skipped test for each missing one. */
+export function installedClients() {
+  return CLIENTS.filter((name) => {
+    const skip = unlessOnPath(name);
+    if (skip && !missed.has(name)) test(`${name} does the same`, { skip }, () => {});
     missed.add(name);
-  }
+    return !skip;
+  }).map((name) => new Client(name));
 }
 
 /** Defines the same tests for Terraform 1.5.7, or a skipped test with the reason if it is missing. */
 export function withOldTerraform(define) {
-  const program = oldTerraform();
+  const program = find(OLD_TERRAFORM);
   if (program) describe(OLD_TERRAFORM, () => define(new Client(OLD_TERRAFORM, program)));
-  else test(`${OLD_TERRAFORM} does the same`, { skip: whyAbsent(OLD_TERRAFORM) }, () => {});
+  else test(`${OLD_TERRAFORM} does the same`, { skip: unlessOnPath(OLD_TERRAFORM) }, () => {});
 }
 
 /** A client: `program` is its path, or its name on PATH. */

@@ -5,9 +5,9 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import { cli } from "../../../scripts/build.mjs";
-import { hasMcpClient, MCP_CLIENTS } from "../../../scripts/lib/mcp-clients.mjs";
+import { CLIENTS } from "../../../scripts/lib/clients.mjs";
 import { packagedNode } from "../../../scripts/lib/npm.mjs";
-import { run, runs, whyAbsent } from "./programs.mjs";
+import { run, runs, unlessOnPath } from "./programs.mjs";
 
 /** The names of the tools, in the order of the list. */
 export const TOOLS = [
@@ -25,9 +25,12 @@ export const TOOLS = [
 export const NEWEST = "2026-07-28";
 export const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
+const packageName = (name) => `@modelcontextprotocol/${name}`;
+
 /** The `skip` option of a test that needs a client from npm. */
-export const unlessInstalled = (name) =>
-  hasMcpClient(name) ? false : whyAbsent(MCP_CLIENTS[name].name, `\`npm test\` has not installed ${MCP_CLIENTS[name].name}`);
+export const unlessInstalled = (name) => unlessOnPath(packageName(name));
+
+const fileOf = (name, ...segments) => CLIENTS[packageName(name)].file(...segments);
 
 /**
  * Sends a message of the newest revision, without a library, and returns its result. With a `host`, the registry is asked by
@@ -77,13 +80,13 @@ export const transportsOf = (registry) => ({
 
 /** Loads the TypeScript SDK for revisions up to 2025-11-25. */
 async function loadSdk() {
-  const files = ["index.js", "streamableHttp.js", "stdio.js"].map((file) => MCP_CLIENTS.sdk.file("dist", "esm", "client", file));
+  const files = ["index.js", "streamableHttp.js", "stdio.js"].map((file) => fileOf("sdk", "dist", "esm", "client", file));
   return Object.assign({}, ...(await Promise.all(files.map((file) => import(pathToFileURL(file))))));
 }
 
 /** Loads the TypeScript SDK for the newest revision. */
 async function loadClient() {
-  const files = ["index.mjs", "stdio.mjs"].map((file) => MCP_CLIENTS.client.file("dist", file));
+  const files = ["index.mjs", "stdio.mjs"].map((file) => fileOf("client", "dist", file));
   return Object.assign({}, ...(await Promise.all(files.map((file) => import(pathToFileURL(file))))));
 }
 
@@ -192,7 +195,7 @@ export async function withGo(revision, { url, token, command, args, env }, calls
 
 /** Uses the command line of the inspector once, and returns the result. */
 export async function inspect(era, { url, token, command, args, env }, ...words) {
-  const script = MCP_CLIENTS.inspector.file("clients", "launcher", "build", "index.js");
+  const script = fileOf("inspector", "clients", "launcher", "build", "index.js");
   const header = token ? ["--header", `Authorization: Bearer ${token}`] : [];
   // It gives a program only the variables that it is told.
   const variables = Object.entries(env ?? {}).filter(([name]) => /^TERRACE_|^SSL_CERT_/.test(name));

@@ -1,21 +1,24 @@
-// Optional programs on this machine, and functions to run programs.
+// Programs on this machine, and functions to run programs. All tests find those of `npm run clients`, and the command.
 import { execFile } from "node:child_process";
+import { delimiter } from "node:path";
 
+import { cliDir } from "../../../scripts/build.mjs";
+import { find, knownClients, whyAbsent } from "../../../scripts/lib/clients.mjs";
 import { isOnPath } from "../../../scripts/lib/run.mjs";
 
-export { isOnPath };
+export { find, isOnPath };
+
+process.env.PATH = [cliDir, ...knownClients().directories, process.env.PATH].join(delimiter);
 
 const PATIENCE_MS = 120_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** The reasons why `npm test` could not install programs, by their names. */
-const REASONS = JSON.parse(process.env.TERRACE_TEST_ABSENT ?? "{}");
-
-/** The `skip` option of a test that needs a program: false, or the reason why it is skipped. */
-export const unlessOnPath = (name) => (isOnPath(name) ? false : whyAbsent(name));
-
-/** Returns the reason why a program is missing; `otherwise` if it is unknown. */
-export const whyAbsent = (name, otherwise = `${name} is not on PATH`) => REASONS[name] ?? otherwise;
+/** The `skip` option of a test that needs a program or a package: false, or the reason why it is skipped. Without terraform, tests fail. */
+export function unlessOnPath(name) {
+  const reason = whyAbsent(name);
+  if (reason && name === "terraform") throw new Error("terraform is not on PATH, and the tests with clients require it");
+  return reason;
+}
 
 /** Runs a program to its end, or kills it after the time limit. `output` is its complete output. */
 export function run(command, args, { cwd, env, input } = {}) {

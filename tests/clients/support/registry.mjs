@@ -8,18 +8,18 @@ import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
-/** The host of the registries, from the environment: the Worker in workerd, or `terrace serve`. */
-export const isNative = process.env.TERRACE_TEST_HOST === "native";
+/** The host of the registries: `terrace serve`, or the Worker in workerd if the environment says so. */
+export const isNative = process.env.TERRACE_TEST_HOST !== "workerd";
 
-/** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. */
-export const MODES = isNative ? ["worker"] : ["presigned", "worker"];
+/** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. The environment may select one. */
+export const MODES = isNative ? ["worker"] : (process.env.TERRACE_TEST_MODES ?? "presigned,worker").split(",");
 
 /** Defines the same tests for each mode. */
 export const inBothModes = (define) => MODES.forEach((mode) => describe(`${mode} URLs`, () => define(mode)));
 
 /**
  * Starts a registry for the tests of the suite that is being defined, before they run; `options` are those of
- * `startServer`, or a function that returns them immediately before.
+ * `startServer` and the `args` of `startNativeServer`, or a function that returns them immediately before.
  */
 export function useRegistry(options = {}) {
   const registry = new Registry();
@@ -86,9 +86,14 @@ export class Registry {
     return new URL(this.s3?.endpoint ?? this.url).origin;
   }
 
+  /** The file of an object in the directory of `terrace serve`. */
+  #file(objectKey) {
+    return objectKey.startsWith("archives/") ? join(this.data, objectKey) : join(this.data, "facts", `${objectKey}.json`);
+  }
+
   /** Overwrites an object in the bucket, or its file, without the registry. */
   async overwrite(objectKey, bytes) {
-    if (this.data) return writeFile(join(this.data, objectKey), bytes);
+    if (this.data) return writeFile(this.#file(objectKey), bytes);
     await this.#changeBucket("PUT", objectKey, bytes);
   }
 
@@ -99,7 +104,7 @@ export class Registry {
 
   /** Removes an object from the bucket, or its file, without the registry. */
   async remove(objectKey) {
-    if (this.data) return rm(join(this.data, objectKey));
+    if (this.data) return rm(this.#file(objectKey));
     await this.#changeBucket("DELETE", objectKey);
   }
 

@@ -3,26 +3,23 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { BROWSERS } from "../../../scripts/lib/browser.mjs";
 import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
-import { isOnPath, whyAbsent } from "./programs.mjs";
+import { find, unlessOnPath } from "./programs.mjs";
 
 const PATIENCE_MS = 30_000;
 
 const CLIENT_ID = "terrace";
-const browserName = BROWSERS.find(isOnPath);
 
 /** The `skip` option of a test that needs all of it: false, or the reason why it is skipped. */
 export function unlessSignInWorks() {
   if (process.platform !== "linux") return "the tests' terminals and CA work only on Linux";
-  if (!isOnPath("script")) return "script, which creates terminals, is not on PATH";
-  return browserName ? false : whyAbsent("chromium");
+  // It creates terminals.
+  return unlessOnPath("script") || unlessOnPath("chromium");
 }
 
 /**
@@ -92,7 +89,7 @@ export async function openBrowser() {
   const { chromium } = await import("playwright-core");
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
   args.push("--disable-component-update", "--disable-sync", "--no-proxy-server");
-  const browser = await chromium.launch({ executablePath: pathOf(browserName), args, timeout: PATIENCE_MS });
+  const browser = await chromium.launch({ executablePath: find("chromium"), args, timeout: PATIENCE_MS });
   return {
     stop: () => browser.close(),
     /** Opens a window of a new person, without cookies. */
@@ -104,8 +101,6 @@ export async function openBrowser() {
     },
   };
 }
-
-const pathOf = (name) => process.env.PATH.split(":").map((directory) => join(directory, name)).find((file) => existsSync(file));
 
 const isCallback = ({ pathname }) => pathname === "/oauth/callback";
 

@@ -1,16 +1,15 @@
 // Renovate in a checkout, without a platform: it looks up updates and changes nothing.
-import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { packagedNode } from "../../../scripts/lib/npm.mjs";
-import { renovate } from "../../../scripts/lib/renovate.mjs";
-import { runs, whyAbsent } from "../../clients/support/programs.mjs";
+import { RENOVATE } from "../../../scripts/lib/renovate.mjs";
+import { runs } from "../../clients/support/programs.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 
 /** The `skip` option of a test that needs Renovate: false, or the reason why it is skipped. */
-export const unlessInstalled = existsSync(renovate) ? false : whyAbsent("renovate", "`npm run ecosystem` has not installed Renovate");
+export const unlessInstalled = RENOVATE.find() ? false : "Renovate is not in the cache: npm run ecosystem installs it";
 
 const UPDATE_LOCK = fileURLToPath(new URL("update-lock.mjs", import.meta.url));
 
@@ -63,7 +62,7 @@ class Checkout {
   async lookUp() {
     const report = join(this.#home, "report.json");
     const reporting = ["--report-type=file", `--report-path=${report}`];
-    await this.#runs(join(renovate, "dist", "renovate.js"), "--platform=local", "--dry-run=lookup", ...reporting);
+    await this.#runs(RENOVATE.file("dist", "renovate.js"), "--platform=local", "--dry-run=lookup", ...reporting);
     const { repositories } = JSON.parse(await readFile(report, "utf8"));
     return Object.values(repositories).flatMap(({ packageFiles = {} }) =>
       Object.values(packageFiles).flatMap((files) => files.flatMap(({ deps }) => deps)),
@@ -72,7 +71,7 @@ class Checkout {
 
   /** Lets Renovate write the lock file for an update of the provider `dep`, which `lookUp` returned. */
   async updateLock(dep) {
-    await this.#runs(UPDATE_LOCK, renovate, JSON.stringify(dep));
+    await this.#runs(UPDATE_LOCK, RENOVATE.find(), JSON.stringify(dep));
   }
 
   async #runs(...args) {

@@ -1,0 +1,130 @@
+// The level of every test file, and the hosts on which it runs: the levels of CONTRIBUTING.md are plain data here.
+//
+// - `test`: `npm test` runs it, `more`: `npm run test:more`. A file of both runs on another host at the second level.
+// - `own`: a command of its own runs it, because it needs a registry, or programs, that are named on the command line.
+//
+// On the native host each suite starts its own `terrace serve`, which takes 60 ms. On workerd a start takes seconds, so a file
+// runs there in one mode, `presigned`, unless it is about the URLs of archives or about their bytes on the way through the Worker.
+
+/** No registry, or one that the file selects itself. */
+const NONE = { host: "none" };
+const NATIVE = { host: "native" };
+const WORKERD = { host: "workerd", modes: ["presigned"] };
+const BOTH_MODES = { host: "workerd", modes: ["presigned", "worker"] };
+
+const ON_BOTH = { test: NATIVE, more: WORKERD };
+const ON_BOTH_WITH_URLS = { test: NATIVE, more: BOTH_MODES };
+
+const LEVELS = {
+  "acceptance/clients": { own: NONE }, // npm run acceptance
+  "compatibility/clients": { own: BOTH_MODES }, // npm run compatibility
+  "ecosystem/renovate": { own: BOTH_MODES }, // npm run ecosystem
+
+  "clients/access/access": ON_BOTH,
+  "clients/access/browser-sign-in": ON_BOTH,
+  "clients/access/jose": { more: NONE }, // an oracle
+  "clients/access/login": { more: WORKERD }, // a browser, and requests to a provider
+  "clients/access/trusted": ON_BOTH,
+
+  "clients/admin/admin": ON_BOTH_WITH_URLS, // exports and imports of archives
+  "clients/admin/erase": ON_BOTH_WITH_URLS, // URLs end with their archive
+  "clients/admin/operations": { more: BOTH_MODES }, // counts at the bindings of the Worker
+  "clients/admin/status": ON_BOTH,
+
+  "clients/mcp/clients": ON_BOTH,
+  "clients/mcp/session": ON_BOTH,
+  "clients/mcp/sign-in": ON_BOTH,
+
+  "clients/mirror/mirror": ON_BOTH_WITH_URLS,
+  "clients/mirror/mirror-add": ON_BOTH,
+  "clients/mirror/mirror-push": ON_BOTH,
+  "clients/mirror/pull": ON_BOTH_WITH_URLS, // archives pass through the Worker into the bucket
+
+  "clients/native/acceptance": { more: NATIVE }, // a command, not a protocol
+  "clients/native/air-gapped": { test: NATIVE },
+  "clients/native/killed": { more: NATIVE }, // kills
+
+  "clients/oci/oci": ON_BOTH_WITH_URLS,
+  "clients/oci/oci-access": ON_BOTH,
+  "clients/oci/oci-conformance": ON_BOTH_WITH_URLS, // its headers differ by mode
+  "clients/oci/oci-push": ON_BOTH_WITH_URLS, // uploads in chunks through the Worker
+  "clients/oci/oras-go": ON_BOTH_WITH_URLS,
+
+  "clients/pages/appearance": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/copying": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/documents": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/headers": ON_BOTH,
+  "clients/pages/keyboard": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/operations": { more: WORKERD }, // counts at the bindings of the Worker
+  "clients/pages/sign-in": { more: WORKERD }, // a browser, and requests to a provider
+  "clients/pages/weight": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+
+  "clients/parsers/metadata": { more: NONE }, // an oracle
+  "clients/parsers/oracles": { more: NONE }, // an oracle
+  "clients/parsers/public-api": { more: NONE }, // an oracle
+
+  "clients/registry/big-archives": { more: WORKERD }, // the memory of the Worker
+  "clients/registry/collections": ON_BOTH,
+  "clients/registry/doctor": ON_BOTH_WITH_URLS, // it examines archives in each mode
+  "clients/registry/doctor-elsewhere": { test: NONE },
+  "clients/registry/example": ON_BOTH,
+  "clients/registry/gpg": ON_BOTH,
+  "clients/registry/https": ON_BOTH,
+  "clients/registry/modules": ON_BOTH_WITH_URLS,
+  "clients/registry/old-terraform": ON_BOTH,
+  "clients/registry/other-stores": { more: NATIVE }, // object stores
+  "clients/registry/presigned": { more: BOTH_MODES }, // the URLs of a bucket
+  "clients/registry/providers": ON_BOTH_WITH_URLS,
+  "clients/registry/store": { more: NATIVE }, // an object store
+  "clients/registry/version-lists": { more: WORKERD }, // the memory of the Worker
+  "clients/registry/webhooks": ON_BOTH,
+
+  "clients/worker/catalogue": { more: WORKERD },
+  "clients/worker/config": { more: WORKERD },
+  "clients/worker/edge": { more: WORKERD },
+  "clients/worker/entry": { test: NONE }, // the entry alone, in Node
+  "clients/worker/failover": { more: BOTH_MODES }, // URLs of the second bucket
+  "clients/worker/killed": { more: BOTH_MODES }, // uploads are interrupted at both places
+  "clients/worker/lost-kv": { more: WORKERD },
+  "clients/worker/observed": { more: WORKERD },
+  "clients/worker/packed": { more: WORKERD },
+  "clients/worker/races": { more: WORKERD },
+  "clients/worker/soak": { more: WORKERD },
+  "clients/worker/standby": { more: WORKERD },
+  "clients/worker/upgrade": { more: WORKERD },
+  "clients/worker/wrangler": { more: NONE }, // it runs wrangler some hundred times
+
+  "scripts/compatibility": { test: NONE },
+  "scripts/deploy": { test: NONE },
+  "scripts/deployed-log": { test: NONE },
+  "scripts/drawing": { test: NONE },
+  "scripts/entry": { test: NONE },
+  "scripts/release/action": { more: NONE },
+  "scripts/release/artefacts": { more: NONE },
+  "scripts/release/licences": { more: NONE },
+  "scripts/release/release": { more: NONE },
+  "scripts/release/versions": { test: NONE },
+  "scripts/rules": { test: NONE },
+  "scripts/running": { test: NONE },
+  "scripts/settings": { test: NONE },
+  "scripts/signing-key": { test: NONE },
+  "scripts/step": { test: NONE },
+  "scripts/tls": { test: NONE },
+};
+
+const nameOf = (file) => file.replaceAll("\\", "/").replace(/^tests\/|\.test\.mjs$/g, "");
+
+/**
+ * Returns the runs of these files, paths from the root of the checkout: `{ file, level, host, modes, env }`; `modes` only on
+ * workerd, `env` are the variables that select both. Throws for a file that is not in the table, and for an entry without a file.
+ */
+export function levelsOf(files) {
+  const names = files.map(nameOf);
+  const unknown = names.filter((name) => !Object.hasOwn(LEVELS, name));
+  const missing = Object.keys(LEVELS).filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new Error(`tests/levels.mjs has no level of ${unknown.join(", ")}`);
+  if (missing.length > 0) throw new Error(`tests/levels.mjs has levels of files that do not exist: ${missing.join(", ")}`);
+  return files.flatMap((file) => Object.entries(LEVELS[nameOf(file)]).map(([level, run]) => ({ file, level, ...run, env: envOf(run) })));
+}
+
+const envOf = ({ host, modes }) => (modes ? { TERRACE_TEST_HOST: host, TERRACE_TEST_MODES: modes.join() } : { TERRACE_TEST_HOST: "native" });
