@@ -154,10 +154,9 @@ function clientEnv() {
   return { ...process.env, PATH: [cliDir, ...knownClients().directories, process.env.PATH].join(delimiter) };
 }
 
-const cargo =
-  (...args) =>
-  (log) =>
-    run("cargo", args, { log });
+function cargo(...args) {
+  return (log) => run("cargo", args, { log });
+}
 
 /** Runs native tests, whatever the caller's environment contains. */
 function cargoTest(title, args, variables = {}) {

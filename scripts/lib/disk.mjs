@@ -1,6 +1,5 @@
 // The disk space of builds and tests.
-import { existsSync, statfsSync } from "node:fs";
-import { join } from "node:path";
+import { statfsSync } from "node:fs";
 
 import { temporaryRoot } from "./cleanup.mjs";
 import { root } from "./paths.mjs";
@@ -20,13 +19,4 @@ export function freeDisk() {
 function freeBytes(directory) {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
-}
-
-/**
- * Returns the variables that keep the compiler from storing its incremental state, if it has stored none yet: in a fresh
- * clone, as in CI, that state is half of `target/`, and no second build uses it.
- */
-export function withoutIncrementalState(env, directory = root) {
-  const isKept = env.CARGO_INCREMENTAL !== undefined || existsSync(join(directory, "target", "debug", "incremental"));
-  return isKept ? {} : { CARGO_INCREMENTAL: "0" };
 }
