@@ -93,6 +93,26 @@ const LEVELS = {
   "clients/worker/standby": { more: WORKERD },
   "clients/worker/upgrade": { more: WORKERD },
   "clients/worker/wrangler": { more: NONE }, // it runs wrangler some hundred times
+
+  "scripts/beside": { test: NONE },
+  "scripts/clients": { test: NONE },
+  "scripts/compatibility": { test: NONE },
+  "scripts/deploy": { test: NONE },
+  "scripts/deployed-log": { test: NONE },
+  "scripts/disk": { test: NONE },
+  "scripts/drawing": { test: NONE },
+  "scripts/entry": { test: NONE },
+  "scripts/release/action": { test: NONE },
+  "scripts/release/artefacts": { test: NONE },
+  "scripts/release/licences": { more: NONE }, // it reads the licences of all packages
+  "scripts/release/release": { test: NONE },
+  "scripts/release/versions": { test: NONE },
+  "scripts/rules": { test: NONE },
+  "scripts/running": { test: NONE },
+  "scripts/settings": { test: NONE },
+  "scripts/signing-key": { test: NONE },
+  "scripts/step": { test: NONE },
+  "scripts/tls": { test: NONE },
 };
 
 const nameOf = (file) => file.replaceAll("\\", "/").replace(/^tests\/|\.test\.mjs$/g, "");
