@@ -94,15 +94,16 @@ const LEVELS = {
   "clients/worker/upgrade": { more: WORKERD },
   "clients/worker/wrangler": { more: NONE }, // it runs wrangler some hundred times
 
+  "scripts/clients": { test: NONE },
   "scripts/compatibility": { test: NONE },
   "scripts/deploy": { test: NONE },
   "scripts/deployed-log": { test: NONE },
   "scripts/drawing": { test: NONE },
   "scripts/entry": { test: NONE },
-  "scripts/release/action": { more: NONE },
-  "scripts/release/artefacts": { more: NONE },
-  "scripts/release/licences": { more: NONE },
-  "scripts/release/release": { more: NONE },
+  "scripts/release/action": { test: NONE },
+  "scripts/release/artefacts": { test: NONE },
+  "scripts/release/licences": { more: NONE }, // it reads the licences of all packages
+  "scripts/release/release": { test: NONE },
   "scripts/release/versions": { test: NONE },
   "scripts/rules": { test: NONE },
   "scripts/running": { test: NONE },

@@ -31,16 +31,16 @@ async function fill(registry, keyDirectory) {
 const main = { "provider.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0"), "module.tf": usingModule(`${HOST}/acme/vpc/aws`, "1.0.0") };
 const byEnvironment = (token) => ({ env: { TF_TOKEN_terrace_test: token } });
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const registry = useRegistry({ mode, vars: WITH_A_PUBLIC_NAMESPACE });
-    const keyDirectory = scratch();
-    let reader;
-    before(async () => {
-      await fill(registry, keyDirectory);
-      reader = (await createToken(registry, "read:acme")).token;
-    });
+inBothModes((mode) => {
+  const registry = useRegistry({ mode, vars: WITH_A_PUBLIC_NAMESPACE });
+  const keyDirectory = scratch();
+  let reader;
+  before(async () => {
+    await fill(registry, keyDirectory);
+    reader = (await createToken(registry, "read:acme")).token;
+  });
 
+  withEachClient((client) => {
     /** Runs init with these files, and returns the failure that the user reads. */
     async function refusedFor(t, files, token) {
       const work = await client.workspace(t, registry, files, token === undefined ? {} : byEnvironment(token));
@@ -167,17 +167,17 @@ inBothModes((mode) => {
   });
 });
 
-withEachClient((client) => {
-  describe("the network mirror of a private registry", () => {
-    const registry = useRegistry({ vars: PRIVATE, https: true });
-    const keyDirectory = scratch();
-    before(async () => {
-      tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
-      const key = await newKey(keyDirectory);
-      const release = provider({ address: "acme/hello", version: "1.0.0", key });
-      await registry.publishes(mirrored("registry.example.com", key, release));
-    });
+describe("the network mirror of a private registry", () => {
+  const registry = useRegistry({ vars: PRIVATE, https: true });
+  const keyDirectory = scratch();
+  before(async () => {
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    const key = await newKey(keyDirectory);
+    const release = provider({ address: "acme/hello", version: "1.0.0", key });
+    await registry.publishes(mirrored("registry.example.com", key, release));
+  });
 
+  withEachClient((client) => {
     test("serves clients with a token for its host, and reports to others that they need one (5.5, 8.3)", async (t) => {
       const { token } = await createToken(registry, "read:registry.example.com");
       const mirror = `provider_installation {\n network_mirror {\n url = "${registry.url}/mirror/"\n }\n}\n`;

@@ -8,9 +8,9 @@ import { useRegistry } from "../support/registry.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
-import { before, test } from "../support/testing.mjs";
+import { before, describe, test } from "../support/testing.mjs";
 
-withEachClient((client) => {
+describe("the status of a release", () => {
   const registry = useRegistry();
   const keyDirectory = scratch();
   let count = 0;
@@ -30,39 +30,6 @@ withEachClient((client) => {
     const { status, answer } = await registry.admin("PUT", `/admin/v1/${address}/standing`, JSON.stringify({ state, reason }));
     assert.equal(status, 200, JSON.stringify(answer));
   }
-
-  const work = (t, source, version) => client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/${source}`, version) });
-
-  test("a deprecated provider is installed, and init prints the reason (2.1.2)", async (t) => {
-    const type = await published("1.0.0");
-    await say(`providers/acme/${type}`, "deprecated", "use acme/gadget");
-    const { said } = await (await work(t, type, "1.0.0")).runs("init");
-    assert.match(said, new RegExp(`acme/${type} is deprecated: use acme/gadget`));
-  });
-
-  test("a withdrawn version is installed from a lock file with a warning, and after its restore without one (14.2)", async (t) => {
-    const type = await published("1.0.0", "1.1.0");
-    const found = await work(t, type, "1.0.0");
-    await found.runs("init");
-    await say(`providers/acme/${type}/1.0.0`, "withdrawn", "broken, use 1.1.0");
-    await found.remove(".terraform");
-    const { said } = await found.runs("init");
-    assert.match(said, new RegExp(`acme/${type} 1.0.0 is withdrawn: broken, use 1.1.0`));
-    await say(`providers/acme/${type}/1.0.0`, "active", "a mistake");
-    assert.doesNotMatch((await found.runs("init", "-upgrade")).said, /withdrawn/);
-  });
-
-  test("a revoked version is never selected, and a client that has locked it prints the reason", async (t) => {
-    const type = await published("1.0.0", "1.1.0");
-    const found = await work(t, type, ">= 1.0.0");
-    await found.runs("init");
-    await say(`providers/acme/${type}/1.1.0`, "revoked", "CVE-2026-1234");
-    await found.remove(".terraform");
-    const said = await found.fails("init");
-    assert.match(said, /no longer available/);
-    assert.match(said, new RegExp(`acme/${type} 1.1.0 is revoked: CVE-2026-1234`));
-    assert.match((await found.runs("init", "-upgrade")).said, /v1\.0\.0/);
-  });
 
   test("the command shows that the versions of a revoked key are revoked, also after its removal", async (t) => {
     const key = await newKey(scratch(t));
@@ -86,14 +53,49 @@ withEachClient((client) => {
     assert.deepEqual([state, reason], ["revoked", `its signing key ${keys[0].key_id} is revoked: stolen`]);
   });
 
-  test("a revoked version of a module is not found, and others are", async (t) => {
-    const address = `acme/vpc${count++}/aws`;
-    for (const version of ["1.0.0", "1.1.0"]) await registry.publishes(module({ address, version, files: saying(version) }));
-    const files = { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") };
-    await say(`modules/${address}/1.0.0`, "revoked", "it deletes");
-    const said = await (await client.workspace(t, registry, files)).fails("init");
-    assert.match(said, /matches the given version constraint/i);
-    const any = { "main.tf": usingModule(`${HOST}/${address}`, ">= 1.0.0") };
-    await (await client.workspace(t, registry, any)).runs("init");
+  withEachClient((client) => {
+    const work = (t, source, version) => client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/${source}`, version) });
+
+    test("a deprecated provider is installed, and init prints the reason (2.1.2)", async (t) => {
+      const type = await published("1.0.0");
+      await say(`providers/acme/${type}`, "deprecated", "use acme/gadget");
+      const { said } = await (await work(t, type, "1.0.0")).runs("init");
+      assert.match(said, new RegExp(`acme/${type} is deprecated: use acme/gadget`));
+    });
+
+    test("a withdrawn version is installed from a lock file with a warning, and after its restore without one (14.2)", async (t) => {
+      const type = await published("1.0.0", "1.1.0");
+      const found = await work(t, type, "1.0.0");
+      await found.runs("init");
+      await say(`providers/acme/${type}/1.0.0`, "withdrawn", "broken, use 1.1.0");
+      await found.remove(".terraform");
+      const { said } = await found.runs("init");
+      assert.match(said, new RegExp(`acme/${type} 1.0.0 is withdrawn: broken, use 1.1.0`));
+      await say(`providers/acme/${type}/1.0.0`, "active", "a mistake");
+      assert.doesNotMatch((await found.runs("init", "-upgrade")).said, /withdrawn/);
+    });
+
+    test("a revoked version is never selected, and a client that has locked it prints the reason", async (t) => {
+      const type = await published("1.0.0", "1.1.0");
+      const found = await work(t, type, ">= 1.0.0");
+      await found.runs("init");
+      await say(`providers/acme/${type}/1.1.0`, "revoked", "CVE-2026-1234");
+      await found.remove(".terraform");
+      const said = await found.fails("init");
+      assert.match(said, /no longer available/);
+      assert.match(said, new RegExp(`acme/${type} 1.1.0 is revoked: CVE-2026-1234`));
+      assert.match((await found.runs("init", "-upgrade")).said, /v1\.0\.0/);
+    });
+
+    test("a revoked version of a module is not found, and others are", async (t) => {
+      const address = `acme/vpc${count++}/aws`;
+      for (const version of ["1.0.0", "1.1.0"]) await registry.publishes(module({ address, version, files: saying(version) }));
+      const files = { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") };
+      await say(`modules/${address}/1.0.0`, "revoked", "it deletes");
+      const said = await (await client.workspace(t, registry, files)).fails("init");
+      assert.match(said, /matches the given version constraint/i);
+      const any = { "main.tf": usingModule(`${HOST}/${address}`, ">= 1.0.0") };
+      await (await client.workspace(t, registry, any)).runs("init");
+    });
   });
 });

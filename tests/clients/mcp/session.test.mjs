@@ -10,7 +10,7 @@ import { uses } from "../support/mcp.mjs";
 import { runs } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { before, test } from "../support/testing.mjs";
+import { before, describe, test } from "../support/testing.mjs";
 
 const FILES = {
   "README.md": "# VPC\n\nThe network of the company: every account has one.\n",
@@ -66,7 +66,7 @@ async function session(target) {
   return `${code}\noutput "${output.name}" {\n  value = module.${call}.${output.name}\n}\n`;
 }
 
-withEachClient((client) => {
+describe("a session", () => {
   const registry = useRegistry({ vars: { TERRACE_HOSTNAMES: HOST } });
   const directory = scratch();
 
@@ -81,14 +81,16 @@ withEachClient((client) => {
     await runs(cli, ["admin", "reindex"], { env });
   });
 
-  test("an assistant writes a configuration that is valid, with the answers of tools alone", async (t) => {
-    const written = await session({ url: `${registry.url}/mcp`, host: HOST });
-    assert.ok(written.includes(`"${HOST}/acme/vpc/aws"`), written);
-    assert.ok(written.includes('version = "~> 1.4"'), written);
-    const work = await client.workspace(t, registry, { "main.tf": written });
-    await work.runs("init");
-    const { stdout } = await work.runs("validate", "-json");
-    assert.equal(JSON.parse(stdout).valid, true, stdout);
-    assert.deepEqual(await work.outputs(), { id: "vpc-10.0.0.0/16" });
+  withEachClient((client) => {
+    test("an assistant writes a configuration that is valid, with the answers of tools alone", async (t) => {
+      const written = await session({ url: `${registry.url}/mcp`, host: HOST });
+      assert.ok(written.includes(`"${HOST}/acme/vpc/aws"`), written);
+      assert.ok(written.includes('version = "~> 1.4"'), written);
+      const work = await client.workspace(t, registry, { "main.tf": written });
+      await work.runs("init");
+      const { stdout } = await work.runs("validate", "-json");
+      assert.equal(JSON.parse(stdout).valid, true, stdout);
+      assert.deepEqual(await work.outputs(), { id: "vpc-10.0.0.0/16" });
+    });
   });
 });

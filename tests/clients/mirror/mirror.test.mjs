@@ -20,27 +20,27 @@ const ORIGIN = "origin.invalid";
 const networkMirror = (url) => `  network_mirror {\n    url = "${url}"\n  }\n`;
 const installedBy = (...methods) => `provider_installation {\n${methods.join("")}}\n`;
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const registry = useRegistry({ mode, https: true });
-    const keyDirectory = scratch();
-    let url;
-    let key;
+inBothModes((mode) => {
+  const registry = useRegistry({ mode, https: true });
+  const keyDirectory = scratch();
+  let url;
+  let key;
 
-    before(async () => {
-      url = `${registry.url}/mirror/`;
-      tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
-      key = await newKey(keyDirectory);
-      await registry.trusts("acme", key);
-      await registry.publishes(
-        provider({ address: "acme/hello", version: "1.0.0", key }),
-        mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
-        mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.2.0+b.1", key })),
-        mirrored(ORIGIN, null, provider({ address: "acme/pushed", version: "1.0.0", key })),
-        mirrored(ORIGIN, null, provider({ address: "acme/elsewhere", version: "1.0.0", key, platforms: [ELSEWHERE] })),
-      );
-    });
+  before(async () => {
+    url = `${registry.url}/mirror/`;
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    key = await newKey(keyDirectory);
+    await registry.trusts("acme", key);
+    await registry.publishes(
+      provider({ address: "acme/hello", version: "1.0.0", key }),
+      mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
+      mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.2.0+b.1", key })),
+      mirrored(ORIGIN, null, provider({ address: "acme/pushed", version: "1.0.0", key })),
+      mirrored(ORIGIN, null, provider({ address: "acme/elsewhere", version: "1.0.0", key, platforms: [ELSEWHERE] })),
+    );
+  });
 
+  withEachClient((client) => {
     const work = (t, source, version, config = installedBy(networkMirror(url))) =>
       client.workspace(t, registry, { "main.tf": usingProvider(source, version) }, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
 

@@ -72,27 +72,29 @@ async function isStored(registry, type, version) {
   }
 }
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const pull = usePull(mode);
+inBothModes((mode) => {
+  const pull = usePull(mode);
+
+  withEachClient((client) => {
+    const type = `hello-${client.name}`;
 
     test("providers are installed through the registry, and again without the origin and with the origin's lock file", { skip }, async (t) => {
       const { front, key, origin, registry } = pull;
-      await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: "acme/hello", version, key })));
+      await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: `acme/${type}`, version, key })));
       const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
       const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
-      const files = { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, "~> 1.0") };
+      const files = { "main.tf": usingProvider(`${ORIGIN}/acme/${type}`, "~> 1.0") };
       const work = await client.workspace(t, registry, files, { config, env });
       const { said } = await work.runs("init");
-      assert.match(said, /hello v1\.1\.0/);
+      assert.match(said, new RegExp(`${type} v1\\.1\\.0`));
       await work.remove(".terraform");
       await work.runs("init", "-lockfile=readonly");
-      await isStored(registry, "hello", "1.1.0");
+      await isStored(registry, type, "1.1.0");
 
       // This is the lock file of the origin's users: zh hashes, from SHA256SUMS.
-      const { body } = await provider({ address: "acme/hello", version: "1.1.0", key });
+      const { body } = await provider({ address: `acme/${type}`, version: "1.1.0", key });
       const hashes = body.packages.map(({ sha256 }) => `    "zh:${sha256}",\n`).join("");
-      const locked = `provider "${ORIGIN}/acme/hello" {\n  version     = "1.1.0"\n  constraints = "~> 1.0"\n  hashes = [\n${hashes}  ]\n}\n`;
+      const locked = `provider "${ORIGIN}/acme/${type}" {\n  version     = "1.1.0"\n  constraints = "~> 1.0"\n  hashes = [\n${hashes}  ]\n}\n`;
       const answers = front.answers;
       front.answers = (_, response) => response.socket.destroy() && true;
       t.after(() => (front.answers = answers));

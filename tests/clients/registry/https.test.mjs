@@ -14,23 +14,23 @@ import { before, test } from "../support/testing.mjs";
 /** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
 const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const registry = useRegistry({ mode, https: true });
-    const keyDirectory = scratch();
-    let host;
+inBothModes((mode) => {
+  const registry = useRegistry({ mode, https: true });
+  const keyDirectory = scratch();
+  let host;
 
-    before(async () => {
-      host = new URL(registry.url).host;
-      tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
-      const key = await newKey(keyDirectory);
-      await registry.trusts("acme", key);
-      await registry.publishes(
-        provider({ address: "acme/hello", version: "1.0.0", key }),
-        module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
-      );
-    });
+  before(async () => {
+    host = new URL(registry.url).host;
+    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    const key = await newKey(keyDirectory);
+    await registry.trusts("acme", key);
+    await registry.publishes(
+      provider({ address: "acme/hello", version: "1.0.0", key }),
+      module({ address: "acme/greeting/aws", version: "1.0.0", files: saying("hello") }),
+    );
+  });
 
+  withEachClient((client) => {
     const work = (t, env) => {
       const files = {
         "provider.tf": usingProvider(`${host}/acme/hello`, "1.0.0"),

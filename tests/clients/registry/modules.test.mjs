@@ -16,26 +16,26 @@ const NESTED = {
 /** The same module in a subdirectory of the archive. */
 const BELOW = Object.fromEntries(Object.entries(NESTED).map(([name, text]) => [`src/terraform/${name}`, text]));
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const registry = useRegistry({ mode });
+inBothModes((mode) => {
+  const registry = useRegistry({ mode });
 
+  before(() =>
+    registry.publishes(
+      module({ address: "acme/plain/aws", version: "1.0.0", files: saying("one") }),
+      module({ address: "acme/zip/aws", version: "1.0.0", files: NESTED }),
+      module({ address: "acme/tar/aws", version: "1.0.0", files: NESTED, format: "tar.gz" }),
+      module({ address: "acme/below/aws", version: "1.0.0", files: BELOW, subdir: "src/terraform" }),
+      module({ address: "Acme/Case_Matters/aws", version: "1.0.0", files: saying("as written") }),
+    ),
+  );
+
+  withEachClient((client) => {
     /** Returns the outputs of a configuration with only this module. */
     async function says(t, source, version) {
       const work = await client.workspace(t, registry, { "main.tf": usingModule(source, version) });
       await work.runs("init");
       return (await work.outputs()).says;
     }
-
-    before(() =>
-      registry.publishes(
-        module({ address: "acme/plain/aws", version: "1.0.0", files: saying("one") }),
-        module({ address: "acme/zip/aws", version: "1.0.0", files: NESTED }),
-        module({ address: "acme/tar/aws", version: "1.0.0", files: NESTED, format: "tar.gz" }),
-        module({ address: "acme/below/aws", version: "1.0.0", files: BELOW, subdir: "src/terraform" }),
-        module({ address: "Acme/Case_Matters/aws", version: "1.0.0", files: saying("as written") }),
-      ),
-    );
 
     for (const format of ["zip", "tar"]) {
       test(`a ${format} archive is installed with its relative sources`, async (t) => {
@@ -60,8 +60,8 @@ withEachClient((client) => {
     });
 
     test("get -update installs a version published after init", async (t) => {
-      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/updated/aws`, "~> 1.0") });
-      const address = "acme/updated/aws";
+      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/updated-${client.name}/aws`, "~> 1.0") });
+      const address = `acme/updated-${client.name}/aws`;
       await registry.publishes(module({ address, version: "1.0.0", files: saying("one") }));
       await work.runs("init");
       await registry.publishes(module({ address, version: "1.1.0", files: saying("two") }));
@@ -72,13 +72,14 @@ withEachClient((client) => {
     });
 
     test("an archive whose bytes were changed in the bucket is refused (4.7)", async (t) => {
-      const original = module({ address: "acme/changed/aws", version: "1.0.0", files: saying("good") });
-      const other = module({ address: "acme/changed/aws", version: "1.0.0", files: saying("evil") });
+      const address = `acme/changed-${client.name}/aws`;
+      const original = module({ address, version: "1.0.0", files: saying(`good for ${client.name}`) });
+      const other = module({ address, version: "1.0.0", files: saying("evil") });
       await registry.publishes(original);
       const [[digest]] = original.archives;
       const [[, bytes]] = other.archives;
       await registry.overwrite(`archives/${digest}.zip`, bytes);
-      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/changed/aws`, "1.0.0") });
+      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") });
       assert.match(await work.fails("init"), /Checksums did not match/);
     });
 

@@ -10,22 +10,22 @@ import { before, test } from "../support/testing.mjs";
 
 const digests = ({ body }) => body.shasums.trim().split("\n").map((line) => line.split(" ")[0]).sort();
 
-withEachClient((client) => {
-  inBothModes((mode) => {
-    const registry = useRegistry({ mode });
-    const releases = {};
-    const keyDirectory = scratch();
-    let key;
+inBothModes((mode) => {
+  const registry = useRegistry({ mode });
+  const releases = {};
+  const keyDirectory = scratch();
+  let key;
 
-    before(async () => {
-      key = await newKey(keyDirectory);
-      await registry.trusts("acme", key);
-      for (const version of ["1.0.0", "1.2.0", "2.0.0-beta.1"]) {
-        releases[version] = await provider({ address: "acme/hello", version, key });
-        await registry.publishes(releases[version]);
-      }
-    });
+  before(async () => {
+    key = await newKey(keyDirectory);
+    await registry.trusts("acme", key);
+    for (const version of ["1.0.0", "1.2.0", "2.0.0-beta.1"]) {
+      releases[version] = await provider({ address: "acme/hello", version, key });
+      await registry.publishes(releases[version]);
+    }
+  });
 
+  withEachClient((client) => {
     test("init installs the newest version, and every digest of SHA256SUMS is locked (9)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, ">= 1.0") });
       const { said } = await work.runs("init");
@@ -89,14 +89,14 @@ withEachClient((client) => {
     });
 
     test("a package whose bytes were changed in the bucket is refused (2.3)", async (t) => {
-      const release = await provider({ address: "acme/changed", version: "1.0.0", key });
+      const release = await provider({ address: `acme/changed-${client.name}`, version: "1.0.0", key });
       await registry.publishes(release);
       for (const [digest, bytes] of release.archives) {
         const changed = Buffer.from(bytes);
         changed[changed.length >> 1] ^= 1;
         await registry.overwrite(`archives/${digest}.zip`, changed);
       }
-      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/changed`, "1.0.0") });
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/changed-${client.name}`, "1.0.0") });
       assert.match(await work.fails("init"), /checksum/);
     });
   });

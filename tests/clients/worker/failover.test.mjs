@@ -303,8 +303,9 @@ function define(mode) {
   });
 }
 
+// The modes wait beside each other; the tests of each follow each other.
 describe("an outage of the main bucket", { skip: reason, concurrency: true }, () => {
-  for (const mode of MODES) describe(`with ${mode} URLs`, () => define(mode));
+  for (const mode of MODES) describe(`with ${mode} URLs`, { concurrency: 1 }, () => define(mode));
 });
 
 if (reason) test("clients install from the second bucket during an outage", { skip: reason }, () => {});
