@@ -1,6 +1,6 @@
 //! Ranges of IP addresses.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::str::FromStr;
 
 /// A range of addresses: `192.0.2.1`, or `192.0.2.0/24`.

@@ -75,7 +75,10 @@ impl Signer {
     /// Returns the key ID, as 16 upper-case hexadecimal digits.
     pub fn key_id(&self) -> String {
         let fingerprint = self.0.fingerprint();
-        fingerprint[12..].iter().map(|byte| format!("{byte:02X}")).collect()
+        fingerprint[12..]
+            .iter()
+            .map(|byte| format!("{byte:02X}"))
+            .collect()
     }
 
     pub fn sign(&self, text: &[u8]) -> Vec<u8> {

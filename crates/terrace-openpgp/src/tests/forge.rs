@@ -253,6 +253,13 @@ pub(super) fn detached(key: &Key, data: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
 /// Returns a certificate in ASCII armour, without the optional checksum.
 pub(super) fn armored(packets: &[u8]) -> String {
     let digits = STANDARD.encode(packets);
-    let lines: Vec<&str> = digits.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
-    format!("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{}\n-----END PGP PUBLIC KEY BLOCK-----\n", lines.join("\n"))
+    let lines: Vec<&str> = digits
+        .as_bytes()
+        .chunks(64)
+        .map(|line| str::from_utf8(line).unwrap())
+        .collect();
+    format!(
+        "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{}\n-----END PGP PUBLIC KEY BLOCK-----\n",
+        lines.join("\n")
+    )
 }

@@ -575,7 +575,8 @@ fn more_text_than_the_limit_is_refused() {
 #[test]
 fn a_key_that_would_be_too_long_when_stored_is_refused() {
     let filler = forge::packet(60, &[0; limits::KEYS_BYTES / 4 * 3 - 400]);
-    let text = forge::armored(&[forge::certificate(&Key::v4(1)), filler].concat());
+    let packets = [forge::certificate(&Key::v4(1)), filler].concat();
+    let text = armor::write("PGP PUBLIC KEY BLOCK", &packets);
     let (headers, body) = text.split_once("\n\n").unwrap();
     let (digits, end) = body.split_once("\n=").unwrap();
     let one_line = format!("{headers}\n\n{}\n={end}", digits.replace('\n', ""));

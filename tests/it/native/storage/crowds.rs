@@ -537,7 +537,6 @@ fn one_of_64_publishers_of_other_bytes_as_one_version_wins() {
     );
 }
 
-
 /// A publisher of one version of a package, which exists in two forms.
 #[derive(Debug, Clone, Copy)]
 struct Part {
