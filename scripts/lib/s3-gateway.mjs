@@ -1,4 +1,4 @@
-// A second S3-compatible store for tests, over files: the Versity S3 Gateway, `versitygw`, which `oci-clients.mjs` builds unless it is on PATH.
+// A second S3-compatible store for tests, over files: the Versity S3 Gateway, `versitygw`.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
