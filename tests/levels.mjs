@@ -88,7 +88,7 @@ const LEVELS = {
   "clients/worker/lost-kv": { more: WORKERD },
   "clients/worker/observed": { more: WORKERD },
   "clients/worker/packed": { more: WORKERD },
-  "clients/worker/races": { more: WORKERD },
+  "clients/worker/races": { more: BOTH_MODES }, // uploads race at both places
   "clients/worker/soak": { more: WORKERD },
   "clients/worker/standby": { more: WORKERD },
   "clients/worker/upgrade": { more: WORKERD },
