@@ -16,7 +16,7 @@ export async function lockToDeploy({ name, version, license, dependencies, devDe
   const registry = JSON.parse(await readFile(join(root, "packages", "worker", "package.json"), "utf8"));
   const packages = {
     "": { name, version, license, dependencies, devDependencies, engines },
-    ...withAddresses(lockedClosure(lock, Object.keys(devDependencies))),
+    ...withAddresses(ofDevelopment(lockedClosure(lock, Object.keys(devDependencies)))),
     ...withAddresses({ [`node_modules/${REGISTRY}`]: { version: registry.version, ...entry, license: registry.license, bin: registry.bin, engines: registry.engines } }),
   };
   return { name, version, lockfileVersion: lock.lockfileVersion, requires: true, packages: sorted(packages) };
@@ -31,6 +31,9 @@ function withAddresses(packages) {
   });
   return Object.fromEntries(entries);
 }
+
+/** Some packages are more than development dependencies of the checkout only. */
+const ofDevelopment = (packages) => Object.fromEntries(Object.entries(packages).map(([path, entry]) => [path, { ...entry, dev: true }]));
 
 const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 

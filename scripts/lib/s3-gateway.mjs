@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-// A second S3-compatible store for tests, over files: the Versity S3 Gateway, `versitygw`, which `npm run clients` builds unless it is on PATH.
-=======
 // A second S3-compatible store for tests, over files: the Versity S3 Gateway, `versitygw`.
->>>>>>> h-clients
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -28,7 +28,7 @@ TERRACE_TRUSTED_PUBLISHERS = [
     ".dev.vars": "TERRACE_URL_LIFETIME=2\nTERRACE_ACCESS=public\nTERRACE_LOGIN_CLIENT_SECRET='hush'\n",
   });
   const { values, sources } = await readSettings({ directory, env: { TERRACE_ACCESS: "private", PATH: "/bin" } });
-  assert.deepEqual(values, {
+  assert.deepEqual(structuredClone(values), {
     TERRACE_ACCESS: "private",
     TERRACE_URL_LIFETIME: "2",
     TERRACE_HOSTNAMES: "a.test",
@@ -54,7 +54,7 @@ test("the settings of the deployed bucket are ignored, and named", async (t) => 
   const directory = await checkout(t, { "wrangler.toml": '[vars]\nTERRACE_S3_BUCKET = "terrace-facts"\n' });
   const settings = await readSettings({ directory, env: {} });
   assert.deepEqual(settings.values, {});
-  assert.deepEqual(describeSettings(settings), ["ignored, because this registry has a simulated bucket: TERRACE_S3_BUCKET"]);
+  assert.deepEqual(describeSettings(settings), ["ignored, because this registry has its own storage: TERRACE_S3_BUCKET"]);
 });
 
 test("the report names settings and their places, but no values", async (t) => {
