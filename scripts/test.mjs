@@ -1,6 +1,7 @@
 // `npm test`: runs what every change must pass. `npm run test:more` runs the rest, and `npm test -- all`, as in CI, provides the
 // clients and runs both. The last line of the output is `N passed, N failed, N skipped`.
-import { delimiter, join } from "node:path";
+import { availableParallelism } from "node:os";
+import { delimiter } from "node:path";
 
 import { levelsOf } from "../tests/levels.mjs";
 import { buildCli, buildWorker, checkWorker, cliDir } from "./build.mjs";
@@ -35,7 +36,16 @@ const OTHER_HOSTNAME = "evil.example";
 const OF_ARCHIVES = ["http::registry::archives", "http::oci::blobs"];
 
 /** The native tests that generate cases: few for every change, and many in `npm run test:more`. */
-const GENERATED = ["mutations_of_the_corpus", "indices_follow_the_facts", "a_publish_broken_several_times", "parts_of_hostile_documents"];
+const GENERATED = [
+  "mutations_of_the_corpus",
+  "indices_follow_the_facts",
+  "a_publish_broken_several_times",
+  "parts_of_hostile_documents",
+  "no_place_of_any_command_repeats_a_secret",
+];
+
+/** Three native tests a core, because many wait for a time limit: so those of the command take half as long. */
+const TEST_THREADS = 3 * availableParallelism();
 
 /** The native tests of object stores. */
 const OF_STORES = ["objects::", "of_a_store"];
@@ -160,7 +170,7 @@ function cargo(...args) {
 
 /** Runs native tests, whatever the caller's environment contains. */
 function cargoTest(title, args, variables = {}) {
-  const env = { ...process.env, TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
+  const env = { ...process.env, RUST_TEST_THREADS: String(TEST_THREADS), TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
   return tally.suite(title, "cargo", ["test", ...args], readCargoTest, { env });
 }
 

@@ -175,10 +175,16 @@ mod tests {
         let mut command = crate::args::command();
         command.build();
         let mut count = 0;
+        // Each place gets one form of secret, and by default one in four, because a wrong command line takes some 60 ms in an
+        // unoptimised build.
+        let spread = if std::env::var_os("TERRACE_CASES").is_some() {
+            1
+        } else {
+            4
+        };
         for (at, (secret, part)) in SECRETS.into_iter().enumerate() {
-            // Each place gets one form of secret, because a parse takes some 15 ms in an unoptimised build.
             let places = each_place(&command, &["terrace".into()], secret).into_iter();
-            for given in places.skip(at).step_by(SECRETS.len()) {
+            for given in places.skip(at).step_by(SECRETS.len() * spread) {
                 let Some(message) = message(&given) else {
                     continue;
                 };
@@ -186,7 +192,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert!(count > 300, "{count}");
+        assert!(count > 300 / spread, "{count}");
     }
 
     #[test]
