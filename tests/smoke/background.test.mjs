@@ -4,26 +4,33 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { module, saying } from "../clients/support/releases.mjs";
-import { test } from "../clients/support/testing.mjs";
+import { describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
 const PATIENCE_MS = 30_000;
-const registry = smokeRegistry();
 
-async function eventually(isSo, told) {
-  for (const deadline = Date.now() + PATIENCE_MS; !(await isSo()); await sleep(100)) assert.ok(Date.now() < deadline, told);
-}
+describe("work beside requests", () => {
+  const registry = smokeRegistry();
 
-test("a published module is in the catalogue a moment later: on the page of its namespace, and in a search", async () => {
-  await registry.publishes(module({ address: "background/network/aws", version: "1.0.0", files: saying("hello") }));
-  const page = async () => (await registry.request("/namespaces/background")).text();
-  await eventually(async () => (await page()).includes("/modules/background/network/aws"), "the namespace does not list the module");
-  const { results } = await registry.json("/api/v1/search?q=network&namespace=background");
-  assert.deepEqual(results.map(({ address }) => address), ["background/network/aws"]);
-});
+  async function eventually(isSo, told) {
+    for (const deadline = Date.now() + PATIENCE_MS; !(await isSo()); await sleep(100)) assert.ok(Date.now() < deadline, told);
+  }
 
-test("the scheduled event takes a step of the repair", async () => {
-  const event = await registry.request("/cdn-cgi/handler/scheduled");
-  assert.equal(event.status, 200, await event.text());
-  await eventually(async () => /repair: [1-9]\d* checked/.test(await readFile(registry.logFile, "utf8")), "the log has no step of the repair");
+  test("a published module is in the catalogue a moment later: on the page of its namespace, and in a search", async () => {
+    const publishes = (name) => registry.publishes(module({ address: `background/${name}/aws`, version: "1.0.0", files: saying(name) }));
+    const lists = async (name) => (await (await registry.request("/namespaces/background")).text()).includes(`/modules/background/${name}/aws`);
+    // A reader creates a catalogue that is missing, but not one that lacks a package.
+    for (const name of ["first", "second"]) {
+      await publishes(name);
+      await eventually(() => lists(name), `the namespace does not list ${name}`);
+    }
+    const { results } = await registry.json("/api/v1/search?q=second&namespace=background");
+    assert.deepEqual(results.map(({ address }) => address), ["background/second/aws"]);
+  });
+
+  test("the scheduled event takes a step of the repair", async () => {
+    const event = await registry.request("/cdn-cgi/handler/scheduled");
+    assert.equal(event.status, 200, await event.text());
+    await eventually(async () => /repair: [1-9]\d* checked/.test(await readFile(registry.logFile, "utf8")), "the log has no step of the repair");
+  });
 });

@@ -11,6 +11,7 @@ import { smokeRegistry } from "./support/server.mjs";
 
 const PROVIDER = "documents/widget";
 const DOCUMENT = "# A part\n\nParts of *widgets*.\n";
+
 describe("documents", () => {
   const registry = smokeRegistry();
   const keyDirectory = scratch();
@@ -25,12 +26,12 @@ describe("documents", () => {
     test(`a module in a ${format} is inspected before it is published`, async () => {
       const address = `documents/${format.replace(".", "-")}/aws`;
       const publish = (files, subdir) => registry.publish(module({ address, version: "1.0.0", format, files, subdir }));
-      const { status, answer } = await publish(saying("hello"), "elsewhere");
+      const { status, answer } = await publish(saying(address), "elsewhere");
       assert.equal(status, 422, JSON.stringify(answer));
       assert.match(JSON.stringify(answer), /elsewhere/);
-      const escaping = await publish({ ...saying("hello"), "../escaped.tf": "" });
+      const escaping = await publish({ ...saying(address), "../escaped.tf": "" });
       assert.equal(escaping.status, 422, JSON.stringify(escaping.answer));
-      assert.equal((await publish(saying("hello"))).status, 201);
+      assert.equal((await publish(saying(address))).status, 201);
     });
   }
 

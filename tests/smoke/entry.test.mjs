@@ -1,56 +1,79 @@
 // The Worker's entry, which drives reads of KV in JavaScript: one value as a stream with its metadata, and several at once.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { module, saying } from "../clients/support/releases.mjs";
-import { before, test } from "../clients/support/testing.mjs";
+import { before, describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
 const ADDRESS = "entry/network/aws";
 const VERSIONS = ["1.0.0", "1.1.0"];
 const LIST = `/v1/modules/${ADDRESS}/versions`;
-const registry = smokeRegistry();
+const PATIENCE_MS = 10_000;
 
-before(() => registry.publishes(...VERSIONS.map((version) => module({ address: ADDRESS, version, files: saying(version) }))));
+describe("reads of the entry", () => {
+  const registry = smokeRegistry();
 
-test("a list is streamed from KV with its ETag, and is 304 while it has not changed", async () => {
-  const response = await registry.request(LIST);
-  assert.equal(response.status, 200);
-  const { modules } = await response.json();
-  assert.deepEqual(modules[0].versions.map(({ version }) => version), VERSIONS);
-  const etag = response.headers.get("etag");
-  const known = await registry.request(LIST, { headers: { "if-none-match": etag } });
-  assert.deepEqual([known.status, known.headers.get("etag"), await known.text()], [304, etag, ""]);
-  const changed = await registry.request(LIST, { headers: { "if-none-match": '"another"' } });
-  assert.deepEqual([changed.status, (await changed.json()).modules.length], [200, 1]);
-});
+  before(() => registry.publishes(...VERSIONS.map((version) => module({ address: ADDRESS, version, files: saying(`entry ${version}`) }))));
 
-test("HEAD has the headers of GET, and no body", async () => {
-  for (const path of [LIST, "/", "/healthz", "/v1/modules/entry/nothing/aws/versions"]) {
-    // A compressed answer has another length.
-    const ask = (method) => registry.request(path, { method, headers: { "accept-encoding": "identity" } });
-    const [get, head] = [await ask("GET"), await ask("HEAD")];
-    assert.ok((await get.text()).length > 0, path);
-    assert.equal(await head.text(), "", path);
-    const of = ({ status, headers }) => [status, ...["content-type", "cache-control", "etag"].map((name) => headers.get(name))];
-    assert.deepEqual(of(head), of(get), path);
+  test("a list is streamed from KV with its ETag, and is 304 while it has not changed", async () => {
+    const response = await registry.request(LIST);
+    assert.equal(response.status, 200);
+    const { modules } = await response.json();
+    assert.deepEqual(modules[0].versions.map(({ version }) => version), VERSIONS);
+    const etag = response.headers.get("etag");
+    const known = await registry.request(LIST, { headers: { "if-none-match": etag } });
+    assert.deepEqual([known.status, known.headers.get("etag"), await known.text()], [304, etag, ""]);
+    const changed = await registry.request(LIST, { headers: { "if-none-match": '"another"' } });
+    assert.deepEqual([changed.status, (await changed.json()).modules.length], [200, 1]);
+  });
+
+  test("HEAD has the headers of GET, and no body", async () => {
+    for (const path of [LIST, "/", "/healthz", "/v1/modules/entry/nothing/aws/versions"]) {
+      // A compressed answer has another length.
+      const ask = (method) => registry.request(path, { method, headers: { "accept-encoding": "identity" } });
+      const [get, head] = [await ask("GET"), await ask("HEAD")];
+      assert.ok((await get.text()).length > 0, path);
+      assert.equal(await head.text(), "", path);
+      const of = ({ status, headers }) => [status, ...["content-type", "cache-control", "etag"].map((name) => headers.get(name))];
+      assert.deepEqual(of(head), of(get), path);
+    }
+  });
+
+  test("a list and a version take one operation of KV, which reads several values at once, and none of R2", async () => {
+    const reads = { module_versions: LIST, module_version: `/v1/modules/${ADDRESS}/1.0.0` };
+    for (const [number, [route, path]] of Object.entries(reads).entries()) {
+      // No other client has this version, so it finds the line in the log.
+      const version = `0.0.${number}`;
+      const response = await registry.request(path, { headers: { "user-agent": `Terraform/${version}` } });
+      assert.equal(response.status, 200, await response.text());
+      const line = await logged(`"client_version":"${version}"`);
+      assert.deepEqual({ ...line, ms: 0, kv_ms: 0 }, { ...line, route, index: "hit", ms: 0, kv: 1, kv_ms: 0, r2: 0, origin: 0 });
+    }
+  });
+
+  /** Waits for a line of the registry's log, which arrives a moment later. */
+  async function logged(part) {
+    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(50)) {
+      const log = await readFile(registry.logFile, "utf8");
+      const found = log.split("\n").find((line) => line.startsWith("{") && line.includes(part));
+      if (found) return JSON.parse(found);
+      assert.ok(Date.now() < deadline, log);
+    }
   }
-});
 
-test("several values are read from KV at once", async () => {
-  const found = await registry.json(`/v1/modules/${ADDRESS}/1.0.0`);
-  assert.deepEqual([found.version, found.versions], ["1.0.0", VERSIONS], JSON.stringify(found));
-});
+  test("other methods are refused with the allowed ones", async () => {
+    for (const method of ["PUT", "DELETE", "OPTIONS", "PROPFIND", "REPORT"]) {
+      const response = await registry.request(LIST, { method });
+      assert.deepEqual([response.status, response.headers.get("allow")], [405, "GET, HEAD"], method);
+    }
+  });
 
-test("other methods are refused with the allowed ones", async () => {
-  for (const method of ["PUT", "DELETE", "OPTIONS", "PROPFIND", "REPORT"]) {
-    const response = await registry.request(LIST, { method });
-    assert.deepEqual([response.status, response.headers.get("allow")], [405, "GET, HEAD"], method);
-  }
-});
-
-test("headers that are not ASCII are read like others", async () => {
-  const answers = async (path, headers) => (await registry.request(path, { headers })).status;
-  assert.equal(await answers(LIST, { "user-agent": "Terraform/1.11.4 (caf\u00e9)" }), 200);
-  assert.equal(await answers(LIST, { "if-none-match": '"\u00e9"' }), 200);
-  assert.equal(await answers("/admin/v1/tokens", { authorization: "Bearer \u00ff\u00fe" }), 401);
+  test("headers that are not ASCII are read like others", async () => {
+    const answers = async (path, headers) => (await registry.request(path, { headers })).status;
+    assert.equal(await answers(LIST, { "user-agent": "Terraform/1.11.4 (caf\u00e9)" }), 200);
+    assert.equal(await answers(LIST, { "if-none-match": '"\u00e9"' }), 200);
+    assert.equal(await answers("/admin/v1/tokens", { authorization: "Bearer \u00ff\u00fe" }), 401);
+  });
 });

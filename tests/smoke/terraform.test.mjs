@@ -18,7 +18,7 @@ describe("terraform", () => {
     await registry.trusts(NAMESPACE, key);
     await registry.publishes(
       provider({ address: `${NAMESPACE}/hello`, version: "1.0.0", key }),
-      module({ address: `${NAMESPACE}/greeting/aws`, version: "1.0.0", files: saying("hello") }),
+      module({ address: `${NAMESPACE}/greeting/aws`, version: "1.0.0", files: saying(NAMESPACE) }),
     );
   });
 

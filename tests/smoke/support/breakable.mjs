@@ -7,7 +7,6 @@ export default {
   fetch(request, env, context) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname !== "/.break") return worker.fetch(request, env, context);
-    breaks(searchParams.get("in"));
-    return new Response();
+    return Response.json(breaks(searchParams.get("in")));
   },
 };

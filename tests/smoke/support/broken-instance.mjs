@@ -1,23 +1,26 @@
 // Evaluated before the Worker: lets a call of an export end in a trap of the wasm instance, as a panic does.
 let broken = null;
+let instances = 0;
 
-/** Breaks the instance at the next call of this export. */
+/** Breaks the instance at the next call of this export. Returns how many instances there have been. */
 export function breaks(name) {
   broken = name;
+  return instances;
 }
 
-/** An address outside of the memory. */
+/** The address of a text outside of the memory. */
 const NOWHERE = -16;
 
 WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
   construct(...args) {
     const { exports } = Reflect.construct(...args);
-    const call = ([name, value]) => (...given) => {
+    instances += 1;
+    const breakable = (name, value) => (...given) => {
       if (name !== broken) return value(...given);
       broken = null;
       return exports.machine_begin(NOWHERE, 16, NOWHERE, 16);
     };
-    const all = Object.entries(exports);
-    return { exports: Object.fromEntries(all.map(([name, value]) => [name, typeof value === "function" ? call([name, value]) : value])) };
+    const all = Object.entries(exports).map(([name, value]) => [name, typeof value === "function" ? breakable(name, value) : value]);
+    return { exports: Object.fromEntries(all) };
   },
 });

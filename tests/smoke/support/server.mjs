@@ -1,6 +1,4 @@
 // The one server of the smoke files: the Worker in workerd, with presigned URLs, a provider of sign-ins and an issuer of CI tokens.
-import { join } from "node:path";
-
 import { buildWorker, checkWorker } from "../../../scripts/build.mjs";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { freePort, startServer } from "../../../scripts/server.mjs";
@@ -9,7 +7,10 @@ import { Registry } from "../../clients/support/registry.mjs";
 import { openProvider, quietly } from "../../clients/support/sign-in.mjs";
 import { before, cleanupOf } from "../../clients/support/testing.mjs";
 
-/** The variable with the running server, as JSON: what `startServer` returns, and `certificates` and `job`. */
+/**
+ * The variable with the running server, as JSON: parts of what `startServer` returns, `ca`, the file with the CA of the other two,
+ * `job`, the token of a CI job, which is valid for five minutes, and the `worker`.
+ */
 const VARIABLE = "TERRACE_TEST_SERVER";
 
 /** The namespace that only signed-in people of the group `staff` read. Everything else is public. */
@@ -21,7 +22,7 @@ export const OF_JOBS = "trusted";
 const JOB = { sub: `repo:${OF_JOBS}/infra:ref:refs/heads/main`, repository: `${OF_JOBS}/infra` };
 const PEOPLE = { ann: { groups: ["staff"] } };
 
-/** The settings of the server. All files share them, so none may change what another file tests. */
+/** The settings of the server, which all files share. */
 const settings = (provider, issuer) => ({
   ...provider.vars,
   TERRACE_ACCESS_EXCEPT: PRIVATE,
@@ -45,7 +46,8 @@ export async function startSmokeServer(cleanup, { worker = checkWorker, say } = 
 
 /**
  * Returns the registry of the smoke files, for the suite that is being defined. Without a server in the environment, the file
- * starts one of its own.
+ * starts one of its own. Files publish bytes of their own into namespaces of their own: of two concurrent uploads of the same
+ * archive, one is refused.
  */
 export function smokeRegistry() {
   const registry = new Registry();
