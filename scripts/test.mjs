@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { delimiter } from "node:path";
 
 import { levelsOf } from "../tests/levels.mjs";
-import { buildCli, buildWorker, checkWorker, cliDir } from "./build.mjs";
+import { buildCli, buildWorker, checkWorker, cliDir, optimisedWorker } from "./build.mjs";
 import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
 import { CLIENTS, knownClients, provideClients } from "./lib/clients.mjs";
 import { freeDisk } from "./lib/disk.mjs";
@@ -141,7 +141,7 @@ async function testMore() {
   await testGroup("more", "none");
   if (cli) await testGroup("more", "native");
   if (!(await worker)) return;
-  await testSmoke(undefined, "worker", "edge");
+  await testSmoke(optimisedWorker, "worker", "edge");
   if (cli) await testGroup("more", "workerd");
 }
 
