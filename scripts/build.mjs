@@ -20,7 +20,7 @@ export const cli = join(cliDir, exe("terrace"));
 const WASM = "build/index_bg.wasm";
 /** The same module with function names, to interpret stack traces; not uploaded. */
 const WASM_WITH_NAMES = "build/index_bg.names.wasm";
-export const wasmWithNames = join(root, WASM_WITH_NAMES);
+const wasmWithNames = join(root, WASM_WITH_NAMES);
 
 /** The Worker that is deployed, for `startServer`. */
 export const optimisedWorker = { main: join(root, "build", "index.js") };
