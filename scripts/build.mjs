@@ -1,7 +1,7 @@
 // Builds the Worker (into build/, for workerd and Cloudflare) and the `terrace` program (into .terrace/bin/).
 //
 // `node scripts/build.mjs [worker|cli]` builds one of them, or both without an argument; `check` builds the Worker of
-// `npm test`. wrangler.toml runs it for the Worker, so `wrangler deploy` and `wrangler dev` work on their own. Unchanged
+// `npm test`; `cli --object-stores` a command that can serve one. wrangler.toml runs it for the Worker, so `wrangler deploy` and `wrangler dev` work on their own. Unchanged
 // sources are not built again.
 import { copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -88,10 +88,10 @@ export async function buildAll() {
 }
 
 if (isMain(import.meta.url)) {
-  const builds = { worker: buildWorker, check: () => buildWorker({ optimised: false }), cli: buildCli, undefined: buildAll };
+  const builds = { worker: buildWorker, check: () => buildWorker({ optimised: false }), cli: () => buildCli({ objectStores: process.argv[3] === "--object-stores" }), undefined: buildAll };
   await main(async () => {
     const build = builds[process.argv[2]];
-    if (!build) throw new Error("usage: node scripts/build.mjs [worker|check|cli]");
+    if (!build) throw new Error("usage: node scripts/build.mjs [worker|check|cli [--object-stores]]");
     await setup();
     await build();
   });

@@ -1,16 +1,17 @@
 // `npm test`: runs what every change must pass. `npm run test:more` runs the rest, and `npm test -- all`, as in CI, provides the
 // clients and runs both. The last line of the output is `N passed, N failed, N skipped`.
+import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { delimiter } from "node:path";
 
 import { levelsOf } from "../tests/levels.mjs";
-import { buildCli, buildWorker, checkWorker, cliDir, optimisedWorker } from "./build.mjs";
+import { buildCli, buildWorker, checkWorker, optimisedWorker } from "./build.mjs";
 import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
-import { CLIENTS, knownClients, provideClients } from "./lib/clients.mjs";
+import { CLIENTS, provideClients } from "./lib/clients.mjs";
 import { freeDisk } from "./lib/disk.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, ensureNpmPackages, nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile } from "./lib/paths.mjs";
+import { killAllWith } from "./lib/processes.mjs";
 import { ask, endAll, lastLine, run } from "./lib/run.mjs";
 import { say, slowest, stepsUnderWay } from "./lib/step.mjs";
 import { readCargoTest, Tally } from "./lib/tally.mjs";
@@ -50,17 +51,27 @@ const TEST_THREADS = 3 * availableParallelism();
 /** The native tests of object stores. */
 const OF_STORES = ["objects::", "of_a_store"];
 
+/** Marks all processes of the run. */
+const MARK = "TERRACE_RUN";
+
 const tally = new Tally();
 endWithParent();
 const parts = LEVELS[process.argv[2] ?? "test"];
 if (!parts) throw new Error(`usage: node scripts/test.mjs [${Object.keys(LEVELS).join("|")}]`);
-setTimeout(giveUp, MINUTES * 60_000).unref();
-if (await tally.attempt(ensureNpmPackages)) {
+let runs = [];
+if (await tally.attempt(prepare)) {
   await continueUnderNewNode();
+  setTimeout(giveUp, MINUTES * 60_000).unref();
   say(freeDisk());
-  for (const part of parts) await part();
+  for (const part of parts) await part().catch((error) => tally.attempt(() => Promise.reject(error)));
 }
 report();
+
+async function prepare() {
+  process.env[MARK] ??= randomUUID();
+  runs = levelsOf(await testFiles("acceptance", "clients", "compatibility", "ecosystem", "scripts"));
+  await ensureNpmPackages();
+}
 
 function report() {
   say(`\n${freeDisk()}\nThe slowest steps:`);
@@ -72,6 +83,7 @@ function report() {
 async function giveUp() {
   say(`\nThe run did not end within ${MINUTES} minutes. It was waiting for: ${stepsUnderWay().join("; ")}`);
   endAll();
+  killAllWith(MARK, process.env[MARK]);
   await tally.attempt(() => Promise.reject(new Error("it took too long")));
   report();
   process.exit();
@@ -117,7 +129,7 @@ async function testSmoke(worker, ...modes) {
     const { startSmokeServer } = await import("../tests/smoke/support/server.mjs");
     return withCleanup(async (cleanup) => {
       const server = await startSmokeServer(cleanup, { worker, say });
-      return runTestFiles(await testFiles("smoke"), { env: { ...clientEnv(), ...server }, log });
+      return runTestFiles(await testFiles("smoke"), { env: { ...process.env, ...server }, log });
     });
   });
 }
@@ -130,13 +142,13 @@ async function testMore() {
     await checkUpload();
   });
   await checkWorkflows(tally);
-  await tally.check("cargo doc", (log) => run("cargo", ["doc", "--workspace", "--no-deps"], { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
+  await tally.check("cargo doc", (log) => run("cargo", ["doc", "--workspace", "--no-deps", "--features", "terrace-cli/object-store"], { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
   if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo("deny", "--workspace", "check"));
   else tally.skip("cargo deny", "it is not on PATH");
   const stores = ["--workspace", "--features", "terrace-cli/object-store"];
   await tally.check("cargo clippy, with object stores", cargo("clippy", ...stores, "--all-targets", "--", "-D", "warnings"));
-  await cargoTest("cargo test, many cases", ["--workspace", "--no-fail-fast", "--", ...GENERATED], { TERRACE_CASES: "many" });
-  await cargoTest("cargo test, object stores", [...stores, "--no-fail-fast", "--", ...OF_STORES]);
+  await cargoTest("cargo test, many cases", ["--workspace", "--no-fail-fast"], { names: GENERATED, variables: { TERRACE_CASES: "many" } });
+  await cargoTest("cargo test, object stores", [...stores, "--no-fail-fast"], { names: OF_STORES });
   const cli = await tally.attempt(() => buildCli({ objectStores: true }));
   await testGroup("more", "none");
   if (cli) await testGroup("more", "native");
@@ -147,31 +159,30 @@ async function testMore() {
 
 /** Runs the files of a level on a host, those with the same variables together. */
 async function testGroup(level, host) {
-  const files = await testFiles("acceptance", "clients", "compatibility", "ecosystem", "scripts");
-  const groups = Map.groupBy(
-    levelsOf(files).filter((run) => run.level === level && run.host === host),
-    ({ env }) => JSON.stringify(env),
-  );
-  for (const [variables, runs] of groups) {
-    const [{ modes }] = runs;
+  const wanted = runs.filter((run) => run.level === level && run.host === host);
+  const groups = Map.groupBy(wanted, ({ env }) => JSON.stringify(env));
+  for (const [variables, group] of groups) {
+    const [{ modes }] = group;
     const title = `${level === "test" ? "tests" : "more tests"}, ${host === "none" ? "without a host" : host}${modes ? `, ${modes.join(" and ")} URLs` : ""}`;
-    await tally.count(title, (log) => runTestFiles(runs.map(({ file }) => file), { env: { ...clientEnv(), ...JSON.parse(variables) }, log }));
+    await tally.count(title, (log) => runTestFiles(group.map(({ file }) => file), { env: { ...process.env, ...JSON.parse(variables) }, log }));
   }
-}
-
-/** Returns the environment of tests with clients. */
-function clientEnv() {
-  return { ...process.env, PATH: [cliDir, ...knownClients().directories, process.env.PATH].join(delimiter) };
 }
 
 function cargo(...args) {
   return (log) => run("cargo", args, { log });
 }
 
-/** Runs native tests, whatever the caller's environment contains. */
-function cargoTest(title, args, variables = {}) {
+/** Runs native tests, whatever the caller's environment contains: all of them, or those with one of these texts in their names. */
+function cargoTest(title, args, { names = [], variables = {} } = {}) {
   const env = { ...process.env, RUST_TEST_THREADS: String(TEST_THREADS), TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
-  return tally.suite(title, "cargo", ["test", ...args], readCargoTest, { env });
+  return tally.suite(title, "cargo", ["test", ...args, "--", ...names], (output) => withAll(names, output), { env });
+}
+
+/** Counts a name that no test has as a failure: the test has another one now. */
+function withAll(names, output) {
+  const counts = readCargoTest(output);
+  const missing = names.filter((name) => !output.includes(name));
+  return { ...counts, failed: counts.failed + missing.length, details: [counts.details, ...missing.map((name) => `no test has ${name} in its name`)].filter(Boolean).join("\n") };
 }
 
 /** Runs the tests of `tests/it/http` against a server, whose archives have URLs of this kind: `presigned`, `worker` or `edge`. */

@@ -17,8 +17,8 @@ const ON_BOTH_WITH_URLS = { test: NATIVE, more: BOTH_MODES };
 
 const LEVELS = {
   "acceptance/clients": { own: NONE }, // npm run acceptance
-  "compatibility/clients": { own: BOTH_MODES }, // npm run compatibility
-  "ecosystem/renovate": { own: BOTH_MODES }, // npm run ecosystem
+  "compatibility/clients": { own: NONE }, // npm run compatibility
+  "ecosystem/renovate": { own: NONE }, // npm run ecosystem
 
   "clients/access/access": ON_BOTH,
   "clients/access/browser-sign-in": ON_BOTH,

@@ -50,8 +50,8 @@ const GROUPS = [
 
 export const CLIENTS = Object.assign({}, ...GROUPS);
 
-/** Returns the path of a program, or of the directory of a package; `undefined` if it is absent. */
-export const find = (name) => onPath(name) ?? CLIENTS[name]?.find();
+/** Returns the path of a program, or of a file in a package; `undefined` if it is absent. A program on PATH counts first. */
+export const find = (name) => (name in CLIENTS && !(name in BUILT) ? CLIENTS[name].find() : (onPath(name) ?? BUILT[name]?.find()));
 
 /** Returns the reason why a program is absent, or `false`. */
 export function whyAbsent(name) {
@@ -59,12 +59,10 @@ export function whyAbsent(name) {
   return name in CLIENTS ? `${name} is neither on PATH nor in the cache: npm run clients provides it` : `${name} is not on PATH`;
 }
 
-/** Returns the directories in the cache to put on PATH, and the reason for each absent client, by its name. */
-export function knownClients() {
+/** Returns the directories in the cache to put on PATH. */
+export function cachedDirectories() {
   const cached = Object.entries(BUILT).filter(([name]) => !isOnPath(name));
-  const directories = cached.map(([, client]) => client.find()).filter(Boolean).map(dirname);
-  const reasons = Object.keys(CLIENTS).map((name) => [name, whyAbsent(name)]);
-  return { directories, reasons: Object.fromEntries(reasons.filter(([, reason]) => reason)) };
+  return cached.map(([, client]) => client.find()).filter(Boolean).map(dirname);
 }
 
 /** Installs the absent ones. Returns the errors of those that cannot be installed, by name. */

@@ -27,10 +27,10 @@ export class Installable {
 
   /** Installs it if it is missing. */
   async ensure() {
+    let last = new Error("it was installed, and is not where it should be");
     for (let attempt = 1; !this.find(); attempt += 1) {
-      await step(`installing ${this.#title}`, this.#install).catch((error) => {
-        if (attempt === ATTEMPTS) throw error;
-      });
+      if (attempt > ATTEMPTS) throw last;
+      await step(`installing ${this.#title}`, this.#install).catch((error) => (last = error));
     }
   }
 }

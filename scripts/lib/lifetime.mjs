@@ -1,4 +1,5 @@
 // Ends a script when the process that requested it, or the server that it runs, has ended.
+import { endAll } from "./run.mjs";
 import { say } from "./step.mjs";
 
 /**
@@ -6,7 +7,10 @@ import { say } from "./step.mjs";
  * without passing it on), and with the older Node that started it.
  */
 export function endWithParent() {
-  const end = () => process.exit(1);
+  const end = () => {
+    endAll();
+    process.exit(1);
+  };
   if (process.channel) {
     process.on("disconnect", end);
     process.channel.unref();

@@ -2,7 +2,7 @@
 import { explain, say, step } from "./step.mjs";
 import { CommandFailed, run } from "./run.mjs";
 
-export const none = { passed: 0, failed: 0, skipped: 0 };
+const none = { passed: 0, failed: 0, skipped: 0 };
 
 export class Tally {
   #total = { ...none };
@@ -65,16 +65,6 @@ export class Tally {
   toString() {
     return summary(this.#total);
   }
-}
-
-/** Adds up the counts of several programs. */
-export function sum(all) {
-  const total = { ...none, reasons: [], details: all.map(({ details }) => details).filter(Boolean).join("\n\n") };
-  for (const counts of all) {
-    for (const key of Object.keys(none)) total[key] += counts[key];
-    total.reasons.push(...counts.reasons);
-  }
-  return total;
 }
 
 const summary = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;

@@ -8,6 +8,7 @@ import { tarGz, zip } from "../lib/archives.mjs";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say, step } from "../lib/step.mjs";
+import { COMMAND_FEATURES } from "./dependencies.mjs";
 import { headCommit } from "./git.mjs";
 import { LICENCES_FILE, licencesOf } from "./licences.mjs";
 import { releaseFlags } from "./rust-flags.mjs";
@@ -21,7 +22,7 @@ const PROFILE = "command";
 
 /** Builds the command, and returns the path of the program. */
 async function build(target) {
-  const args = ["build", "--profile", PROFILE, "--locked", "--package", "terrace-cli", "--features", "object-store", "--bin", "terrace", "--target", target.target];
+  const args = ["build", "--profile", PROFILE, "--locked", "--package", "terrace-cli", "--features", COMMAND_FEATURES, "--bin", "terrace", "--target", target.target];
   const env = { ...process.env, ...releaseFlags(target.target) };
   await step(`building the terrace command for ${target.target}`, (log) => run("cargo", args, { log, env }));
   const { stdout } = await run("cargo", ["metadata", "--no-deps", "--format-version", "1"]);

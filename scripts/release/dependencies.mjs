@@ -6,6 +6,9 @@ import { root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { TARGETS } from "./targets.mjs";
 
+/** The features of the released command. */
+export const COMMAND_FEATURES = "object-store";
+
 /** The released programs: their packages, and the targets that they are compiled for. */
 export const PROGRAMS = {
   worker: { crate: "terrace", title: "the Terrace Worker", targets: ["wasm32-unknown-unknown"] },
@@ -41,9 +44,9 @@ export async function dependenciesOf({ crate, targets }) {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns the ids that each crate uses, by id. Features are those of a build of this package alone; releases have all of its own. */
+/** Returns the ids that each crate uses, by id. Features are those of a build of this package alone, in a release. */
 async function treeOf(crate, target) {
-  const args = ["tree", "--locked", "--package", crate, "--all-features", "--edges", "normal", "--target", target, "--prefix", "depth", "--format", " {p}"];
+  const args = ["tree", "--locked", "--package", crate, ...(crate === PROGRAMS.command.crate ? ["--features", COMMAND_FEATURES] : []), "--edges", "normal", "--target", target, "--prefix", "depth", "--format", " {p}"];
   return parseTree((await run("cargo", args)).stdout);
 }
 

@@ -3,12 +3,12 @@ import { execFile } from "node:child_process";
 import { delimiter } from "node:path";
 
 import { cliDir } from "../../../scripts/build.mjs";
-import { find, knownClients, whyAbsent } from "../../../scripts/lib/clients.mjs";
+import { cachedDirectories, find, whyAbsent } from "../../../scripts/lib/clients.mjs";
 import { isOnPath } from "../../../scripts/lib/run.mjs";
 
 export { find, isOnPath };
 
-process.env.PATH = [cliDir, ...knownClients().directories, process.env.PATH].join(delimiter);
+process.env.PATH = [cliDir, ...cachedDirectories(), process.env.PATH].join(delimiter);
 
 const PATIENCE_MS = 120_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;

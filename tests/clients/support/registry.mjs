@@ -8,8 +8,11 @@ import { startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
-/** The host of the registries: `terrace serve`, or the Worker in workerd if the environment says so. */
-export const isNative = process.env.TERRACE_TEST_HOST !== "workerd";
+/** Files that concern the Worker alone. */
+const ofWorker = /[\\/]tests[\\/](clients[\\/]worker|smoke)[\\/]/.test(process.argv[1]);
+
+/** The host of the registries: `terrace serve`, or the Worker in workerd if the file concerns it or the environment says so. */
+export const isNative = !ofWorker && process.env.TERRACE_TEST_HOST !== "workerd";
 
 /** The target of archive URLs: the bucket's S3 endpoint, or the registry itself, as always natively. The environment may select one. */
 export const MODES = isNative ? ["worker"] : (process.env.TERRACE_TEST_MODES ?? "presigned,worker").split(",");

@@ -249,7 +249,7 @@ fn an_admin_token_is_kept_by_the_start_that_shows_it() {
 }
 
 #[test]
-fn a_number_of_threads_that_no_machine_can_use_is_refused_with_the_reason() {
+fn a_number_of_threads_that_no_machine_can_use_is_refused() {
     for threads in ["100000", "257", "0"] {
         let mut command = terrace(&["serve", "--memory", "--listen", "127.0.0.1:0"]);
         let ended = ended(command.args(["--threads", threads])).expect(2);
