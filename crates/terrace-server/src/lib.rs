@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`limits`], [`stream`], `clock`, `log` | limits; streams; the clock; the log |
 //! | [`stores`], `metered` | the storage that the host requires; its usage counters |
-//! | [`memory`], [`disk`], [`objects`], [`index`] | storage in memory, in a directory and in an object store; the indices |
+//! | [`memory`], [`disk`], `objects`, [`index`] | storage in memory, in a directory and in an object store; the indices |
 //! | `volume`, `arriving`, `hashing`, `blocking` | a file system; bytes on their way to a store; their digests; work that blocks a thread |
 //! | [`proxy`], `origin` | proxies that are trusted; the hostnames that are served |
 //! | `fork`, `internet` | requests to other servers |
