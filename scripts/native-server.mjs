@@ -58,11 +58,14 @@ export async function startNativeServer(
   await rm(logFile, { force: true });
   const server = await serveProgram(program, all, { env: serverEnv, log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
-  const services = await firstAnswer(url, tls, server.ended);
+  let hasEnded = false;
+  server.ended.then(() => (hasEnded = true));
+  const services = await firstAnswer(url, tls, () => hasEnded);
   if (!services) {
+    const what = hasEnded ? "did not start" : `does not answer at ${url}`;
     await server.stop();
-    const log = await readFile(logFile, "utf8").catch(() => "");
-    throw new CommandFailed(`\`terrace serve\` does not answer at ${url}`, log, { logFile });
+    await server.logged;
+    throw new CommandFailed(`\`terrace serve\` ${what}`, await readFile(logFile, "utf8").catch(() => ""), { logFile });
   }
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
   const { ended, stop } = server;
@@ -73,10 +76,8 @@ export async function startNativeServer(
 const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TERRACE|AWS|AZURE|GOOGLE)_/.test(name)));
 
 /** Returns the discovery document as soon as the registry answers, or `null` if it has ended, or takes too long. */
-async function firstAnswer(url, tls, ended) {
-  let hasEnded = false;
-  ended.then(() => (hasEnded = true));
-  for (const until = Date.now() + START_MS; Date.now() < until && !hasEnded; ) {
+async function firstAnswer(url, tls, hasEnded) {
+  for (const until = Date.now() + START_MS; Date.now() < until && !hasEnded(); ) {
     const answer = await discovery(url, tls).catch(() => null);
     if (answer?.status === 200) return JSON.parse(answer.body);
     await new Promise((done) => setTimeout(done, PAUSE_MS));

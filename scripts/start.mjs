@@ -77,7 +77,10 @@ async function start(options, cleanup) {
   await host.install();
   await mkdir(stateDir, { recursive: true });
   await chmod(stateDir, 0o700);
-  const [{ settings, examples }] = await Promise.all([prepare(host, options), host.build()]);
+  await host.prepare();
+  const settings = await readSettings(options.given);
+  for (const line of describeSettings(settings)) say(`  ${line}`);
+  const [examples] = await Promise.all([options.examples ? buildExamples() : null, host.build()]);
   const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
   const own = await secretsIn(stateDir);
   const server = await host.serve(cleanup, {
@@ -91,14 +94,6 @@ async function start(options, cleanup) {
   if (examples) await publish(examples, server);
   await writeClientFiles(server, isPrivate(vars));
   sayWhatNext(server, { ...options, packages: host.packages, isPrivate: isPrivate(vars) });
-}
-
-/** Reads the settings and prepares the examples, beside the build. */
-async function prepare(host, options) {
-  await host.prepare();
-  const settings = await readSettings(options.given);
-  for (const line of describeSettings(settings)) say(`  ${line}`);
-  return { settings, examples: options.examples ? await buildExamples() : null };
 }
 
 function readOptions() {

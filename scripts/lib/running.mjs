@@ -14,7 +14,7 @@ export async function refuseSecond(stateDir) {
   const running = JSON.parse(await readFile(file, "utf8").catch(() => "null"));
   if (running === null || !isAlive(running.pid) || !(await isOf(stateDir, running))) return;
   // The process ID may have been reused; a registry that is still starting does not answer yet.
-  const answers = await fetch(running.url).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED");
+  const answers = await fetch(new URL("/.well-known/terraform.json", running.url)).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED");
   if (!answers) return;
   throw new Error(
     `The registry of this directory already runs, at ${running.url} (process ${running.pid}, by ${file}). ` +

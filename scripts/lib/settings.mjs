@@ -62,9 +62,8 @@ function ofEnvironment(env) {
 async function varsOf(file) {
   // Imported only here: `npm start` installs it.
   const { parse } = await import("smol-toml");
-  const text = await readFile(file, "utf8");
   try {
-    return parse(text).vars ?? {};
+    return parse(await readFile(file, "utf8")).vars ?? {};
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);
   }
