@@ -69,7 +69,7 @@ const idOf = (name, version) => `${name}@${version}`;
 
 /** Returns every package of the lock file, with the directory of its source. */
 async function packages() {
-  const { stdout } = await run("cargo", ["metadata", "--locked", "--format-version", "1"]);
+  const { stdout } = await run("cargo", ["metadata", "--locked", "--all-features", "--format-version", "1"]);
   const described = JSON.parse(stdout).packages.map((found) => {
     const { name, version, license, repository, description, source, manifest_path, authors } = found;
     const directory = manifest_path.replace(/[\\/]Cargo\.toml$/, "");
