@@ -125,11 +125,11 @@ async function testSmoke(worker, ...modes) {
     const filters = mode === "edge" ? OF_ARCHIVES : undefined;
     await testOverHttp(`${mode} URLs`, mode, startServer, { presign: mode === "presigned", vars, worker, say }, filters);
   }
-  await tally.count(`smoke tests on ${worker === checkWorker ? "the Worker of the tests" : "the optimised Worker"}`, async (log) => {
+  await tally.count(`smoke tests on ${worker === checkWorker ? "the Worker of the tests" : "the optimised Worker"}`, async () => {
     const { startSmokeServer } = await import("../tests/smoke/support/server.mjs");
     return withCleanup(async (cleanup) => {
       const server = await startSmokeServer(cleanup, { worker, say });
-      return runTestFiles(await testFiles("smoke"), { env: { ...process.env, ...server }, log });
+      return runTestFiles(await testFiles("smoke"), { env: { ...process.env, ...server } });
     });
   });
 }
@@ -164,7 +164,7 @@ async function testGroup(level, host) {
   for (const [variables, group] of groups) {
     const [{ modes }] = group;
     const title = `${level === "test" ? "tests" : "more tests"}, ${host === "none" ? "without a host" : host}${modes ? `, ${modes.join(" and ")} URLs` : ""}`;
-    await tally.count(title, (log) => runTestFiles(group.map(({ file }) => file), { env: { ...process.env, ...JSON.parse(variables) }, log }));
+    await tally.count(title, () => runTestFiles(group.map(({ file }) => file), { env: { ...process.env, ...JSON.parse(variables) } }));
   }
 }
 

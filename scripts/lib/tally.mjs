@@ -67,6 +67,13 @@ export class Tally {
   }
 }
 
+/** Adds up the counts of several files. */
+export function sum(all) {
+  const total = { ...none, reasons: all.flatMap(({ reasons }) => reasons), details: all.map(({ details }) => details).filter(Boolean).join("\n\n") };
+  for (const key of Object.keys(none)) total[key] = all.reduce((count, counts) => count + counts[key], 0);
+  return total;
+}
+
 const summary = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
 /** Reads the output of `cargo test`: one result for each test program. */
