@@ -3,7 +3,7 @@
 import { dirname } from "node:path";
 
 import { aptProgram } from "./apt.mjs";
-import { goBuilt, goProgram } from "./go.mjs";
+import { goBuilt, goProgram, removeGoCaches } from "./go.mjs";
 import { npmTool } from "./npm-tools.mjs";
 import { pipPackage } from "./pip.mjs";
 import { isOnPath, onPath } from "./run.mjs";
@@ -72,5 +72,6 @@ export async function provideClients() {
     for (const [name, client] of Object.entries(group)) if (!find(name)) await client.ensure().catch((error) => (errors[name] = error));
   };
   await Promise.all(GROUPS.map(provide));
+  await removeGoCaches();
   return errors;
 }

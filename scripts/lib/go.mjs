@@ -1,18 +1,26 @@
 // Programs that Go builds.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cached } from "./installable.mjs";
-import { exe, root } from "./paths.mjs";
+import { cacheDir, exe, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 
 /** Longer than the largest build on two cores, with all downloads, and short enough if the proxy hangs. */
 const PATIENCE_MS = 30 * 60_000;
 
+/** Go's caches while this process builds: those of all clients take 6 GB, as much as the tests, and no later build uses them. */
+const CACHES = join(cacheDir, `go.partial-${process.pid}`);
+const OWN_CACHES = { GOCACHE: join(CACHES, "build"), GOMODCACHE: join(CACHES, "modules"), GOFLAGS: `${process.env.GOFLAGS ?? ""} -modcacherw`.trim() };
+
+/** Removes them. */
+export const removeGoCaches = () => rm(CACHES, { recursive: true, force: true });
+
 /** Runs Go without cgo, so that no C compiler is needed, and without a workspace file of a parent directory. */
 const go = (args, { env, ...options }) =>
-  run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env } });
+  run("go", args, { ...options, timeout: PATIENCE_MS, env: { ...process.env, ...OWN_CACHES, CGO_ENABLED: "0", GOWORK: "off", ...env } });
 
 /** A program from Go's module proxy. */
 export const goProgram = (name, path, version) =>
