@@ -18,7 +18,7 @@ const IN_MEMORY = "/dev/shm";
 const ENOUGH_MEMORY = 256 * 1024 * 1024;
 
 /** An action that exceeded its time limit, and that no code waits for any longer. */
-export class TimedOut extends Error {
+class TimedOut extends Error {
   constructor(title, ms) {
     super(`${title} did not end within ${ms / 1000} s`);
   }

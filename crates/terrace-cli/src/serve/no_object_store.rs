@@ -9,8 +9,8 @@ use super::Store;
 /// Refuses the URL of an object store.
 pub(super) fn open(_url: &str, _data: Option<&Path>, _streams: bool) -> Result<Store, Failure> {
     Err(Failure::Usage(
-        "--store: this terrace was built without object stores; released programs have them, and so has a build with \
-         `cargo build -p terrace-cli --features object-store`"
+        "--store: this terrace was built without object stores: build it with `cargo build -p terrace-cli --features \
+         object-store`"
             .to_owned(),
     ))
 }
