@@ -266,7 +266,7 @@ function acceptance() {
     const published = [[`providers/${PROVIDER}`, "1.0.0"], [`modules/${MODULE}`, "1.0.0"], [`modules/${MODULE}`, "1.0.1"]];
     for (const name of ["large", ...kept]) published.push([`modules/${namespace}/${name}/aws`, "1.0.0"]);
     for (const [path, version] of published) {
-      const { status, answer } = await registry.admin("PUT", `/admin/v1/${path}/${version}/standing`, body);
+      const { status, answer } = await registry.admin("PUT", `/admin/v1/${path}/${version}/status`, body);
       assert.equal(status, 200, `${path}: ${status} ${JSON.stringify(answer)}`);
     }
   });

@@ -60,9 +60,9 @@ describe("archives and facts in R2", () => {
     const versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
     await Promise.all(versions.map((version) => registry.publishes(release(version, version, address))));
     const body = JSON.stringify({ state: "withdrawn", reason: "broken" });
-    const changes = versions.map((version) => registry.admin("PUT", `/admin/v1/modules/${address}/${version}/standing`, body));
+    const changes = versions.map((version) => registry.admin("PUT", `/admin/v1/modules/${address}/${version}/status`, body));
     assert.deepEqual((await Promise.all(changes)).map(({ status }) => status), [200, 200, 200, 200]);
-    const { answer } = await registry.admin("GET", `/admin/v1/modules/${address}/standing`);
+    const { answer } = await registry.admin("GET", `/admin/v1/modules/${address}/status`);
     assert.deepEqual(Object.keys(answer.versions).sort(), versions, JSON.stringify(answer));
   });
 });

@@ -27,7 +27,7 @@ describe("the status of a release", () => {
   }
 
   async function say(address, state, reason) {
-    const { status, answer } = await registry.admin("PUT", `/admin/v1/${address}/standing`, JSON.stringify({ state, reason }));
+    const { status, answer } = await registry.admin("PUT", `/admin/v1/${address}/status`, JSON.stringify({ state, reason }));
     assert.equal(status, 200, JSON.stringify(answer));
   }
 

@@ -85,7 +85,7 @@ describe("webhooks", () => {
     assert.throws(() => verified({ ...publish, body: publish.body.replace("1.0.0", "1.0.1") }, secret));
 
     const reason = "it deletes the network";
-    const path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    const path = "/admin/v1/modules/acme/vpc/aws/1.0.0/status";
     const revoked = await registry.admin("PUT", path, JSON.stringify({ state: "revoked", reason }));
     assert.equal(revoked.status, 200, JSON.stringify(revoked.answer));
     const [, status] = await delivered(receiver, 2);

@@ -78,7 +78,7 @@ export async function fill(registry, key) {
   await push(registry);
   for (const [path, state] of STATUSES) {
     const body = JSON.stringify({ state, reason: "a test" });
-    const { status } = await registry.admin("PUT", `/admin/v1/${path}/standing`, body);
+    const { status } = await registry.admin("PUT", `/admin/v1/${path}/status`, body);
     assert.equal(status, 200, path);
   }
 }

@@ -122,7 +122,7 @@ export async function publishCatalogue(registry, directory) {
 /** Gives a package or a version a status. */
 async function says(registry, subject, state) {
   const body = JSON.stringify({ state, reason: REASONS[state] });
-  const { status, answer } = await registry.admin("PUT", `/admin/v1/${subject}/standing`, body);
+  const { status, answer } = await registry.admin("PUT", `/admin/v1/${subject}/status`, body);
   if (status !== 200) throw new Error(`the status of ${subject} is not set: ${JSON.stringify(answer)}`);
 }
 

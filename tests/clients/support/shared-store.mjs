@@ -47,8 +47,8 @@ export function defineSharedStore(start, { scheme = "s3", presigns = true } = {}
     assert.equal(download.status, 200);
     await b.publishes(release("acme/vpc/aws", "1.1.0"));
     for (const registry of registries) await seen(() => versions(registry, "acme/vpc/aws"), ["1.0.0", "1.1.0"]);
-    const standing = JSON.stringify({ state: "revoked", reason: "it deletes the wrong network" });
-    const { status } = await a.admin("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.0/standing", standing);
+    const body = JSON.stringify({ state: "revoked", reason: "it deletes the wrong network" });
+    const { status } = await a.admin("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.0/status", body);
     assert.equal(status, 200);
     for (const registry of registries) {
       await seen(() => versions(registry, "acme/vpc/aws"), ["1.1.0"]);

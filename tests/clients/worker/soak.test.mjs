@@ -87,7 +87,7 @@ describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
       const version = any(published.get(address));
       if (version) {
         const body = { state: any(STATES), reason: "a soak" };
-        const { status, answer } = await administer("PUT", `${adminPath(address)}/${version}/standing`, body);
+        const { status, answer } = await administer("PUT", `${adminPath(address)}/${version}/status`, body);
         assert.equal(status, 200, JSON.stringify(answer));
         counts.statuses += 1;
       }

@@ -21,8 +21,8 @@ describe("one bucket", () => {
     await worker.trusts("acme", key);
     await worker.publishes(provider({ address: "acme/widget", version: "1.0.0", key }), provider({ address: "acme/widget", version: "1.1.0", key }));
     await worker.publishes(...["1.0.0", "2.0.0"].map((version) => module({ address: "acme/vpc/aws", version, files: saying(version) })));
-    const standing = JSON.stringify({ state: "revoked", reason: "it deletes the wrong network" });
-    const { status } = await worker.admin("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.0/standing", standing);
+    const body = JSON.stringify({ state: "revoked", reason: "it deletes the wrong network" });
+    const { status } = await worker.admin("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.0/status", body);
     assert.equal(status, 200);
     const { endpoint, bucket, region, accessKeyId, secretAccessKey } = worker.s3;
     const env = {

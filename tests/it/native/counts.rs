@@ -444,7 +444,7 @@ fn a_package_and_its_owner_add_nine_operations_to_a_repair() {
         operations.iter().filter(|it| it.starts_with(start)).count()
     };
     for (start, each, shared) in [
-        ("R2 get standings/", 1, 0),
+        ("R2 get statuses/", 1, 0),
         ("R2 head changes/", 1, 0),
         ("R2 list releases/modules/", 1, 0),
         ("R2 list releases/", 1, 0),

@@ -142,7 +142,7 @@ fn a_webhook_is_sent_only_its_events_and_namespaces() {
     let status = |namespace: &str| {
         let module = ModuleFixture::of(namespace, "1.0.0");
         module.publish(&hooked.registry);
-        let path = format!("{}/standing", module.admin_path());
+        let path = format!("{}/status", module.admin_path());
         let body = br#"{"state":"revoked","reason":"a <leak>"}"#;
         hooked.registry.admin("PUT", &path, Some(body)).expect(200);
     };
@@ -443,11 +443,11 @@ fn a_damaged_status_does_not_stop_deliveries() {
     hooked.publish("1.0.0");
     hooked.status.set(0);
     let module = ModuleFixture::of("acme", "1.0.0");
-    let path = format!("{}/standing", module.admin_path());
+    let path = format!("{}/status", module.admin_path());
     let body = br#"{"state":"revoked","reason":"leaks"}"#;
     hooked.registry.admin("PUT", &path, Some(body)).expect(200);
     let keys = hooked.memory.keys();
-    let status = keys.iter().find(|key| key.starts_with("standings/"));
+    let status = keys.iter().find(|key| key.starts_with("statuses/"));
     hooked.memory.put_object(status.unwrap(), b"{");
     // Entries of older versions do not contain the change.
     let entry = keys.iter().rfind(|key| key.starts_with("audit/0")).unwrap();
@@ -488,7 +488,7 @@ fn an_event_about_a_status_has_the_change_of_its_own_request() {
     let module = ModuleFixture::of("acme", "1.0.0");
     module.publish(&hooked.registry);
     hooked.status.set(0);
-    let path = format!("{}/standing", module.admin_path());
+    let path = format!("{}/status", module.admin_path());
     for (state, reason) in [("revoked", "a leak"), ("active", "a mistake")] {
         let body = json!({ "state": state, "reason": reason }).to_string();
         let body = Some(body.as_bytes());

@@ -153,7 +153,7 @@ impl Released {
         };
         let version = version.map(|version| format!("/{version}"));
         let version = version.unwrap_or_default();
-        format!("/admin/v1/{kind}/{address}{version}/standing")
+        format!("/admin/v1/{kind}/{address}{version}/status")
     }
 
     /// Returns its OCI repository.

@@ -16,5 +16,5 @@ pub fn set_status_because(registry: &Registry, path: &str, state: &str, reason: 
 
 /// Returns the path for the status of a package or a version, such as `modules/acme/vpc/aws/1.0.0`.
 pub fn status_of(address: &str) -> String {
-    format!("/admin/v1/{address}/standing")
+    format!("/admin/v1/{address}/status")
 }

@@ -59,7 +59,7 @@ fn against(registry: &Registry, arguments: &[&str]) -> Ended {
     run_to_end(command.env("TERRACE_TOKEN", TOKEN))
 }
 
-fn standings() -> Value {
+fn statuses() -> Value {
     let statement = json!({ "state": "deprecated", "reason": "old", "at": 1, "by": EVIL });
     json!({ "package": statement, "versions": { EVIL: statement } })
 }
@@ -110,7 +110,7 @@ fn scenes() -> Vec<Scene> {
         (
             vec!["release", "show", "acme/widget"],
             vec![
-                ("GET", "/standing", standings()),
+                ("GET", "/status", statuses()),
                 ("GET", "/api/v1/", versions()),
             ],
         ),
@@ -172,7 +172,7 @@ fn scenes() -> Vec<Scene> {
         scenes.push((of_key(state), vec![("PUT", "/keys/", change.clone())]));
     }
     for state in ["deprecate", "withdraw", "revoke", "restore"] {
-        scenes.push((of_release(state), vec![("PUT", "/standing", standings())]));
+        scenes.push((of_release(state), vec![("PUT", "/status", statuses())]));
     }
     scenes
 }

@@ -7,8 +7,8 @@ use super::support::registry::{Fault, Registry, errors};
 use super::support::{run, terrace};
 
 const ADDRESS: &str = "origin.example/acme/hello";
-const STANDING: &str = "/admin/v1/mirror/origin.example/acme/hello/standing";
-const VERSION_STANDING: &str = "/admin/v1/mirror/origin.example/acme/hello/1.0.0/standing";
+const STATUS: &str = "/admin/v1/mirror/origin.example/acme/hello/status";
+const VERSION_STATUS: &str = "/admin/v1/mirror/origin.example/acme/hello/1.0.0/status";
 
 fn answer(registry: &Registry, method: &str, path: &str, answer: &Value) {
     let answer = Response::new(200, answer.to_string());
@@ -151,8 +151,8 @@ fn an_unblocked_provider_of_a_blocked_namespace_stays_blocked_and_the_command_sa
     let registry = Registry::start();
     store_blocks(&registry, &[(ID, "origin.example/acme", "see SEC-12")]);
     let version = json!({ "blocked_versions": { "1.0.0": block("it leaks") } });
-    answer(&registry, "GET", STANDING, &version);
-    answer(&registry, "PUT", VERSION_STANDING, &json!({}));
+    answer(&registry, "GET", STATUS, &version);
+    answer(&registry, "PUT", VERSION_STATUS, &json!({}));
     let spec = format!("{ADDRESS}@1.0.0");
     let mut command = terrace(&["mirror", "unblock", &spec]);
     command
@@ -172,8 +172,8 @@ fn blocks_of_namespaces_are_listed_and_apply_to_the_stored_versions() {
     answer(
         &registry,
         "GET",
-        "prefix=standings",
-        &json!({ "facts": [standings()] }),
+        "prefix=statuses",
+        &json!({ "facts": [statuses()] }),
     );
     let report = run(&registry, &["mirror", "blocks"]).expect(0).json();
     let first = &report["blocks"][0];
@@ -184,8 +184,8 @@ fn blocks_of_namespaces_are_listed_and_apply_to_the_stored_versions() {
     answer(
         &registry,
         "GET",
-        "prefix=standings",
-        &json!({ "facts": [standings()] }),
+        "prefix=statuses",
+        &json!({ "facts": [statuses()] }),
     );
     let facts = [release("1.0.0"), release("1.1.0"), release("1.2.0")];
     answer(
@@ -232,7 +232,7 @@ fn a_version_whose_archive_was_erased_is_shown_as_one_that_cannot_be_installed()
     let page = |path: &str, document: Value| {
         registry.set(path, Response::new(200, document.to_string()));
     };
-    page(STANDING, json!({ "versions": {} }));
+    page(STATUS, json!({ "versions": {} }));
     page(
         "/api/v1/mirror/origin.example/acme/hello",
         json!({ "versions": [{ "version": "1.0.0", "is_documented": false }] }),
@@ -256,12 +256,12 @@ fn a_version_whose_archive_was_erased_is_shown_as_one_that_cannot_be_installed()
     }
 }
 
-fn standings() -> Value {
+fn statuses() -> Value {
     let document = json!({
         "versions": { "1.0.0": { "state": "revoked", "reason": "it deletes", "at": 1, "by": "root" } },
         "blocked_versions": { "1.1.0": block("it leaks"), "2.0.0": block("it leaks more") },
     });
-    json!({ "key": format!("standings/providers/{ADDRESS}"), "document": document.to_string() })
+    json!({ "key": format!("statuses/providers/{ADDRESS}"), "document": document.to_string() })
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_block_of_a_version_is_one_request() {
     answer(
         &registry,
         "PUT",
-        VERSION_STANDING,
+        VERSION_STATUS,
         &json!({ "blocked_versions": { "1.0.0": block("it leaks") } }),
     );
     let spec = format!("{ADDRESS}@1.0.0");
@@ -280,10 +280,10 @@ fn a_block_of_a_version_is_one_request() {
     );
     let report = report.expect(0).json();
     assert_eq!(
-        report["standings"]["blocked_versions"]["1.0.0"]["at"],
+        report["statuses"]["blocked_versions"]["1.0.0"]["at"],
         "2023-11-14T22:13:20Z"
     );
-    assert_eq!(changes(&registry), [format!("PUT {VERSION_STANDING}")]);
+    assert_eq!(changes(&registry), [format!("PUT {VERSION_STATUS}")]);
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_block_of_a_provider_is_continued_in_steps() {
     answer(
         &registry,
         "PUT",
-        STANDING,
+        STATUS,
         &json!({ "blocked": block("it leaks") }),
     );
     answer(
@@ -307,7 +307,7 @@ fn a_block_of_a_provider_is_continued_in_steps() {
         &["mirror", "block", ADDRESS, "--reason", "it leaks"],
     )
     .expect(0);
-    let put = format!("PUT {STANDING}");
+    let put = format!("PUT {STATUS}");
     let post = "POST /admin/v1/reindex".to_owned();
     assert_eq!(changes(&registry), [put, post.clone(), post]);
 }
@@ -318,8 +318,8 @@ fn an_unblocked_version_of_a_blocked_provider_stays_blocked_and_the_command_says
     let whole = json!({ "blocked": block("all of it") });
     let mut both = whole.clone();
     both["blocked_versions"] = json!({ "1.0.0": block("it leaks") });
-    answer(&registry, "GET", STANDING, &both);
-    answer(&registry, "PUT", VERSION_STANDING, &whole);
+    answer(&registry, "GET", STATUS, &both);
+    answer(&registry, "PUT", VERSION_STATUS, &whole);
     let spec = format!("{ADDRESS}@1.0.0");
     let mut command = terrace(&["mirror", "unblock", &spec]);
     command
@@ -348,7 +348,7 @@ fn a_token_without_the_scope_cannot_block() {
     let registry = Registry::start();
     registry.fail(
         "PUT",
-        STANDING,
+        STATUS,
         Fault::Answer(errors(403, &["requires the scope admin"])),
     );
     let ended = run(&registry, &["mirror", "block", ADDRESS, "--reason", "x"]).expect(5);
@@ -362,8 +362,8 @@ fn all_blocks_are_listed_with_their_reasons() {
     answer(
         &registry,
         "GET",
-        "prefix=standings",
-        &json!({ "facts": [standings()] }),
+        "prefix=statuses",
+        &json!({ "facts": [statuses()] }),
     );
     let report = run(&registry, &["mirror", "blocks"]).expect(0).json();
     let blocks = report["blocks"].as_array().unwrap();
@@ -389,8 +389,8 @@ fn stored_versions_are_listed_with_their_states() {
     answer(
         &registry,
         "GET",
-        "prefix=standings",
-        &json!({ "facts": [standings()] }),
+        "prefix=statuses",
+        &json!({ "facts": [statuses()] }),
     );
     let hosted_key = hosted["key"].clone();
     answer(
@@ -451,12 +451,7 @@ fn a_part_of_the_mirror_is_listed_by_its_prefix() {
     ] {
         let registry = Registry::start();
         store_blocks(&registry, &[]);
-        answer(
-            &registry,
-            "GET",
-            "prefix=standings",
-            &json!({ "facts": [] }),
-        );
+        answer(&registry, "GET", "prefix=statuses", &json!({ "facts": [] }));
         answer(
             &registry,
             "GET",

@@ -6,7 +6,7 @@ use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
 use super::support::{Dist, TOKEN, ended, run, terrace};
 
-const STANDING: &str = "/admin/v1/providers/acme/hello/standing";
+const STATUS: &str = "/admin/v1/providers/acme/hello/status";
 const PACKAGE: &str = "/api/v1/providers/acme/hello";
 
 /// A registry with a provider of three versions: one was deprecated, and the key of another is revoked.
@@ -17,7 +17,7 @@ fn registry() -> Registry {
     };
     let deprecated =
         json!({ "state": "deprecated", "reason": "use 1.2.3", "at": 1_700_000_000, "by": "root" });
-    set(STANDING, &json!({ "versions": { "1.1.0": deprecated } }));
+    set(STATUS, &json!({ "versions": { "1.1.0": deprecated } }));
     let deprecated =
         json!({ "state": "deprecated", "reason": "use 1.2.3", "at": "2023-11-14T22:13:20Z" });
     let by_key = "its signing key 61C051AC9CA350D4 is revoked: stolen";
@@ -57,7 +57,7 @@ fn statuses_are_shown_with_times_in_rfc_3339() {
     let line = |at: usize| &document["versions"][at];
     assert_eq!(line(0)["state"], "active");
     let set = json!({ "state": "deprecated", "reason": "use 1.2.3", "at": "2023-11-14T22:13:20Z", "by": "root" });
-    assert_eq!(document["standings"]["versions"]["1.1.0"], set);
+    assert_eq!(document["statuses"]["versions"]["1.1.0"], set);
     assert_eq!((&line(1)["at"], &line(1)["by"]), (&set["at"], &set["by"]));
     assert_eq!(
         (&line(2)["state"], &line(2)["by"]),
@@ -98,8 +98,8 @@ fn a_package_that_does_not_exist_is_not_shown() {
         ("a.test/acme/vpc", "mirror/a.test/acme/vpc", "leave it out"),
     ] {
         let registry = registry();
-        let standing = format!("/admin/v1/{path}/standing");
-        registry.set(&standing, Response::new(200, "{}"));
+        let status = format!("/admin/v1/{path}/status");
+        registry.set(&status, Response::new(200, "{}"));
         let show = ["release", "show", address];
         let message = run(&registry, &show).expect(3).errors();
         let expected = format!("there is no {address} at {}", registry.url());
@@ -115,7 +115,7 @@ fn a_status_that_clients_do_not_see_yet_is_announced() {
     let registry = registry();
     let withdrawn = json!({ "state": "withdrawn", "reason": "broken", "at": 1, "by": "root" });
     let set = json!({ "versions": { "1.2.3": withdrawn, "1.0.0": withdrawn } });
-    registry.set(STANDING, Response::new(200, set.to_string()));
+    registry.set(STATUS, Response::new(200, set.to_string()));
     let document = run(&registry, &["release", "show", "acme/hello"])
         .expect(0)
         .json();
@@ -151,11 +151,11 @@ fn a_changed_status_has_its_time_in_rfc_3339() {
     let status =
         json!({ "state": "deprecated", "reason": "old", "at": 1_700_000_000, "by": "root" });
     let answer = Response::new(200, json!({ "package": status }).to_string());
-    registry.fail("PUT", "/standing", Fault::Answer(answer));
+    registry.fail("PUT", "/status", Fault::Answer(answer));
     let deprecate = ["release", "deprecate", "acme/hello", "--reason", "old"];
     let document = run(&registry, &deprecate).expect(0).json();
     assert_eq!(
-        document["standings"]["package"]["at"],
+        document["statuses"]["package"]["at"],
         "2023-11-14T22:13:20Z"
     );
 }
@@ -164,7 +164,7 @@ fn a_changed_status_has_its_time_in_rfc_3339() {
 fn a_restored_version_whose_signing_key_is_revoked_is_not_called_active() {
     let registry = Registry::start();
     let restored = |reason: &str| {
-        registry.fail("PUT", "/standing", Fault::Answer(Response::new(200, "{}")));
+        registry.fail("PUT", "/status", Fault::Answer(Response::new(200, "{}")));
         let status = json!({ "state": "revoked", "reason": reason });
         let details = json!({ "version": "1.0.0", "is_documented": false, "status": status });
         registry.set(

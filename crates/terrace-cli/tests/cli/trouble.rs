@@ -84,7 +84,7 @@ fn a_missing_thing_is_reported_without_doubts_about_the_registry() {
         (
             &["release", "revoke", "acme/vpc/aws@9.9.9", "--reason", "x"] as &[&str],
             "PUT",
-            "/standing",
+            "/status",
             "acme/vpc/aws has no version 9.9.9",
         ),
         (
@@ -149,7 +149,7 @@ fn the_status_of_a_missing_package_of_two_parts_is_refused_with_a_hint() {
     for (address, hint) in [("acme/vpc@1.0.0", true), ("acme/vpc/aws@1.0.0", false)] {
         let registry = Registry::start();
         let missing = errors(404, &["acme/vpc has no version 1.0.0"]);
-        registry.fail("PUT", "/standing", Fault::Answer(missing));
+        registry.fail("PUT", "/status", Fault::Answer(missing));
         let deprecate = ["release", "deprecate", address, "--reason", "x"];
         let message = run(&registry, &deprecate).expect(3).errors();
         assert_eq!(message.contains("such as acme/vpc/aws"), hint, "{message}");

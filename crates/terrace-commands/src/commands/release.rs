@@ -60,8 +60,8 @@ fn set_status(
     };
     let client = connect(registry, output)?;
     let spec = &address.at(&client.host())?;
-    let standings = client.set_status(&spec.package, spec.version.as_ref(), &body);
-    let standings = standings.map_err(|failure| match failure {
+    let statuses = client.set_status(&spec.package, spec.version.as_ref(), &body);
+    let statuses = statuses.map_err(|failure| match failure {
         Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),
         other => other,
     })?;
@@ -70,7 +70,7 @@ fn set_status(
         "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
         state => format!("{spec} is {state} (everywhere within a minute): {reason}"),
     };
-    output.result(&[text], &report(spec, &standings));
+    output.result(&[text], &report(spec, &statuses));
     Ok(())
 }
 
@@ -120,6 +120,6 @@ pub(super) fn with_hint(message: String, package: &Package) -> String {
     }
 }
 
-fn report(spec: &PackageSpec, standings: &StatusDocument) -> serde_json::Value {
-    serde_json::json!({ "status": "ok", "address": spec.package.address(), "standings": with_times(standings) })
+fn report(spec: &PackageSpec, statuses: &StatusDocument) -> serde_json::Value {
+    serde_json::json!({ "status": "ok", "address": spec.package.address(), "statuses": with_times(statuses) })
 }

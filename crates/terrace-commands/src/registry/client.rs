@@ -160,7 +160,7 @@ impl<'a> Client<'a> {
         let text = json_text(body)?;
         self.ask_about(Call {
             method: Method::PUT,
-            path: standing_path(package, version),
+            path: status_path(package, version),
             body: Some((&text, "application/json")),
         })
     }
@@ -169,7 +169,7 @@ impl<'a> Client<'a> {
     pub(crate) fn statuses(&self, package: &Package) -> Result<StatusDocument, Failure> {
         self.ask(Call {
             method: Method::GET,
-            path: standing_path(package, None),
+            path: status_path(package, None),
             body: None,
         })
     }
@@ -401,10 +401,10 @@ fn keys_path(namespace: &Namespace) -> String {
     format!("/admin/v1/namespaces/{namespace}/keys")
 }
 
-fn standing_path(package: &Package, version: Option<&Version>) -> String {
+fn status_path(package: &Package, version: Option<&Version>) -> String {
     let version = version.map(|version| format!("/{version}"));
     format!(
-        "/admin/v1/{}{}/standing",
+        "/admin/v1/{}{}/status",
         package_segments(package),
         version.unwrap_or_default()
     )
@@ -444,8 +444,8 @@ mod tests {
                 "mirror/a.example/acme/widget/1.0.0-b",
             ),
         ] {
-            let path = format!("/admin/v1/{path}/standing");
-            assert_eq!(standing_path(package, version), path);
+            let path = format!("/admin/v1/{path}/status");
+            assert_eq!(status_path(package, version), path);
         }
     }
 }

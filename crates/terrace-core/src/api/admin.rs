@@ -201,7 +201,7 @@ pub struct UploadRequest {
     pub headers: std::collections::BTreeMap<String, String>,
 }
 
-/// The body of `PUT /admin/v1/…/standing`.
+/// The body of `PUT /admin/v1/…/status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusBody {

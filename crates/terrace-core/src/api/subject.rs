@@ -220,11 +220,7 @@ mod tests {
                 "acme/widget",
                 "1.0.0",
             ),
-            (
-                "/admin/v1/modules/acme/vpc/aws/standing",
-                "acme/vpc/aws",
-                "",
-            ),
+            ("/admin/v1/modules/acme/vpc/aws/status", "acme/vpc/aws", ""),
             (archive.as_str(), "", ""),
             ("/admin/v1/tokens", "", ""),
             ("/v1/providers/a_b/widget/versions", "", ""),

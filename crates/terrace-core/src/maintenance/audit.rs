@@ -347,7 +347,7 @@ mod tests {
             }
         }
         for what in [
-            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status",
             "DELETE /admin/v1/tokens/0123456789abcdef",
             "PUT /v2/team/tools/manifests/1.0.0",
             "GET /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
@@ -367,8 +367,8 @@ mod tests {
         };
         for (what, key) in [
             (
-                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
-                "standings/modules/acme/vpc/aws",
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status",
+                "statuses/modules/acme/vpc/aws",
             ),
             ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
             (

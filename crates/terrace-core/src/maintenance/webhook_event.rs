@@ -433,7 +433,7 @@ mod tests {
                 "",
             ),
             (
-                "PUT /admin/v1/modules/acme/vpc/aws/standing",
+                "PUT /admin/v1/modules/acme/vpc/aws/status",
                 "release.status_changed",
                 "acme",
             ),
@@ -536,7 +536,7 @@ mod tests {
     fn an_event_about_a_status_has_the_change_that_its_entry_records() {
         for (what, sentence) in [
             (
-                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+                "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status",
                 "acme/vpc/aws 1.0.0 is now revoked (leaks) by",
             ),
             (
@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn an_event_about_a_status_that_stays_has_no_previous_one() {
-        let mut entry = entry("PUT /admin/v1/mirror/a.b/acme/widget/1.0.0/standing", 200);
+        let mut entry = entry("PUT /admin/v1/mirror/a.b/acme/widget/1.0.0/status", 200);
         entry.change = Some(StatusChange {
             from: "blocked".to_owned(),
             to: "blocked".to_owned(),
@@ -592,7 +592,7 @@ mod tests {
 
     #[test]
     fn an_event_about_a_status_names_the_present_one() {
-        let what = "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+        let what = "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status";
         let event = event_of(&entry(what, 200)).unwrap();
         let active = event.clone().with_status(&StatusDocument::default());
         let sentence = active.sentence();

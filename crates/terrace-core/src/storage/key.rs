@@ -20,9 +20,9 @@
 //! ├── failover/serving                                         the bucket that serves downloads, by compare-and-swap; only if it ever changed
 //! ├── failover/copy                                            the progress of the copy in the second bucket, by compare-and-swap
 //! ├── format                                                   the oldest version of Terrace that may write, by compare-and-swap
-//! ├── standings/providers/hosted/{namespace}/{type}             statuses: deprecated, withdrawn or revoked, by compare-and-swap
-//! ├── standings/providers/{hostname}/{namespace}/{type}
-//! ├── standings/modules/{namespace}/{name}/{system}
+//! ├── statuses/providers/hosted/{namespace}/{type}              statuses: deprecated, withdrawn or revoked, by compare-and-swap
+//! ├── statuses/providers/{hostname}/{namespace}/{type}
+//! ├── statuses/modules/{namespace}/{name}/{system}
 //! ├── audit/{number}                                            who changed what, append-only; each holds the digest of the previous one
 //! ├── audit-head                                                approximately the newest entry
 //! ├── tokens/{id}                                               the description of an API token, never the token
@@ -430,7 +430,7 @@ impl fmt::Display for FactKey {
             }
             Self::Lease(Lease::Catalog) => f.write_str("leases/catalog"),
             Self::Lease(Lease::Package(package)) => write!(f, "leases/packages/{package}"),
-            Self::Status(package) => write!(f, "standings/{package}"),
+            Self::Status(package) => write!(f, "statuses/{package}"),
             Self::Audit(number) => write!(f, "{AUDIT}{number:012}"),
             Self::AuditHead => f.write_str("audit-head"),
             Self::Token(id) => write!(f, "{TOKENS}{id}"),

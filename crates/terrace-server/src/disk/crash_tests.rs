@@ -253,7 +253,7 @@ fn a_directory_opens_after_a_failure_at_any_step_of_opening_it() {
 fn keys_that_differ_in_case_are_never_one_file() {
     let disk = Simulated::default();
     let directory = open(&disk).unwrap();
-    for key in ["standings/modules/Acme/vpc", "standings/modules/acme/vpc"] {
+    for key in ["statuses/modules/Acme/vpc", "statuses/modules/acme/vpc"] {
         assert!(put(&directory.0, key, key, &Condition::Absent).unwrap());
     }
     assert_eq!(contents(&directory.0).documents.len(), 2);
@@ -261,12 +261,12 @@ fn keys_that_differ_in_case_are_never_one_file() {
     let disk = Simulated::folding_case();
     let directory = open(&disk).unwrap();
     let inner = &directory.0;
-    let key = "standings/modules/Acme/vpc";
+    let key = "statuses/modules/Acme/vpc";
     assert!(put(inner, key, "kept", &Condition::Absent).unwrap());
     for other in [
-        "standings/modules/acme/vpc",
-        "standings/modules/acme/x",
-        "standings/modules/Acme/VPC",
+        "statuses/modules/acme/vpc",
+        "statuses/modules/acme/x",
+        "statuses/modules/Acme/VPC",
     ] {
         assert_eq!(inner.document(other).unwrap(), None);
         for condition in [Condition::Absent, Condition::Any] {

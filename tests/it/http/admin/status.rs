@@ -203,7 +203,7 @@ fn a_status_is_listed_with_its_author() {
     let registry = Registry::start();
     let (_, admin) = provider(&registry);
     set_state(&registry, &format!("{admin}/1.0.0"), "withdrawn", "broken").expect(200);
-    let path = format!("/admin/v1/{admin}/standing");
+    let path = format!("/admin/v1/{admin}/status");
     let statuses = registry.admin("GET", &path, None).expect(200).json();
     let status = &statuses["versions"]["1.0.0"];
     assert_eq!(
@@ -220,7 +220,7 @@ fn a_publisher_may_deprecate_and_withdraw_but_not_revoke() {
     let token = create(&registry, &[&format!("publish:{namespace}")], Some(3_600)).1;
     let say_as = |state: &str| {
         let body = json!({ "state": state, "reason": "x" }).to_string();
-        let path = format!("/admin/v1/{admin}/1.0.0/standing");
+        let path = format!("/admin/v1/{admin}/1.0.0/status");
         registry.send(&Sent::new("PUT", &path).bearing(&token).body(body))
     };
     say_as("deprecated").expect(200);

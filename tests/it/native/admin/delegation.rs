@@ -206,7 +206,7 @@ fn an_administrator_of_a_namespace_manages_its_packages_and_keys_and_no_others()
         namespace
     });
     let revoked = json!({ "state": "revoked", "reason": "a test" });
-    let status = |namespace| format!("/admin/v1/providers/{namespace}/widget/1.0.0/standing");
+    let status = |namespace| format!("/admin/v1/providers/{namespace}/widget/1.0.0/status");
     send(&registry, &admin, "PUT", &status(own), &revoked).expect(200);
     send(&registry, &admin, "PUT", &status(other), &revoked).expect(403);
     let keys = registry.admin("GET", "/admin/v1/namespaces/acme/keys", None);

@@ -42,7 +42,7 @@ fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, bool) {
 #[test]
 fn an_active_version_set_to_active_leaves_the_document_of_the_recorded_change() {
     let (memory, registry, fixture) = published();
-    let key = format!("standings/modules/{}", fixture.address);
+    let key = format!("statuses/modules/{}", fixture.address);
     assert!(!memory.keys().contains(&key));
     set_state(&registry, &fixture, "1.0.0", "active").expect(200);
     assert!(memory.keys().contains(&key));
@@ -107,7 +107,7 @@ fn two_statuses_set_concurrently_are_both_kept() {
         set_status(&registry, &path, "revoked").expect(200);
     });
     set_state(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
-    let path = format!("/admin/v1/modules/{}/standing", fixture.address);
+    let path = format!("/admin/v1/modules/{}/status", fixture.address);
     let statuses = registry.admin("GET", &path, None).expect(200).json();
     let states = ["1.0.0", "1.1.0"].map(|version| statuses["versions"][version]["state"].clone());
     assert_eq!(states, [json!("withdrawn"), json!("revoked")]);
@@ -168,7 +168,7 @@ fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_
     let address = provider
         .repository()
         .replace("opentofu-providers", "registry.opentofu.org");
-    let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
+    let path = format!("/admin/v1/mirror/{address}/1.0.0/status");
     let set = |state: &str| {
         set_status_because(&registry, &path, state, "stolen").expect(200);
     };
@@ -248,12 +248,12 @@ fn a_status_set_again_returns_the_stored_one() {
     let memory = Memory::new();
     let registry = Registry::in_memory(&memory, &[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
-    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/status";
     let set = || set_status(&registry, path, "withdrawn").expect(200);
     let first = set().text();
     memory.advance(1000);
     assert_eq!(set().text(), first);
-    let path = "/admin/v1/modules/acme/vpc/aws/standing";
+    let path = "/admin/v1/modules/acme/vpc/aws/status";
     assert_eq!(registry.admin("GET", path, None).text(), first);
 }
 

@@ -266,7 +266,7 @@ fn an_answer_names_nobody() {
 #[test]
 fn a_revoked_version_is_described_without_platforms() {
     let (memory, registry) = published(&[]);
-    let path = "/admin/v1/providers/acme/widget/1.0.0/standing";
+    let path = "/admin/v1/providers/acme/widget/1.0.0/status";
     let body = br#"{"state": "revoked", "reason": "it deletes"}"#;
     let changed = registry.admin("PUT", path, Some(body));
     assert!(changed.status < 300, "{}", changed.text());

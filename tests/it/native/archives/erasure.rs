@@ -140,7 +140,7 @@ fn an_erased_version_of_each_kind_answers_410_and_never_returns() {
             .collect();
         let address = released.status_path(None);
         let address = address
-            .trim_end_matches("/standing")
+            .trim_end_matches("/status")
             .splitn(5, '/')
             .last()
             .unwrap()
@@ -365,7 +365,7 @@ fn a_garbage_collection_removes_an_erased_archive_and_never_its_tombstone() {
 fn an_erased_version_stays_revoked_without_the_document_about_statuses() {
     let (memory, registry, fixture) = published();
     erase(&registry, &whole(&fixture)).expect(200);
-    memory.remove_object("standings/modules/acme/vpc/aws");
+    memory.remove_object("statuses/modules/acme/vpc/aws");
     memory.lose_indices();
     assert_eq!(seen(&registry, &fixture), (410, 410, 410, false));
     let page = registry
@@ -378,7 +378,7 @@ fn an_erased_version_stays_revoked_without_the_document_about_statuses() {
     assert!(
         memory
             .keys()
-            .contains(&"standings/modules/acme/vpc/aws".to_owned())
+            .contains(&"statuses/modules/acme/vpc/aws".to_owned())
     );
 }
 
@@ -732,7 +732,7 @@ fn a_document_of_an_erased_version_is_kept_out_of_an_import() {
         let page = registry.admin("GET", &path, None).expect(200).json();
         page["facts"].as_array().unwrap().clone()
     };
-    let copied = [facts("releases/"), facts("docs/"), facts("standings/")].concat();
+    let copied = [facts("releases/"), facts("docs/"), facts("statuses/")].concat();
     erase(&registry, &whole(&fixture)).expect(200);
     let restore = |facts: &[Value]| {
         let body = json!({ "facts": facts }).to_string();

@@ -13,7 +13,7 @@ pub(super) const REASON: &str = "it steals tokens";
 
 /// Sends a block, or lifts it. `what` is the address, with a version after a slash if only one is meant.
 fn set(registry: &Registry, what: &str, state: &str) -> Response {
-    let path = format!("/admin/v1/mirror/{what}/standing");
+    let path = format!("/admin/v1/mirror/{what}/status");
     let body = json!({ "state": state, "reason": REASON });
     registry.admin("PUT", &path, Some(body.to_string().as_bytes()))
 }
@@ -90,7 +90,7 @@ fn the_audit_log_records_whether_a_block_applies_after_a_change() {
 fn an_administrator_of_a_host_cannot_block_its_providers() {
     let registry = Registry::in_memory(&Memory::new(), &[]);
     let (_, token) = create(&registry, &["admin:registry.example.com"], None);
-    let path = "/admin/v1/mirror/registry.example.com/acme/widget/standing";
+    let path = "/admin/v1/mirror/registry.example.com/acme/widget/status";
     for state in ["blocked", "unblocked"] {
         let body = json!({ "state": state, "reason": REASON }).to_string();
         let sent = Sent::new("PUT", path).bearing(&token).body(body);
@@ -226,7 +226,7 @@ fn only_mirrored_providers_can_be_blocked() {
     let registry = Registry::in_memory(&memory, &[]);
     ProviderFixture::new("1.0.0").publish(&registry);
     let body = json!({ "state": "blocked", "reason": REASON });
-    let path = "/admin/v1/providers/acme/widget/standing";
+    let path = "/admin/v1/providers/acme/widget/status";
     let refused = registry
         .admin("PUT", path, Some(body.to_string().as_bytes()))
         .expect(422)

@@ -293,7 +293,7 @@ fn status_changed(released: fn(&str) -> Released, from: &str, to: &str) -> Scene
     paths.insert(first.status_path(None));
     scene.reads(paths);
     for read in &mut scene.reads {
-        if read.target.ends_with("/standing") {
+        if read.target.ends_with("/status") {
             *read = read.clone().bearing(TOKEN);
         }
     }
@@ -332,7 +332,7 @@ fn pushed_status_changed(from: &str, to: &str) -> Scene {
     provider.tag(&registry, "1.0.0", &index).expect(201);
     let repository = provider.repository();
     let address = repository.replace("opentofu-providers", "registry.opentofu.org");
-    let path = format!("/admin/v1/mirror/{address}/1.0.0/standing");
+    let path = format!("/admin/v1/mirror/{address}/1.0.0/status");
     let body = |state| json!({ "state": state, "reason": "a test" });
     registry
         .send(&as_root("PUT", &path, Some(&body(from))))
@@ -531,13 +531,13 @@ fn restored() -> Scene {
     for version in ["1.0.0", "1.1.0"] {
         ModuleFixture::of("acme", version).publish(&registry);
     }
-    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/standing";
+    let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/status";
     let body = json!({ "state": "withdrawn", "reason": "a test" });
     registry
         .send(&as_root("PUT", path, Some(&body)))
         .expect(200);
     let mut facts = Vec::new();
-    for prefix in ["standings/", "releases/modules/acme/vpc/aws/1.1"] {
+    for prefix in ["statuses/", "releases/modules/acme/vpc/aws/1.1"] {
         let path = format!("/admin/v1/facts?prefix={prefix}");
         let page = registry
             .send(&as_root("GET", &path, None))
@@ -584,7 +584,7 @@ fn erased(released: &Released) -> Scene {
     released.prepare(&registry);
     assert_eq!(released.publish(&registry).now_or_never(), Some(201));
     let path = released.status_path(Some("1.0.0"));
-    let path = path.replace("/standing", "/documentation");
+    let path = path.replace("/status", "/documentation");
     if matches!(released, Released::Module(_)) {
         Documentation::of_module("a secret")
             .add(&registry, &path)
@@ -615,7 +615,7 @@ fn erased(released: &Released) -> Scene {
 /// Returns the reads that show the documentation of the first version.
 fn reads_of_documentation(released: &Released) -> (String, Vec<Sent>) {
     let path = released.status_path(Some("1.0.0"));
-    let path = path.replace("/standing", "/documentation");
+    let path = path.replace("/status", "/documentation");
     let reads = vec![
         as_root("GET", &path, None),
         as_root("GET", "/admin/v1/documentation", None),

@@ -74,13 +74,7 @@ fn transfer(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
     // Documents come after those that they refer to.
     facts.sort_by_key(|fact| {
         let key = fact["key"].as_str().unwrap();
-        let order = [
-            "keys/",
-            "standings/",
-            "oci/links/",
-            "oci/manifests/",
-            "oci/",
-        ];
+        let order = ["keys/", "statuses/", "oci/links/", "oci/manifests/", "oci/"];
         order.iter().position(|prefix| key.starts_with(prefix))
     });
     let sent = facts.chunks(20);
@@ -349,7 +343,7 @@ fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
 fn invalid_statuses_in_a_copy_are_refused() {
     let registry = Registry::in_memory(&Memory::new(), &[]);
     let said = r#"{"state":"revoked","reason":"x","at":1,"by":"root"}"#;
-    let key = "standings/modules/acme/vpc/aws";
+    let key = "statuses/modules/acme/vpc/aws";
     for (document, reason) in [
         (format!(r#"{{"package":{said}}}"#), "only be deprecated"),
         (
@@ -474,9 +468,9 @@ fn a_block_of_a_hosted_package_is_not_restored() {
     let block = r#"{"blocked":{"state":"blocked","reason":"x","at":1,"by":"root"}}"#;
     let revoked = block.replace("blocked\",\"reason", "revoked\",\"reason");
     for (key, document) in [
-        ("standings/providers/hosted/acme/widget", block),
+        ("statuses/providers/hosted/acme/widget", block),
         (
-            "standings/providers/registry.example.com/acme/widget",
+            "statuses/providers/registry.example.com/acme/widget",
             &revoked,
         ),
     ] {

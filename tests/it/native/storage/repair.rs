@@ -179,7 +179,7 @@ fn a_missing_list_besides_the_first_is_written_alone() {
 /// The revocation broke off after its fact, and the publish of another version has written the lists since.
 #[test]
 fn a_stale_index_of_a_revoked_version_is_repaired_although_the_lists_are_current() {
-    let revoked = "/admin/v1/providers/acme/widget/1.0.0/standing";
+    let revoked = "/admin/v1/providers/acme/widget/1.0.0/status";
     for key in ["version/1.0.0", "tag/1.0.0"] {
         let memory = Memory::new();
         let registry = Registry::in_memory(&memory, &[]);
@@ -747,7 +747,7 @@ fn a_step_counts_the_reads_of_signing_keys() {
     }
     set_status(
         &registry,
-        "/admin/v1/providers/acme/widget/1.0.0/standing",
+        "/admin/v1/providers/acme/widget/1.0.0/status",
         "revoked",
     )
     .expect(200);
@@ -761,8 +761,8 @@ fn a_step_counts_the_reads_of_signing_keys() {
 
 #[test]
 fn a_status_that_failed_before_its_indices_is_completed_by_a_reindex() {
-    let version = "/admin/v1/providers/acme/widget/1.0.0+b/standing";
-    let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/standing";
+    let version = "/admin/v1/providers/acme/widget/1.0.0+b/status";
+    let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/status";
     let key = format!(
         "/admin/v1/namespaces/acme/keys/{}",
         Signer::usual().key_id()
@@ -799,7 +799,7 @@ fn a_version_revoked_during_a_repair_is_not_restored() {
     memory.before("KV put", move || {
         set_status(
             &other,
-            "/admin/v1/modules/acme/vpc/aws/1.0.0/standing",
+            "/admin/v1/modules/acme/vpc/aws/1.0.0/status",
             "revoked",
         )
         .expect(200);

@@ -92,8 +92,8 @@ fn a_missing_document_that_the_audit_log_records_is_reported() {
     for (change, key) in [
         ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
         (
-            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/standing",
-            "standings/modules/acme/vpc/aws",
+            "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status",
+            "statuses/modules/acme/vpc/aws",
         ),
         (
             "DELETE /admin/v1/tokens/0123456789abcdef",

@@ -119,28 +119,28 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "release deprecate",
         "terrace release deprecate acme/widget --reason 'use acme/gadget instead'",
         "deprecated",
-    ).uses("standing", Method::Put)
+    ).uses("status", Method::Put)
     .rejected(NO_SUCH_PACKAGE_OR_TOO_MANY),
     Entry::new(
         "release withdraw",
         "terrace release withdraw acme/widget@1.2.0 --reason 'deletes tags: use 1.2.1'",
         "withdrawn",
-    ).uses("standing", Method::Put)
+    ).uses("status", Method::Put)
     .rejected(NO_SUCH_PACKAGE_OR_TOO_MANY),
     Entry::new(
         "release revoke",
         "terrace release revoke acme/widget@1.2.0 --reason 'contains a credential'",
         "revoked",
-    ).uses("standing", Method::Put).restricted_to(RequiredAccess::OwnerAdmins)
+    ).uses("status", Method::Put).restricted_to(RequiredAccess::OwnerAdmins)
     .rejected(NO_SUCH_PACKAGE),
     Entry::new(
         "release restore",
         "terrace release restore acme/widget@1.2.0 --reason 'deprecated by mistake'",
         "active again",
-    ).uses("standing", Method::Put)
+    ).uses("status", Method::Put)
     .scope_note("for a revocation, admin:<namespace> or admin")
     .rejected(NO_SUCH_PACKAGE),
-    Entry::new("release show", "terrace release show acme/widget", "shown").uses("standing", Method::Get)
+    Entry::new("release show", "terrace release show acme/widget", "shown").uses("status", Method::Get)
         .rejected("the package or version does not exist"),
     Entry::new(
         "admin audit",
@@ -323,13 +323,13 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "mirror block",
         "terrace mirror block registry.opentofu.org/hashicorp/null@3.2.0 --reason 'it leaks variables'",
         "blocked, or already blocked",
-    ).uses("standing", Method::Put).restricted_to(RequiredAccess::Admins)
+    ).uses("status", Method::Put).restricted_to(RequiredAccess::Admins)
     .rejected("it belongs to this registry, or too many versions are blocked: block the provider instead"),
     Entry::new(
         "mirror unblock",
         "terrace mirror unblock registry.opentofu.org/hashicorp/null@3.2.0",
         "not blocked any more, or it was not",
-    ).uses("standing", Method::Put).restricted_to(RequiredAccess::Admins)
+    ).uses("status", Method::Put).restricted_to(RequiredAccess::Admins)
     .rejected("it belongs to this registry"),
     Entry::new("mirror blocks", "terrace mirror blocks", "listed").uses("facts", Method::Get),
     Entry::new(

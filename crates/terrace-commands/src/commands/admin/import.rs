@@ -36,7 +36,7 @@ const RESTORE_ORDER: [&str; 12] = [
     // Revocations come first, so that nothing revoked is available in between.
     "revocations/",
     "keys/",
-    "standings/",
+    "statuses/",
     "tokens/",
     "rules/",
     "origins/",

@@ -107,7 +107,7 @@ fn report(spec: &PackageSpec, text: String, statuses: &StatusDocument, output: &
         "status": "ok",
         "address": spec.package.address(),
         "version": spec.version,
-        "standings": with_times(statuses),
+        "statuses": with_times(statuses),
     });
     output.result(&[text], &report);
 }

@@ -291,7 +291,7 @@ fn statuses(
     let mut all = BTreeMap::new();
     each_mirrored(
         client,
-        "standings/providers/",
+        "statuses/providers/",
         part,
         output,
         |key, document| {
@@ -315,7 +315,7 @@ fn each_mirrored(
     mut take: impl FnMut(&FactKey, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     // The key of a provider ends with its type, or with a version after it.
-    let part = match kind.starts_with("standings") && part.matches('/').count() == 3 {
+    let part = match kind.starts_with("statuses") && part.matches('/').count() == 3 {
         true => part.trim_end_matches('/'),
         false => part,
     };

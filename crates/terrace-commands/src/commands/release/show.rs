@@ -119,7 +119,7 @@ fn document(
         "status": "ok",
         "address": spec.package.address(),
         "versions": details.versions.iter().map(version).collect::<Vec<_>>(),
-        "standings": with_times(set),
+        "statuses": with_times(set),
     })
 }
 

@@ -20,7 +20,7 @@ pub enum AdminRoute {
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
     MirroredRelease(MirroredAddress, Version),
-    /// `/admin/v1/{kind}/{address}/standing`, or `/admin/v1/{kind}/{address}/{version}/standing` for a
+    /// `/admin/v1/{kind}/{address}/status`, or `/admin/v1/{kind}/{address}/{version}/status` for a
     /// version, where the kind is `providers`, `modules` or `mirror`.
     Status(Package, Option<Version>),
     /// `/admin/v1/{kind}/{address}/{version}/documentation`, where the kind is `providers`, `modules` or `mirror`.
@@ -78,7 +78,7 @@ impl AdminRoute {
                 "v1",
                 kind @ ("providers" | "modules" | "mirror"),
                 address @ ..,
-                "standing",
+                "status",
             ] => return Self::parse_status(kind, address),
             [
                 "v1",
@@ -134,7 +134,7 @@ impl AdminRoute {
         }))
     }
 
-    /// Parses the segments between the kind and `standing`.
+    /// Parses the segments between the kind and `status`.
     fn parse_status(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(match package(kind, address)? {
             Some((package, [])) => Some(Self::Status(package, None)),

@@ -52,7 +52,7 @@ impl FactKey {
         if let Some(rest) = text.strip_prefix("oci/") {
             return read_pushed(rest).map(Self::Pushed);
         }
-        if let Some(package) = text.strip_prefix("standings/") {
+        if let Some(package) = text.strip_prefix("statuses/") {
             return Package::parse_key(package).map(Self::Status);
         }
         if let Some(number) = text.strip_prefix(AUDIT) {
@@ -477,7 +477,7 @@ mod tests {
             "keys/a/b",
             "tokens/0123",
             "audit/7",
-            "standings/widget",
+            "statuses/widget",
             "oci/links/app",
             "oci/tags/app:",
             "oci/else/app:latest",
