@@ -11,17 +11,26 @@ use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 
+use crate::archives::archive_transfers;
+use crate::backup::{archive_inventory, facts};
 use crate::context::Context;
-use crate::handlers::login::{browser, callback, consent, start, token};
-use crate::handlers::oci::{blobs, manifests, referrers, session, uploads};
-use crate::handlers::outcome::{Call, Handled};
-use crate::handlers::public_lists::List;
-use crate::handlers::{
-    archive_inventory, archive_transfers, audit, doctor, document, documentation, erasures,
-    exchange, facts, failover, garbage, health, keys, mcp, namespaces, pages, public_lists,
-    publish, pull, reindex, replication, rules, search, status, tokens, webhooks,
-};
+use crate::copies::{failover, replication};
+use crate::documentation::document;
+use crate::erasure::handler as erasures;
 use crate::host::{Host, Request};
+use crate::listings::public_lists::List;
+use crate::listings::{namespaces, public_lists, search};
+use crate::oci::handlers::{blobs, manifests, referrers, session, uploads};
+use crate::operate::{audit, doctor, health};
+use crate::outcome::{Call, Handled};
+use crate::publish::keys;
+use crate::pull::handler as pull;
+use crate::removal::collection as garbage;
+use crate::repair::reindex;
+use crate::sign_in::{browser, callback, consent, start, token};
+use crate::tokens::{exchange, handler as tokens, rules};
+use crate::webhooks::handler as webhooks;
+use crate::{documentation, mcp, pages, publish, status};
 
 /// The future of a handler. Each is boxed: V8 compiles a function when it is first called, and without boxes
 /// all handlers would be one function.

@@ -3,35 +3,47 @@
 //! [`pipeline`] answers requests through the traits of [`host`], which a platform implements. This crate names no
 //! platform, and nothing in it is `Send`: each instance of a host has one thread, like a Worker.
 //!
-//! The layers. Each uses those above it in this list, and none below. ARCHITECTURE.md also lists the layers of
-//! the services; `tests/it/native/rings.rs` checks all of them.
-//!
-//! | | |
-//! |---|---|
-//! | [`absences`], [`cache`], [`usage`] | the caches and counters that a host holds |
-//! | [`host`] | the host traits |
-//! | [`driver`], `failure` | the read machine, as steps, between which the host reads an index; errors |
-//! | [`context`], `json`, `concurrent` | the state of one request; helpers |
-//! | `services` | the operations of the registry |
-//! | `handlers` | the handlers, by resource |
-//! | `dispatch`, `tasks` | from a route to its handler; the work after a response ([`perform`]) |
-//! | [`pipeline`] | authentication, audit and logging |
+//! A folder is a capability: its handlers and its services. ARCHITECTURE.md lists the layers: each folder uses those
+//! below it, and none above or beside it. `tests/it/native/rings.rs` checks that.
 
 pub mod absences;
+mod access;
+mod archives;
+mod backup;
+mod body;
 pub mod cache;
 mod concurrent;
 pub mod context;
+mod copies;
 mod dispatch;
+mod documentation;
+mod documents;
 pub mod driver;
+mod erasure;
 mod failure;
-mod handlers;
 pub mod host;
+mod index;
 mod json;
+mod listing;
+mod listings;
+mod mcp;
+mod oci;
+mod operate;
+mod outcome;
+mod pages;
 pub mod pipeline;
-mod services;
+mod publish;
+mod pull;
+mod read;
+mod removal;
+mod repair;
+mod sign_in;
+mod status;
 mod tasks;
+mod tokens;
 pub mod usage;
+mod webhooks;
 
-pub use handlers::cached_archives::{cache_tag, cached_archive, cached_archive_path};
-pub use services::repair::schedule::run_repair_step;
+pub use archives::cached_archives::{cache_tag, cached_archive, cached_archive_path};
+pub use operate::schedule::run_repair_step;
 pub use tasks::perform;

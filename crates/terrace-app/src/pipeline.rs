@@ -21,24 +21,26 @@ use terrace_core::read::{
 };
 use terrace_core::storage::signed_path::PULL_PREFIX;
 
+use crate::access::auth;
+use crate::access::auth::Permission;
+use crate::body::whole;
 use crate::context::{Context, Task};
 use crate::dispatch::dispatch;
+use crate::documents::audit::AuditedChange;
+use crate::documents::{audit, failover, format};
 use crate::driver;
 use crate::driver::{
     Answer, PendingRead, Record, RemainingWork, RequestStep, Suspension, Unfinished, look_up,
     look_up_at,
 };
 use crate::failure::Failure;
-use crate::handlers::body::whole;
-use crate::handlers::login::browser::PageVisit;
-use crate::handlers::login::shared::oauth_error_reply;
-use crate::handlers::mcp::problem_reply as mcp_problem_reply;
-use crate::handlers::outcome::{AuditDetails, Call, Handled};
-use crate::handlers::pages::{FailedVisit, problem_page};
 use crate::host::{Clock as _, Host, Request};
-use crate::services::audit::AuditedChange;
-use crate::services::auth::Permission;
-use crate::services::{audit, auth, failover, format, reader};
+use crate::mcp::problem_reply as mcp_problem_reply;
+use crate::outcome::{AuditDetails, Call, Handled};
+use crate::pages::{FailedVisit, problem_page};
+use crate::read::reader;
+use crate::sign_in::browser::PageVisit;
+use crate::sign_in::shared::oauth_error_reply;
 
 /// Answers and logs a request.
 pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>

@@ -2,13 +2,18 @@
 
 use std::collections::VecDeque;
 
+use crate::access::auth;
+use crate::archives::staging;
 use crate::context::{Context, Task};
+use crate::documents::{failover, format};
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::services::catalog::{merged, shards};
-use crate::services::oci::uploads;
-use crate::services::pull::{commit, puller};
-use crate::services::{auth, failover, format, index_backfill, index_refresh, staging, webhooks};
+use crate::index::catalog::{merged, shards};
+use crate::index::index_refresh;
+use crate::oci::uploads;
+use crate::pull::{commit, puller};
+use crate::read::index_backfill;
+use crate::webhooks;
 
 /// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
 pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {

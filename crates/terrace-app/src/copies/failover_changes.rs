@@ -1,0 +1,311 @@
+//! Changes of the bucket that serves downloads: by an administrator, and by the probe of the scheduled event.
+//!
+//! The index is written first, and isolates follow it. While R2 takes no writes, the fact and the entry of the audit log are
+//! missing; the first probe after the outage writes them ([`settle`]).
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use terrace_base::digest::Sha256;
+use terrace_core::limits;
+use terrace_core::storage::failover::{
+    FailoverDocument, FallbackCopyDocument, PROBE, ProbeCount, ServingBucket,
+};
+use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::index_document::IndexDocument;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
+use terrace_presign::SignedMethod;
+
+use crate::context::Context;
+use crate::documents::audit::AuditedChange;
+use crate::documents::{audit, failover, failures, fallback_requests};
+use crate::failure::Failure;
+use crate::host::{
+    BucketRequest, Clock as _, Condition, Host, Indices as _, LogLevel, StoreError, Upstream as _,
+};
+use crate::{documents, json};
+
+/// Changes the bucket that serves downloads. Returns whether the fact follows already; `None` if R2 does not answer.
+pub(crate) async fn change<P: Host>(
+    ctx: &Context<'_, P>,
+    document: &FailoverDocument,
+) -> Result<Option<bool>, Failure> {
+    put_index(ctx, &IndexKey::Failover, &document.index()).await?;
+    let now = ctx.host.clock().now();
+    ctx.host.cache().store_serving(document.serving, now);
+    let line = format!(
+        "failover: downloads are served from the {} bucket from now on (by {}: {})",
+        document.serving, document.by, document.reason
+    );
+    ctx.host.log(&line);
+    let settled = async {
+        let fact = read_fact(ctx).await?;
+        settle(ctx, Some(document), fact).await
+    };
+    match in_time(ctx, settled).await {
+        Ok(is_settled) => Ok(Some(is_settled)),
+        Err(failure) => {
+            ctx.report(failure);
+            Ok(None)
+        }
+    }
+}
+
+/// The fact, with the condition that it has not been changed since.
+type StoredFact = (Option<FailoverDocument>, Condition);
+
+/// Reads the fact. One that is unreadable or from the future counts as none, and is replaced.
+async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure> {
+    let read = documents::read_or_replace::<_, FailoverDocument>(ctx, &FactKey::Failover);
+    let (fact, condition) = read.await?;
+    let now = ctx.host.clock().now();
+    Ok((fact.filter(|fact| fact.is_plausible(now)), condition))
+}
+
+/// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
+/// The audit entry of a change comes before its fact, so that none is missing; after an interruption between the two it is there
+/// twice. If neither can be read, the main bucket serves. Returns whether the fact is as new as the index; not if another change has
+/// just replaced it.
+async fn settle<P: Host>(
+    ctx: &Context<'_, P>,
+    indexed: Option<&FailoverDocument>,
+    (fact, condition): StoredFact,
+) -> Result<bool, Failure> {
+    match (indexed, fact) {
+        (Some(indexed), fact) if indexed.is_newer_than(fact.as_ref()) => {
+            let before = fact.unwrap_or_default().serving;
+            let change = AuditedChange::of_failover(before, indexed);
+            audit::record(ctx, change, 200).await?;
+            let text = json::text(indexed)?;
+            let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
+            Ok(written.is_some())
+        }
+        (None, None) if condition != Condition::Absent => {
+            let state = FailoverDocument {
+                since: ctx.host.clock().now(),
+                by: PROBE.to_owned(),
+                reason: "the stored state was damaged".to_owned(),
+                ..FailoverDocument::default()
+            };
+            put_index(ctx, &IndexKey::Failover, &state.index()).await?;
+            let text = json::text(&state)?;
+            let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
+            Ok(written.is_some())
+        }
+        // Until then, this location may not have seen the latest index, which may be newer than the fact.
+        (indexed, Some(fact)) if fact.is_newer_than(indexed) && has_arrived(ctx, &fact) => {
+            put_index(ctx, &IndexKey::Failover, &fact.index()).await?;
+            Ok(true)
+        }
+        _ => Ok(true),
+    }
+}
+
+/// Returns whether every location would see the index of a state, if it had not been lost.
+fn has_arrived<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+    ctx.host.clock().now().since(state.since) >= limits::KV_ARRIVAL_SECONDS
+}
+
+/// Returns whether the fact is as new as a state, which this location may have read from KV before the last change; `None` if R2 does
+/// not answer.
+pub(crate) async fn is_recorded<P: Host>(
+    ctx: &Context<'_, P>,
+    state: &FailoverDocument,
+) -> Option<bool> {
+    match in_time(ctx, read_fact(ctx)).await {
+        Ok((fact, _)) => Some(!state.is_newer_than(fact.as_ref())),
+        Err(failure) => {
+            ctx.report(failure);
+            None
+        }
+    }
+}
+
+/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A decision of an
+/// administrator for the second bucket is ended by an administrator, and one for the main bucket holds until that bucket has answered
+/// once since. Logs its own failures. Returns the bucket that serves downloads after it.
+pub(crate) async fn probe<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> ServingBucket {
+    let probed = async {
+        // Without KV there is neither a state nor a place for one.
+        let indexed = failover::stored(ctx).await?;
+        let began = ctx.host.clock().now();
+        let (state, failure) = ask_main(ctx, indexed).await;
+        ctx.host.cache().store_serving(state.serving, began);
+        judge(ctx, fallback, state, failure).await
+    };
+    match probed.await {
+        Ok(()) => {}
+        Err(failure @ (Failure::Origin(_) | Failure::Problem(_))) => {
+            let reason = failures::reason(&failure);
+            ctx.host
+                .log_at(LogLevel::Error, &format!("failover: {reason}"));
+        }
+        Err(failure) => drop(ctx.report(failure)),
+    }
+    ctx.host.cache().last_serving()
+}
+
+/// Asks the main bucket by its binding, by which the registry reads it, and by its S3 endpoint, by which clients do: either may
+/// fail. Returns the later one of the states in the index and in the fact, and the reason why the bucket cannot serve
+/// downloads, if it cannot.
+async fn ask_main<P: Host>(
+    ctx: &Context<'_, P>,
+    indexed: Option<FailoverDocument>,
+) -> (FailoverDocument, Option<String>) {
+    let fact = match in_time(ctx, read_fact(ctx)).await {
+        Ok(fact) => fact,
+        Err(failure) => {
+            let is_outage = matches!(failure, Failure::Store(StoreError::Failed { .. }));
+            ctx.report(failure);
+            let reason = is_outage.then(|| "R2 does not answer".to_owned());
+            return (failover::in_effect(ctx, indexed), reason);
+        }
+    };
+    let known = fact.0.clone();
+    // A failed write changes nothing about downloads.
+    if let Err(failure) = in_time(ctx, settle(ctx, indexed.as_ref(), fact)).await {
+        ctx.report(failure);
+    }
+    let state = match (indexed, known) {
+        (Some(indexed), Some(known)) if known.is_newer_than(Some(&indexed)) => Some(known),
+        (indexed, known) => indexed.or(known),
+    };
+    (
+        failover::in_effect(ctx, state),
+        failure_of_endpoint(ctx).await,
+    )
+}
+
+/// Returns the reason why clients cannot download from the S3 endpoint of the main bucket; `None` if they can, or do not. Wrong
+/// keys are no outage: the second bucket would hide them.
+async fn failure_of_endpoint<P: Host>(ctx: &Context<'_, P>) -> Option<String> {
+    let urls = ctx.config.archive_urls.as_ref()?;
+    let guard = urls.bucket_guard()?;
+    let url = urls.download("", probe_key(), ctx.host.clock().now());
+    let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
+    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
+    match asked.await.map(|answer| answer.status) {
+        Ok(status @ 500..) => Some(format!("its S3 endpoint answers with status {status}")),
+        Ok(_) => None,
+        Err(error) => Some(format!("its S3 endpoint does not answer: {error}")),
+    }
+}
+
+/// The key of an archive that no registry stores: a bucket answers 404.
+fn probe_key() -> BytesKey {
+    let digest = Sha256::of(b"terrace failover probe");
+    let kind = ArchiveKind::Shasums;
+    ArchiveKey { digest, kind }.into()
+}
+
+/// Counts a probe, and changes the bucket if that suffices.
+async fn judge<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+    state: FailoverDocument,
+    failure: Option<String>,
+) -> Result<(), Failure> {
+    let count = count_probe(ctx, &state, failure.as_deref()).await?;
+    let Some(serving) = count.change(&state, failure.is_none()) else {
+        return Ok(());
+    };
+    if serving == ServingBucket::Fallback {
+        // Without it, nothing is gained. The count stays, so that the next probe tries again.
+        ensure_has_copies(ctx, fallback).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
+    }
+    // A probe must not replace a state that it has not seen: each value of KV that this location may have cached expires first.
+    ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
+    if failover::in_effect(ctx, failover::stored(ctx).await?) != state
+        || is_superseded(ctx, &state).await
+    {
+        return Ok(());
+    }
+    let document = FailoverDocument {
+        serving,
+        bucket: match serving {
+            ServingBucket::Main => String::new(),
+            ServingBucket::Fallback => fallback.url(),
+        },
+        since: state.time_of_change(ctx.host.clock().now()),
+        by: PROBE.to_owned(),
+        reason: failure.unwrap_or_else(|| "the main bucket answers again".to_owned()),
+    };
+    change(ctx, &document).await.map(drop)
+}
+
+/// Returns whether the fact is newer than a state; not if R2 does not answer. Another isolate of this location may have cached the
+/// index again just before it changed.
+async fn is_superseded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
+    let fact = in_time(ctx, read_fact(ctx)).await;
+    fact.is_ok_and(|(fact, _)| fact.is_some_and(|fact| fact.is_newer_than(Some(state))))
+}
+
+/// Counts a probe, which may have found a `failure` of the main bucket.
+async fn count_probe<P: Host>(
+    ctx: &Context<'_, P>,
+    state: &FailoverDocument,
+    failure: Option<&str>,
+) -> Result<ProbeCount, Failure> {
+    let counted = failover::text_of(ctx, &IndexKey::FailoverProbes).await?;
+    let counted = failover::parsed::<ProbeCount>(&counted).unwrap_or_default();
+    let counted = counted.of(state);
+    let count = counted.after_probe(state, failure.is_none());
+    if let Some(reason) = failure {
+        let line = match count.contrary {
+            0 => format!("failover: a probe failed, which changes nothing now: {reason}"),
+            number => format!("failover: failed probe {number}: {reason}"),
+        };
+        ctx.host.log(&line);
+    }
+    if count != counted {
+        put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
+    }
+    Ok(count)
+}
+
+/// Checks that the second bucket has copies of nearly all archives, according to the last complete comparison.
+///
+/// # Errors
+/// If it has not.
+pub(crate) async fn ensure_has_copies<P: Host>(
+    ctx: &Context<'_, P>,
+    fallback: &FallbackBucket,
+) -> Result<(), Failure> {
+    let compared = failover::text_of(ctx, &IndexKey::FailoverCopy).await?;
+    let compared: FallbackCopyDocument = failover::parsed(&compared).unwrap_or_default();
+    compared
+        .check_copies(&fallback.url(), ctx.host.clock().now())
+        .map_err(|gap| Failure::Origin(format!("the second bucket cannot serve downloads: {gap}")))
+}
+
+/// Writes an index that follows no other document.
+pub(crate) async fn put_index<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &IndexKey,
+    index: &IndexDocument,
+) -> Result<(), Failure> {
+    let put = async || Ok(ctx.host.indices().put(key, index).await?);
+    documents::retry_while_busy(ctx, put).await
+}
+
+/// Returns the result of work on R2, or an error if R2 does not answer in time.
+async fn in_time<P: Host, T>(
+    ctx: &Context<'_, P>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let limit = pin!(ctx.host.clock().sleep(seconds));
+    match select(pin!(work), limit).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(StoreError::Failed {
+            operation: "R2".to_owned(),
+            cause: format!("it has not answered for {seconds} seconds"),
+        }
+        .into()),
+    }
+}

@@ -1,0 +1,67 @@
+//! The steps of `terrace admin replicate`, which copies archives from the main bucket to the second one.
+
+use terrace_base::sort;
+use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
+use terrace_core::limits;
+use terrace_core::storage::key::BytesKey;
+
+use crate::backup::archive_inventory::no_signer;
+use crate::context::Context;
+use crate::copies::comparison;
+use crate::copies::marks::{Effect, Marks};
+use crate::documents::{failover, fallback_requests};
+use crate::host::{Clock as _, Host};
+use crate::json;
+use crate::outcome::{Call, Handled};
+
+/// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs of the missing objects.
+pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    let ReplicationBody { after, dry_run } = json::parse(&call.body)?;
+    let Some(fallback) = &ctx.config.fallback else {
+        return Err(failover::no_second_bucket().into());
+    };
+    if !dry_run {
+        // Its copies are what clients get meanwhile.
+        failover::ensure_main_serves(ctx).await?;
+    }
+    let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
+    if after.is_none() {
+        fallback_requests::ensure_without_documents(ctx, fallback).await?;
+    }
+    let most = limits::MISSING_COPIES_AT_ONCE;
+    let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
+    let marks = Marks::list(ctx).await?;
+    // The scheduled copy reads marks that are listed without their state.
+    let effect = |key: BytesKey| marks.listed_effect(key).unwrap_or(Effect::None);
+    found
+        .missing
+        .retain(|(key, _)| effect(*key) == Effect::None);
+    let (surplus, erased): (Vec<BytesKey>, Vec<BytesKey>) = found
+        .surplus
+        .into_iter()
+        .partition(|key| effect(*key) == Effect::None);
+    let names = |keys: Vec<BytesKey>| keys.iter().map(BytesKey::to_string).collect();
+    let now = ctx.host.clock().now();
+    let missing = found.missing.into_iter().map(|(key, size)| {
+        let upload = fallback.upload(key, now);
+        let headers = upload.headers.into_iter();
+        MissingCopy {
+            key: key.to_string(),
+            size,
+            url: urls.uncached(&call.origin, key, now),
+            upload: UploadRequest {
+                method: "PUT".to_owned(),
+                url: upload.url,
+                headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
+            },
+        }
+    });
+    let answer = ReplicationAnswer {
+        stored: found.stored,
+        missing: missing.collect(),
+        surplus: names(surplus),
+        erased: names(erased),
+        next: found.next,
+    };
+    Ok(json::reply(200, &answer)?.into())
+}

@@ -1,0 +1,353 @@
+//! Adds, replaces and removes the documentation of versions.
+//!
+//! The document is written first, by compare-and-swap, and only then the release is looked up. A publish commits its
+//! release before it reads the documentation for its indices. So of the two, at least the later one writes indices with
+//! the documentation.
+
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use terrace_core::publish::DocumentationPublication;
+use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
+use terrace_core::storage::key::{FactKey, StagedKey};
+use terrace_core::storage::release::Release;
+
+use crate::archives::{staging, stored_archives};
+use crate::context::Context;
+use crate::documentation::documentation_removal;
+use crate::documents;
+use crate::documents::documentation::UnusableHead;
+use crate::documents::{documentation, releases};
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Facts as _, Host};
+use crate::removal::garbage;
+use crate::removal::garbage::GcFence;
+
+/// The outcome of adding documentation.
+pub(crate) enum Addition {
+    /// The version has this documentation now.
+    Stored(Change, DocumentationDocument),
+    /// The archive is missing.
+    ArchiveMissing,
+}
+
+/// The outcome of removing documentation.
+pub(crate) enum Removal {
+    /// It is removed: the archive, unless the document was damaged.
+    Removed(Option<Sha256>),
+    /// The version had none.
+    Absent,
+}
+
+/// The difference that an addition made.
+pub(crate) enum Change {
+    /// The version had no documentation.
+    Created,
+    /// The version had other documentation.
+    Changed,
+    /// The version already had this documentation.
+    Unchanged,
+}
+
+/// Adds documentation, or replaces it. If the caller must prove possession (`requires_possession`), only an archive that
+/// was staged for this version counts.
+pub(crate) async fn add<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    by: &str,
+    requires_possession: bool,
+) -> Result<Addition, Failure> {
+    let DocumentationPublication {
+        package,
+        version,
+        archive,
+    } = publication;
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let object = archive.archive_key().into();
+    loop {
+        let fence = garbage::fence(ctx).await?;
+        let (stored, unchanged) = documentation::find_for_change(ctx, &key).await?;
+        ensure_kept(ctx, stored.as_ref())?;
+        let same = stored.as_ref().filter(|stored| stored.archive == *archive);
+        let is_complete = same.is_some()
+            && stored_archives::is_stored(ctx, object, Some(archive.size), &fence).await?;
+        if !is_complete {
+            if !is_available(ctx, publication, requires_possession, &fence).await? {
+                return Ok(Addition::ArchiveMissing);
+            }
+            check_head(ctx, publication).await?;
+        }
+        if let Some(same) = same
+            && !is_renewed(ctx, publication, same).await?
+        {
+            return Ok(Addition::Stored(Change::Unchanged, same.clone()));
+        }
+        garbage::ensure_fresh(ctx, &fence)?;
+        let now = ctx.host.clock().now();
+        let (change, document) = next_state(stored, archive, now, by.to_owned());
+        let (text, metadata) = (document.to_document(), document.metadata());
+        let written = documents::put(ctx, &key, &text, &metadata, unchanged).await?;
+        // Otherwise another publisher has changed it.
+        if written.is_some() {
+            return Ok(Addition::Stored(change, document));
+        }
+    }
+}
+
+/// Returns the state after `archive` was sent, and the difference that it makes.
+fn next_state(
+    stored: Option<DocumentationDocument>,
+    archive: &DocumentationArchive,
+    now: UnixTime,
+    by: String,
+) -> (Change, DocumentationDocument) {
+    let change = match stored {
+        Some(same) if same.archive == *archive => {
+            return (Change::Unchanged, same.renewed(now, by));
+        }
+        Some(_) => Change::Changed,
+        None => Change::Created,
+    };
+    let document = DocumentationDocument::after(stored, archive.clone(), now, by);
+    (change, document)
+}
+
+/// Ensures that no other request or repair is about to remove the documentation, which would also remove a newer state.
+fn ensure_kept<P: Host>(
+    ctx: &Context<'_, P>,
+    stored: Option<&DocumentationDocument>,
+) -> Result<(), Problem> {
+    let now = ctx.host.clock().now();
+    match stored.is_some_and(|stored| stored.is_being_removed(now)) {
+        false => Ok(()),
+        true => Err(Problem::Unavailable(format!(
+            "the documentation of this version is being removed: send the same request again in {} s",
+            limits::DOCUMENTATION_REMOVAL_SECONDS
+        ))),
+    }
+}
+
+/// Returns whether documentation that waits for its release is stored again, so that it does not count as abandoned while
+/// the publish goes on.
+async fn is_renewed<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    stored: &DocumentationDocument,
+) -> Result<bool, Failure> {
+    if stored.is_in_removal() {
+        return Ok(true);
+    }
+    let age = ctx.host.clock().now().since(stored.changed_at());
+    if age < limits::DOCUMENTATION_ABANDONED_SECONDS / 2 {
+        return Ok(false);
+    }
+    let DocumentationPublication {
+        package, version, ..
+    } = publication;
+    Ok(releases::find(ctx, package, version).await?.is_none())
+}
+
+/// Returns whether the archive is stored, with its digest and its length.
+async fn is_available<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+    requires_possession: bool,
+    fence: &GcFence,
+) -> Result<bool, Failure> {
+    let archive = &publication.archive;
+    let staged = staged_key(publication);
+    garbage::ensure_not_erased(ctx, staged.archive.into(), fence).await?;
+    let object = archive.archive_key().into();
+    if !garbage::claim(ctx, object, fence).await? {
+        return Err(garbage::being_removed(object).into());
+    }
+    if requires_possession && !staging::promote_archive(ctx, staged).await? {
+        return Ok(false);
+    }
+    if stored_archives::is_stored(ctx, object, Some(archive.size), fence).await? {
+        return Ok(true);
+    }
+    if !stored_archives::is_stored(ctx, object, None, fence).await? {
+        return Ok(false);
+    }
+    let reason = format!(
+        "size is {}: the stored archive with this digest has another length",
+        archive.size
+    );
+    Err(Problem::Invalid(vec![reason]).into())
+}
+
+/// Checks that the head of the archive describes this package.
+async fn check_head<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &DocumentationPublication,
+) -> Result<(), Failure> {
+    let DocumentationPublication {
+        package, archive, ..
+    } = publication;
+    match documentation::read_head(ctx, package, archive).await? {
+        Ok(_) => Ok(()),
+        Err(UnusableHead::Missing) => {
+            let message = format!(
+                "{} was removed: send the same request again",
+                archive.archive_key()
+            );
+            Err(Problem::Unavailable(message).into())
+        }
+        Err(reason) => Err(Problem::Invalid(vec![reason.to_string()]).into()),
+    }
+}
+
+/// Removes the documentation of a version, only that with the archive `expected` if it is given. Refreshes the indices even
+/// if there is none: an interrupted request is repeated.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+    expected: Option<Sha256>,
+) -> Result<Removal, Failure> {
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let removal = match documentation::find_for_change(ctx, &key).await {
+        Ok((None, _)) => Removal::Absent,
+        Ok((Some(stored), unchanged)) => {
+            let archive = stored.archive.sha256;
+            ensure_expected(Some(archive), expected)?;
+            remove_unchanged(ctx, &key, stored, unchanged).await?;
+            Removal::Removed(Some(archive))
+        }
+        // No publisher replaces a damaged document.
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            ensure_expected(None, expected)?;
+            let remove = async || Ok(ctx.host.facts().delete(&key).await?);
+            documents::retry_while_busy(ctx, remove).await?;
+            Removal::Removed(None)
+        }
+        Err(failure) => return Err(failure),
+    };
+    refresh(ctx, package, version).await?;
+    Ok(removal)
+}
+
+fn ensure_expected(stored: Option<Sha256>, expected: Option<Sha256>) -> Result<(), Problem> {
+    match expected.is_none() || stored == expected {
+        true => Ok(()),
+        false => Err(Problem::Conflict(vec![
+            "the version has other documentation than sha256 states, and it was kept: to remove that, send the request with its \
+             digest"
+                .to_owned(),
+        ])),
+    }
+}
+
+/// Removes a document unless it has changed. Storage has no conditional removal. So the document is marked first, by
+/// compare-and-swap, and no request replaces a document with a recent mark.
+async fn remove_unchanged<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    stored: DocumentationDocument,
+    unchanged: Condition,
+) -> Result<(), Failure> {
+    ensure_kept(ctx, Some(&stored))?;
+    let marked_at = ctx.host.clock().now();
+    let marked = stored.in_removal(marked_at);
+    let (text, metadata) = (marked.to_document(), marked.metadata());
+    let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
+    if written.is_none() {
+        let reason = "another request has changed the documentation in the meantime, and it was kept: to remove it, send the same \
+                      request again";
+        return Err(Problem::Conflict(vec![reason.to_owned()]).into());
+    }
+    let remove = async || {
+        let waited = ctx.host.clock().now().since(marked_at);
+        if waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+            let reason = "the removal took too long, and the documentation was kept: send the same request again in a minute";
+            return Err(Problem::Unavailable(reason.to_owned()).into());
+        }
+        Ok(ctx.host.facts().delete(key).await?)
+    };
+    documents::retry_while_busy(ctx, remove).await
+}
+
+/// Removes the documentation of a version that was erased, whatever its state: none may be added.
+pub(crate) async fn discard<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    let key = FactKey::Documentation(package.clone(), version.clone());
+    let remove = async || Ok(ctx.host.facts().delete(&key).await?);
+    documents::retry_while_busy(ctx, remove).await
+}
+
+/// Refreshes everything that follows from the documentation of a version, after it was added. Returns whether the version is
+/// published; until then nothing follows.
+pub(crate) async fn refresh_added<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<bool, Failure> {
+    let Some(release) = live_release(ctx, package, version).await? else {
+        return Ok(false);
+    };
+    // An erasure lists the documentation after it has made the tombstones.
+    let fence = garbage::fence(ctx).await?;
+    let kept = garbage::ensure_release_kept(ctx, &release, &fence).await;
+    if let Err(Failure::Problem(Problem::Gone(_))) = kept {
+        documentation_removal::discard(ctx, package, version).await?;
+    }
+    kept?;
+    refresh_release(ctx, &release).await?;
+    Ok(true)
+}
+
+/// Refreshes everything that follows from the documentation of a version, after it was removed. Nothing follows before the
+/// version is published.
+pub(crate) async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<(), Failure> {
+    match live_release(ctx, package, version).await? {
+        Some(release) => refresh_release(ctx, &release).await,
+        None => Ok(()),
+    }
+}
+
+/// Refreshes everything that follows from the documentation of a release.
+async fn refresh_release<P: Host>(ctx: &Context<'_, P>, release: &Release) -> Result<(), Failure> {
+    let package = release.package();
+    let published = std::slice::from_ref(release);
+    documentation_removal::refresh_releases(ctx, &package, published).await
+}
+
+/// Returns the release of a version, if it is published.
+///
+/// # Errors
+/// [`Problem::Gone`] for one that was erased; documentation that was stored after the erasure is removed.
+async fn live_release<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    let release = releases::find(ctx, package, version).await?;
+    if let Some(tombstone) = release.as_ref().and_then(Release::erased) {
+        // No index shows it.
+        documentation_removal::discard(ctx, package, version).await?;
+        return Err(Problem::Gone(tombstone.message()).into());
+    }
+    Ok(release)
+}
+
+/// Returns the key under which the archive is staged.
+pub(crate) fn staged_key(publication: &DocumentationPublication) -> StagedKey {
+    let DocumentationPublication {
+        package,
+        version,
+        archive,
+    } = publication;
+    archive.archive_key().staged_for(package, version)
+}

@@ -1,8 +1,0 @@
-//! Sign-in: from the terminal through the browser to the provider, and back.
-
-pub(crate) mod browser;
-pub(crate) mod callback;
-pub(crate) mod consent;
-pub(crate) mod shared;
-pub(crate) mod start;
-pub(crate) mod token;

@@ -1,0 +1,260 @@
+//! The registry's examination of itself: facts that only it can know. Nothing is written, unless the request asks for an
+//! object to be written, read and removed.
+
+use futures_util::future::join_all;
+use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{
+    ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
+};
+use terrace_core::auth::login::Provider;
+use terrace_core::http::guard::Guard;
+use terrace_core::limits;
+use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
+use terrace_core::model::package::Package;
+use terrace_core::storage::format::{FormatDocument, Writer};
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, RELEASES};
+use terrace_core::upstream::origin::{Fetch, Service};
+
+use crate::access::issuer;
+use crate::access::issuer::KeysAt;
+use crate::context::Context;
+use crate::copies::failover;
+use crate::documents::audit;
+use crate::failure::Failure;
+use crate::host::{Archives as _, Clock as _, Facts as _, Host, Payload, Stored, Upstream as _};
+use crate::index::expected_indices;
+use crate::outcome::{Call, Handled};
+use crate::repair::comparison;
+use crate::repair::comparison::Compared;
+use crate::repair::step::RepairStep;
+use crate::{documents, json, listing};
+
+/// The prefixes of the releases with indices that depend on nothing but the facts: those of this registry's own packages.
+const OWN_RELEASES: [&str; 2] = ["providers/hosted/", "modules/"];
+
+/// `GET /admin/v1/doctor`
+pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
+    listing::only(&call, &["deep"])?;
+    let is_deep = call.query().value("deep").as_deref() == Some("true");
+    let now = ctx.host.clock().now();
+    let (packages, first_release) = sample(ctx).await?;
+    let answer = DoctorAnswer {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        time: now.to_string(),
+        faults: ctx.config.faults(),
+        warnings: ctx.config.warnings(),
+        archives: match &ctx.config.archive_urls {
+            Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
+            Some(urls) if urls.is_cached() => ArchiveSource::Edge,
+            Some(_) => ArchiveSource::Registry,
+            None => ArchiveSource::Unsigned,
+        },
+        may_write: may_write(ctx).await?,
+        repair: repair(ctx, first_release, now).await?,
+        audit: audit_log(ctx).await?,
+        indices: indices(ctx, &packages).await?,
+        services: services(ctx).await,
+        failover: failover::facts(ctx).await?,
+        object: match is_deep {
+            true => object(ctx, &call.origin, now).await,
+            false => None,
+        },
+    };
+    Ok(json::reply(200, &answer)?.into())
+}
+
+/// Returns whether this version may write. Unlike before a change, the document is not renewed.
+async fn may_write<P: Host>(ctx: &Context<'_, P>) -> Result<bool, Failure> {
+    let stored = documents::read::<_, FormatDocument>(ctx, &FactKey::Format).await?;
+    let version = &Writer::current().version;
+    Ok(stored.is_none_or(|stored| stored.oldest_writer <= *version))
+}
+
+/// Returns some of the packages, and when the first listed release was stored.
+async fn sample<P: Host>(
+    ctx: &Context<'_, P>,
+) -> Result<(Vec<Package>, Option<UnixTime>), Failure> {
+    let (mut packages, mut first): (Vec<Package>, Option<UnixTime>) = (Vec::new(), None);
+    for prefix in OWN_RELEASES {
+        let prefix = format!("{RELEASES}{prefix}");
+        let facts = ctx.host.facts();
+        let page = facts.list(&prefix, None, limits::EXAMINED_RELEASES).await?;
+        let mut of_kind: Vec<Package> = Vec::new();
+        for fact in page.facts {
+            first = Some(first.map_or(fact.stored_at, |first| first.min(fact.stored_at)));
+            let key = FactKey::parse(&format!("{prefix}{}", fact.name));
+            if let Some(FactKey::Release(package, _)) = key
+                && !of_kind.contains(&package)
+            {
+                of_kind.push(package);
+            }
+        }
+        packages.extend(of_kind.into_iter().take(limits::EXAMINED_PACKAGES));
+    }
+    Ok((packages, first))
+}
+
+/// Returns the state of the periodic repair. Without a step so far, one has been due since the first release.
+async fn repair<P: Host>(
+    ctx: &Context<'_, P>,
+    first_release: Option<UnixTime>,
+    now: UnixTime,
+) -> Result<RepairFacts, Failure> {
+    let key = FactKey::RepairCursor.to_string();
+    let page = ctx.host.facts().list(&key, None, 1).await?;
+    let cursor = documents::read::<_, CursorDocument>(ctx, &FactKey::RepairCursor).await;
+    // The next step replaces an unreadable document.
+    let cursor = match cursor {
+        Err(Failure::Corrupt(_)) => Some(CursorDocument::default()),
+        read => read?,
+    };
+    let stored_at = page.facts.first().map(|fact| fact.stored_at);
+    let enabled = ctx.config.repair_operations > 0;
+    Ok(match (cursor, stored_at) {
+        (Some(cursor), Some(stored_at)) => RepairFacts {
+            enabled,
+            last: Some(stored_at.to_string()),
+            overdue: cursor.overdue(stored_at, now),
+            position: cursor.next,
+        },
+        _ => RepairFacts {
+            enabled,
+            overdue: first_release.map_or(0, |first| now.since(first)),
+            ..RepairFacts::default()
+        },
+    })
+}
+
+async fn audit_log<P: Host>(ctx: &Context<'_, P>) -> Result<AuditFacts, Failure> {
+    let head = audit::newest_known(ctx).await?;
+    let facts = ctx.host.facts();
+    let complete = head == 0 || facts.revision(&FactKey::Audit(head)).await?.is_some();
+    Ok(AuditFacts { head, complete })
+}
+
+/// Compares the version lists of packages with the facts.
+async fn indices<P: Host>(
+    ctx: &Context<'_, P>,
+    packages: &[Package],
+) -> Result<IndexFacts, Failure> {
+    let mut found = IndexFacts::default();
+    // Only counts the operations.
+    let mut step = RepairStep::new(None, Position::start(Section::Releases), 0);
+    for package in packages {
+        let expected = expected_indices::version_lists(ctx, package).await?;
+        let all: Vec<_> = expected.iter().collect();
+        let compared = comparison::compare(ctx, &mut step, &all).await;
+        found.packages += 1;
+        for ((key, _), compared) in expected.iter().zip(compared) {
+            found.compared += 1;
+            match compared {
+                Compared::Same => {}
+                Compared::Missing => found.missing.push(key.to_string()),
+                Compared::Different => found.stale.push(key.to_string()),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Tries the other servers that the settings name.
+async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
+    let hostnames = ctx.config.pull.hostnames();
+    let origins = hostnames.into_iter().take(limits::EXAMINED_SERVERS);
+    let origins = origins.map(async |hostname| {
+        let fetch = Service::discover_at(&ctx.config.pull.origin_of(hostname));
+        let guard = ctx.config.pull.guard(hostname);
+        let seconds = limits::EXAMINED_SECONDS;
+        let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
+        let error = match fetched {
+            Ok(fetched) => Service::read(&fetched).err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        ServiceFacts {
+            kind: "origin".to_owned(),
+            name: hostname.to_string(),
+            error,
+        }
+    });
+    let mut issuers = ctx.config.trusted_publishers.issuers();
+    if let Some(login) = &ctx.config.login
+        && let Provider::OpenId(issuer, _) = &login.provider
+        && !issuers.contains(&issuer)
+    {
+        issuers.push(issuer);
+    }
+    let issuers = issuers.into_iter().take(limits::EXAMINED_SERVERS);
+    let issuers = issuers.map(async |issuer| ServiceFacts {
+        kind: "issuer".to_owned(),
+        name: issuer.to_string(),
+        error: match issuer::check(ctx, issuer, KeysAt::Discovery).await {
+            Ok(()) => None,
+            Err(Failure::Origin(reason)) => Some(reason),
+            Err(failure) => {
+                ctx.report(failure);
+                Some("the log has the reason".to_owned())
+            }
+        },
+    });
+    let mut all = join_all(origins).await;
+    all.extend(join_all(issuers).await);
+    all
+}
+
+/// Writes an object by the binding of the bucket, reads it by a presigned URL, and removes it. A registry without S3 keys has
+/// one bucket only.
+async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> Option<ObjectFacts> {
+    let urls = ctx.config.archive_urls.as_ref()?;
+    let random: String = ctx
+        .host
+        .random()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let text = format!("terrace doctor {random}\n");
+    let key = ArchiveKey {
+        digest: Sha256::of(text.as_bytes()),
+        kind: ArchiveKind::Shasums,
+    };
+    let url = urls.presigned(key, now, now.plus(u32::MAX))?;
+    let archives = ctx.host.archives();
+    let stored = archives
+        .store(key.into(), Payload::Bytes(text.clone().into_bytes()))
+        .await;
+    let mut error = match stored {
+        Ok(Stored::Yes) => None,
+        Ok(Stored::DigestMismatch) => Some("the bucket stored other bytes".to_owned()),
+        Err(error) => Some(format!("the bucket cannot be written: {error}")),
+    };
+    if error.is_none() {
+        let fetch = Fetch {
+            base: None,
+            reference: url,
+            max_bytes: 4_096,
+            with_token: false,
+            what: "object",
+        };
+        let guard = Guard::of_storage(origin, &fetch.reference);
+        let seconds = limits::EXAMINED_SECONDS;
+        let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
+        error = match fetched {
+            Ok(fetched) if fetched.status != 200 => {
+                Some(format!("its URL answers with status {}", fetched.status))
+            }
+            Ok(fetched) if fetched.body != text.as_bytes() => {
+                Some("its URL answers with other bytes".to_owned())
+            }
+            Ok(_) => None,
+            Err(error) => Some(format!("its URL: {error}")),
+        };
+    }
+    // Also after a failure: the write may have taken effect.
+    if let Err(failed) = archives.discard(key.into()).await {
+        error.get_or_insert(format!("{key} could not be removed: {failed}"));
+    }
+    Some(ObjectFacts {
+        key: key.to_string(),
+        error,
+    })
+}

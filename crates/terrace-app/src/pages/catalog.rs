@@ -1,0 +1,130 @@
+//! The pages of lists of packages.
+
+use terrace_core::api::details::PackageKind;
+use terrace_core::auth::access::Owner;
+use terrace_core::http::problem::Problem;
+use terrace_core::limits;
+use terrace_core::search::SearchKind;
+use terrace_web::{NAMESPACES_AFTER, pages};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Host, Request};
+use crate::listings::{namespaces, search as searches};
+use crate::outcome::{Call, Handled};
+use crate::pages::shared::{html, site_of, site_of_call};
+use crate::{listing, listings};
+
+/// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
+/// while the catalogue is being rebuilt.
+pub(super) async fn start<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let site = site_of_call(ctx, &call);
+    let catalog = match listings::merged(ctx, &call.caller).await {
+        Ok(catalog) => catalog,
+        Err(Failure::Problem(Problem::NotYet(..))) => {
+            let start = pages::Start {
+                is_being_rebuilt: true,
+                ..pages::Start::default()
+            };
+            return html(&call, &request, false, pages::start(&site, &start));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let mut recent = catalog.recent(&is_visible);
+    recent.truncate(limits::RECENT_PACKAGES);
+    let start = pages::Start {
+        recent: &recent,
+        namespaces: &namespaces::views(&catalog, &is_visible),
+        is_being_rebuilt: false,
+    };
+    html(&call, &request, false, pages::start(&site, &start))
+}
+
+/// Shows the packages of a kind.
+pub(super) async fn browse<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    kind: PackageKind,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let wanted = match kind {
+        PackageKind::Module => SearchKind::Module,
+        PackageKind::Provider => SearchKind::Provider,
+    };
+    let texts = catalog.texts();
+    let lines = terrace_core::search::packages(&texts, Some(wanted), &is_visible);
+    let (packages, next) = namespaces::page_of(&call, lines)?;
+    let namespaces_after = listing::parameter(&call, NAMESPACES_AFTER)?.unwrap_or_default();
+    let browse = pages::Browse {
+        kind,
+        packages: &packages,
+        next: next.as_deref(),
+        namespaces: &namespaces::views(&catalog, &is_visible),
+        namespaces_after: &namespaces_after,
+    };
+    let site = site_of_call(ctx, &call);
+    html(&call, &request, false, pages::browse(&site, &browse))
+}
+
+/// Shows the packages of a namespace.
+pub(super) async fn namespace<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    owner: Owner,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let listed = namespaces::page(ctx, &call, &owner).await?;
+    let is_private = listings::is_private(ctx, &call.caller, &owner);
+    let site = site_of(ctx, &call, is_private);
+    html(
+        &call,
+        &request,
+        is_private,
+        pages::namespace(&site, &owner, &listed),
+    )
+}
+
+/// Shows the results of a search. Without words, it shows the form.
+pub(super) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let text = |name| -> Result<String, Failure> {
+        Ok(listing::parameter(&call, name)?.unwrap_or_default())
+    };
+    let (query, kind, namespace) = (text("q")?, text("kind")?, text("namespace")?);
+    let (results, error) = match query.trim() {
+        "" => (None, None),
+        _ => match searches::page(ctx, &call).await {
+            Ok(page) => (Some(page), None),
+            // The form shows why it was rejected.
+            Err(Failure::Problem(Problem::BadRequest(reason))) => (None, Some(reason)),
+            Err(failure) => return Err(failure),
+        },
+    };
+    let searched = pages::Searched {
+        query: &query,
+        kind: &kind,
+        namespace: &namespace,
+        results: results.as_ref(),
+        error: error.as_deref(),
+    };
+    let site = site_of_call(ctx, &call);
+    html(&call, &request, false, pages::search(&site, &searched))
+}

@@ -1,0 +1,290 @@
+//! Publishes: reads the stored state, lets the core plan, and executes the steps.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::{join, try_join};
+use terrace_core::http::problem::Problem;
+use terrace_core::index::DescribedVersion;
+use terrace_core::model::package::Package;
+use terrace_core::model::provenance::Provenance;
+use terrace_core::model::status::KeyStatus;
+use terrace_core::model::version::Version;
+use terrace_core::publish::{
+    ArchiveState, ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease,
+    release_metadata,
+};
+use terrace_core::storage::key::{ArchiveKey, FactKey};
+use terrace_core::storage::release::Release;
+use terrace_openpgp::{KeyId, SigningKey};
+
+use crate::archives::{staging, stored_archives};
+use crate::concurrent::Boxed;
+use crate::context::Context;
+use crate::documents::{keys, releases};
+use crate::failure::Failure;
+use crate::host::{
+    Archives as _, Clock as _, Condition, Facts as _, Host, Payload, StoreError, Stored,
+};
+use crate::index::index_refresh::LastWrite;
+use crate::index::{index_refresh, index_writer};
+use crate::removal::garbage;
+use crate::removal::garbage::{GcFence, being_removed};
+use crate::{concurrent, documents};
+
+/// The outcome of executing a plan.
+pub(crate) enum Executed {
+    /// All steps were executed.
+    All,
+    /// Another publisher wrote the release first.
+    WrittenByAnother,
+}
+
+impl Executed {
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self, Self::All)
+    }
+}
+
+/// The outcome of a publish.
+pub(crate) enum PublishOutcome {
+    /// Everything is stored.
+    Whole {
+        /// Whether this publish committed something: a new release, or additions to a mirrored one.
+        commits: bool,
+        /// The job that published the release first, if it was a job with a verified identity.
+        provenance: Option<Provenance>,
+        /// Warnings for the publisher.
+        warnings: Vec<String>,
+    },
+    /// These archives are missing.
+    Lacks(Vec<ExpectedArchive>),
+}
+
+/// Publishes from stored archives or, if the caller must prove possession (`requires_possession`), from the archives
+/// staged for this release.
+pub(crate) async fn publish<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    requires_possession: bool,
+) -> Result<PublishOutcome, Failure> {
+    let (package, version) = (publication.package(), publication.version());
+    loop {
+        let release = releases::stored(ctx, &package, version);
+        let (fence, existing) = try_join(garbage::fence(ctx), release).await?;
+        let observed = observe(ctx, publication, requires_possession, &fence, existing);
+        let seen = observed.await?;
+        match publication.plan(seen, ctx.host.clock().now()) {
+            Plan::Erased(message) => return Err(Problem::Gone(message).into()),
+            Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
+            Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
+            Plan::Upload(missing) => return Ok(PublishOutcome::Lacks(missing)),
+            Plan::Execute {
+                steps,
+                commits,
+                provenance,
+                warnings,
+            } => match execute(ctx, steps, &fence, LastWrite::AuditEntry).await? {
+                Executed::All => {
+                    return Ok(PublishOutcome::Whole {
+                        commits,
+                        provenance,
+                        warnings,
+                    });
+                }
+                // Each iteration means that another publisher has written the release. It is never removed
+                // and never loses anything, so this ends.
+                Executed::WrittenByAnother => {}
+            },
+        }
+    }
+}
+
+/// Reads everything that the plan depends on. An existing release that settles the publish suffices.
+async fn observe<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    requires_possession: bool,
+    fence: &GcFence,
+    mut existing: Option<StoredRelease>,
+) -> Result<ObservedState, Failure> {
+    let settles = |stored: &StoredRelease| publication.is_settled_by(&stored.release);
+    if existing.as_ref().is_some_and(settles) {
+        return Ok(ObservedState::settled(existing, None));
+    }
+    let package = publication.package();
+    let version = publication.version();
+    let must_describe = existing.is_none();
+    let describe = async {
+        match must_describe {
+            true => still_described(ctx, &package, version).await,
+            false => None,
+        }
+    };
+    let (described, inspected) = match requires_possession {
+        // The staged archives are promoted only if the version is not lost.
+        true => (describe.await, None),
+        false => {
+            let (described, inspected) = join(describe, inspect(ctx, publication, fence)).await;
+            (described, Some(inspected))
+        }
+    };
+    let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
+    let is_lost = described.as_ref().is_some_and(differs);
+    if is_lost {
+        // Another publisher may have committed it between the two reads.
+        existing = releases::stored(ctx, &package, version).await?;
+    }
+    if existing.as_ref().map_or(is_lost, settles) {
+        return Ok(ObservedState::settled(existing, described));
+    }
+    let ((keys, key_statuses), archives) = match inspected {
+        Some(inspected) => inspected?,
+        None => {
+            let keys = verifying_keys(ctx, publication);
+            try_join(keys, staging::promote(ctx, publication, fence)).await?
+        }
+    };
+    Ok(ObservedState {
+        existing,
+        described,
+        keys,
+        key_statuses,
+        archives,
+    })
+}
+
+/// The keys of a namespace, and their status.
+type Keys = (Vec<SigningKey>, BTreeMap<KeyId, KeyStatus>);
+
+/// Reads the keys that may have signed a publication, and the states of its archives.
+async fn inspect<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+    fence: &GcFence,
+) -> Result<(Keys, Vec<ArchiveState>), Failure> {
+    let archives = publication.archives();
+    let states = stored_archives::states(ctx, &archives, fence);
+    try_join(verifying_keys(ctx, publication), states).await
+}
+
+/// Returns the keys that may have signed a publication; none if it names its own key, or has none.
+async fn verifying_keys<P: Host>(
+    ctx: &Context<'_, P>,
+    publication: &Publication,
+) -> Result<Keys, Failure> {
+    match publication {
+        Publication::Provider(provider) => keys::verifying(ctx, &provider.address.namespace).await,
+        Publication::Mirror(_) | Publication::Module(_) => Ok(Keys::default()),
+    }
+}
+
+/// Returns the description of a version, as [`releases::described_if_listed`] does. A publish proceeds without it if
+/// KV fails.
+async fn still_described<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Option<DescribedVersion> {
+    match releases::described_if_listed(ctx, package, version).await {
+        Ok(described) => described,
+        Err(failure) => {
+            ctx.report(failure);
+            None
+        }
+    }
+}
+
+/// Executes the steps of a plan in order, each again while its key is rate limited; those that store bytes, which nothing
+/// refers to yet, at once. Ends early if another publisher has committed first.
+pub(crate) async fn execute<P: Host>(
+    ctx: &Context<'_, P>,
+    steps: Vec<PublishStep>,
+    fence: &GcFence,
+    last: LastWrite,
+) -> Result<Executed, Failure> {
+    let mut storing: Vec<Boxed<'_>> = Vec::new();
+    for step in &steps {
+        if let PublishStep::StoreArchive(key, bytes) = step {
+            storing.push(Box::pin(async move {
+                let store = async || store_document(ctx, *key, bytes, fence).await;
+                documents::retry_while_busy(ctx, store).await
+            }));
+        }
+    }
+    concurrent::all(storing).await?;
+    for step in &steps {
+        let execute = async || execute_step(ctx, step, fence, last).await;
+        let executed = documents::retry_while_busy(ctx, execute).await?;
+        if let Executed::WrittenByAnother = executed {
+            return Ok(executed);
+        }
+    }
+    Ok(Executed::All)
+}
+
+/// Stores a signed document.
+async fn store_document<P: Host>(
+    ctx: &Context<'_, P>,
+    key: ArchiveKey,
+    bytes: &[u8],
+    fence: &GcFence,
+) -> Result<(), Failure> {
+    if !garbage::claim(ctx, key.into(), fence).await? {
+        return Err(being_removed(key.into()).into());
+    }
+    let archives = ctx.host.archives();
+    let payload = Payload::Bytes(bytes.to_vec());
+    match archives.store(key.into(), payload).await {
+        Ok(Stored::Yes) => Ok(()),
+        Ok(Stored::DigestMismatch) => Err(Failure::Damaged(key.to_string())),
+        Err(StoreError::Busy(operation)) => {
+            // Another request is storing the same bytes.
+            let head = archives.head(key.into()).await?;
+            match head.and_then(|head| head.sha256) == Some(key.digest) {
+                true => Ok(()),
+                false => Err(StoreError::Busy(operation).into()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn execute_step<P: Host>(
+    ctx: &Context<'_, P>,
+    step: &PublishStep,
+    fence: &GcFence,
+    last: LastWrite,
+) -> Result<Executed, Failure> {
+    match step {
+        // They are stored already.
+        PublishStep::StoreArchive(..) => Ok(Executed::All),
+        PublishStep::CreateRelease(release) => commit(ctx, release, Condition::Absent, fence).await,
+        PublishStep::GrowRelease(release, etag) => {
+            commit(ctx, release, Condition::Unchanged(etag.clone()), fence).await
+        }
+        PublishStep::RefreshIndices(release, scope) => {
+            let change = FactKey::Change(release.package());
+            let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
+            index_refresh::publish_release(ctx, release, (*scope, marked), last).await?;
+            Ok(Executed::All)
+        }
+    }
+}
+
+/// Writes the document of a release: the commit.
+async fn commit<P: Host>(
+    ctx: &Context<'_, P>,
+    release: &Release,
+    condition: Condition,
+    fence: &GcFence,
+) -> Result<Executed, Failure> {
+    garbage::ensure_fresh(ctx, fence)?;
+    let key = FactKey::Release(release.package(), release.version().clone());
+    let (document, metadata) = (release.to_document(), release_metadata(release));
+    let facts = ctx.host.facts();
+    let written = facts.put(&key, &document, &metadata, condition).await?;
+    Ok(match written {
+        Some(_) => Executed::All,
+        None => Executed::WrittenByAnother,
+    })
+}

@@ -1,0 +1,285 @@
+//! Fetches versions and releases from other registries on demand.
+//!
+//! One request at a time fetches; the others wait for the stored result. Nothing is committed before it is verified as
+//! a client would verify it: the signed documents when a version is first requested, and the bytes of a package, by
+//! their digest, while they are stored.
+
+use terrace_core::limits;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::package::Package;
+use terrace_core::model::platform::Platform as ProviderPlatform;
+use terrace_core::model::version::Version;
+use terrace_core::publish::PublishStep;
+use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
+use terrace_core::storage::release::Release;
+use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
+
+use crate::access::status;
+use crate::context::Context;
+use crate::documents::lease::LeaseState;
+use crate::documents::{format, lease, origins, releases};
+use crate::failure::Failure;
+use crate::host::{Clock as _, Host};
+use crate::index::index_refresh;
+use crate::index::index_refresh::LastWrite;
+use crate::publish::publisher;
+use crate::pull::upstream;
+use crate::pull::upstream::failure;
+use crate::removal::garbage;
+
+/// The reason why a missing package is not fetched.
+pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
+
+/// Refreshes the known state of a package's origin if it is due. Returns `false` if that state is still too old.
+///
+/// # Errors
+/// As [`seen`].
+pub(crate) async fn refresh_if_due<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<bool, Failure> {
+    let Package::Mirrored(address) = package else {
+        return Ok(true);
+    };
+    let seen = seen(ctx, address).await?;
+    let now = ctx.host.clock().now();
+    Ok(seen.is_none_or(|document| !document.is_due(now)))
+}
+
+/// Fetches a release that is not stored, if its origin may be contacted.
+pub(crate) async fn fetch<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    match package {
+        Package::Mirrored(address) => pull(ctx, address, version).await,
+        Package::Provider(_) | Package::Module(_) => Ok(None),
+    }
+}
+
+/// Asks the origin for versions that the mirror does not list yet, and lists them.
+pub(crate) async fn refresh_list<P: Host>(
+    ctx: &Context<'_, P>,
+    address: MirroredAddress,
+) -> Result<(), Failure> {
+    let known = origins::document(ctx, &address).await?;
+    let now = ctx.host.clock().now();
+    let age = known.map(|(document, _)| now.since(document.checked_at));
+    match age {
+        // The new list has not reached every location yet.
+        Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
+        Some(age) if age < limits::PULL_CHECK_SECONDS => {}
+        _ if status::blocks_provider(ctx, &address).await? => {}
+        _ => match refresh(ctx, &address).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(failure) => return stale(ctx, &address, failure).await.map(drop),
+        },
+    }
+    index_refresh::refresh_package(ctx, &Package::Mirrored(address)).await
+}
+
+/// Returns the state of a pulled provider at its origin, refreshed if that is due. `None` for a provider that is not
+/// pulled, that only a newer version may store, or that is blocked and has an outdated state.
+///
+/// # Errors
+/// If nothing is known and the origin cannot be reached.
+async fn seen<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Option<OriginDocument>, Failure> {
+    if !ctx.config.pull.pulls(address) || !format::may_write(ctx).await? {
+        return Ok(None);
+    }
+    loop {
+        let known = origins::document(ctx, address).await?;
+        let known = known.map(|(document, _)| document);
+        let now = ctx.host.clock().now();
+        if let Some(document) = known.as_ref().filter(|document| !document.is_due(now)) {
+            return Ok(Some(document.clone()));
+        }
+        if status::blocks_provider(ctx, address).await? {
+            return Ok(None);
+        }
+        match refresh(ctx, address).await {
+            Ok(Some(document)) => return Ok(Some(document)),
+            // An outdated answer is better than waiting.
+            Ok(None) if known.as_ref().is_some_and(OriginDocument::was_asked) => {
+                return Ok(known);
+            }
+            Ok(None) if upstream::seconds_left(ctx) > 0 => ctx.host.clock().sleep(1).await,
+            Ok(None) => return Err(failure(address, NOT_NOW)),
+            Err(failure) => return stale(ctx, address, failure).await.map(Some),
+        }
+    }
+}
+
+/// Returns the last known state, because the origin cannot be reached.
+async fn stale<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    failure: Failure,
+) -> Result<OriginDocument, Failure> {
+    match origins::document(ctx, address).await? {
+        Some((document, _)) if document.was_asked() => {
+            ctx.report(failure);
+            let now = ctx.host.clock().now();
+            let age = now.since(document.checked_at);
+            let line = format!("stale: {address} was last listed by its origin {age} s ago");
+            ctx.host.log(&line);
+            Ok(document)
+        }
+        _ => Err(failure),
+    }
+}
+
+/// Asks the origin for its versions. `None` if another request is doing so.
+async fn refresh<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+) -> Result<Option<OriginDocument>, Failure> {
+    let lease = Lease::Versions(address.clone());
+    match lease::acquire(ctx, &lease).await? {
+        LeaseState::Acquired => {}
+        LeaseState::HeldByOther => return Ok(None),
+        LeaseState::Paused => return Err(failure(address, NOT_NOW)),
+    }
+    let listed = upstream::versions(ctx, address).await;
+    let listed = lease::pause_after_failure(ctx, &lease, listed).await?;
+    for line in &listed.skipped {
+        ctx.host.log(&format!("pull {address}: {line}"));
+    }
+    let mut dates = Vec::new();
+    if let Some(newest_shown) = ctx.config.pull.newest_shown(ctx.host.clock().now()) {
+        let known = origins::document(ctx, address).await?;
+        // Later, the time at which a version was first seen says how old it is.
+        if known.is_none_or(|(document, _)| !document.was_asked()) {
+            dates = upstream::recent(ctx, address, &listed, newest_shown).await;
+        }
+    }
+    origins::change(ctx, address, |before, now| {
+        OriginDocument::after(before.as_ref(), &listed, now).with_dates(&dates)
+    })
+    .await
+    .map(Some)
+}
+
+/// Returns the release of a version that the mirror lacks, as its origin signed it; `None` if that is not available.
+///
+/// # Errors
+/// If the origin cannot be reached, or returns something that no client would accept.
+async fn pull<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+) -> Result<Option<Release>, Failure> {
+    let Some(document) = seen(ctx, address).await? else {
+        if ctx.config.pull.pulls(address) {
+            status::check_not_blocked(ctx, address, version).await?;
+        }
+        return Ok(None);
+    };
+    let now = ctx.host.clock().now();
+    let admits = |seen: &&KnownVersion| ctx.config.pull.admits(address, seen, now);
+    let Some(seen) = document.find(version).filter(admits) else {
+        return Ok(None);
+    };
+    // The indices of a release that is committed after a later block follow the block.
+    status::check_not_blocked(ctx, address, version).await?;
+    let package = Package::Mirrored(address.clone());
+    let lease = Lease::Release(address.clone(), version.clone());
+    loop {
+        if let Some(stored) = releases::stored(ctx, &package, version).await? {
+            return Ok(Some(stored.release));
+        }
+        match lease::acquire(ctx, &lease).await? {
+            LeaseState::Acquired => {
+                let release = fetch_and_commit(ctx, address, seen).await;
+                return lease::pause_after_failure(ctx, &lease, release)
+                    .await
+                    .map(Some);
+            }
+            LeaseState::HeldByOther if upstream::seconds_left(ctx) > 0 => {
+                ctx.host.clock().sleep(1).await
+            }
+            LeaseState::HeldByOther | LeaseState::Paused => {
+                return Err(failure(format_args!("{address} {version}"), NOT_NOW));
+            }
+        }
+    }
+}
+
+async fn fetch_and_commit<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &KnownVersion,
+) -> Result<Release, Failure> {
+    let version = &seen.version;
+    let fence = garbage::fence(ctx).await?;
+    let package = inquire_any(ctx, address, seen).await?;
+    pin(ctx, address, version, &package).await?;
+    let now = ctx.host.clock().now();
+    let release = package.offered(address.clone(), version.clone(), now);
+    let release = Release::Mirrored(release);
+    let mut steps = signed_documents(&package);
+    steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
+    // Its index is written after the response, and lists have contained it before. If another request was
+    // faster, its document counts.
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
+    let stored = releases::stored(ctx, &release.package(), version).await?;
+    Ok(stored.map_or(release, |stored| stored.release))
+}
+
+/// Returns everything that is signed about a version, found through one of its platforms: SHA256SUMS lists
+/// them all. An origin need not list the platforms of a version.
+async fn inquire_any<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &KnownVersion,
+) -> Result<OriginPackage, Failure> {
+    let usual = ProviderPlatform::new("linux", "amd64").ok();
+    for platform in seen.platforms.iter().chain(&usual) {
+        if let Some(package) = upstream::package(ctx, address, &seen.version, platform).await? {
+            return Ok(package);
+        }
+    }
+    let what = format_args!("{address} {}", seen.version);
+    Err(failure(
+        what,
+        "its origin lists this version, but has no package of it for any platform",
+    ))
+}
+
+/// Rejects a package that is signed by another key than earlier ones. Pins the first key.
+async fn pin<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    version: &Version,
+    package: &OriginPackage,
+) -> Result<(), Failure> {
+    let first = package.signed.as_ref().map(|signed| &signed.key);
+    let pinned = origins::change(ctx, address, |before, _| {
+        let document = before.unwrap_or_default();
+        match first {
+            Some(key) if document.keys.is_empty() => document.with_key(key),
+            _ => document,
+        }
+    });
+    let checked = package.check_pin(&pinned.await?.keys);
+    checked.map_err(|error| failure(format_args!("{address} {version}"), error))
+}
+
+/// Returns the steps that store the document that an origin signed, and its signature.
+fn signed_documents(package: &OriginPackage) -> Vec<PublishStep> {
+    let Some(signed) = &package.signed else {
+        return Vec::new();
+    };
+    let document =
+        |bytes: &[u8], kind| PublishStep::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
+    vec![
+        document(package.shasums.as_str().as_bytes(), ArchiveKind::Shasums),
+        document(&signed.signature, ArchiveKind::Signature),
+    ]
+}

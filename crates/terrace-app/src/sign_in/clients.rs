@@ -1,0 +1,42 @@
+//! The documents of OAuth clients.
+
+use terrace_core::auth::login::{ClientDocument, ClientName, ClientRequest, Login, SignInError};
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::host::{Host, IdentityProviderRequest, Upstream as _};
+use crate::sign_in::log;
+use crate::sign_in::openid::SECONDS;
+
+/// Returns the name of a client, if its document allows its request. The document is fetched for each sign-in, only after
+/// the person is known, and only from a host that the operator has named.
+pub(crate) async fn name<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    client: &ClientRequest,
+) -> Result<ClientName, SignInError> {
+    let id = &client.id;
+    let failed = |why: String| {
+        log::write(ctx, &format!("the document of the client {id}: {why}"));
+        SignInError::NoDocument
+    };
+    // The setting may have changed since the sign-in began.
+    let host = login.host_of(id);
+    let host = host.ok_or_else(|| failed("its host is no longer named".to_owned()))?;
+    let inquiry = IdentityProviderRequest {
+        url: id.to_string(),
+        form: None,
+        authorization: None,
+        max_bytes: limits::CLIENT_DOCUMENT_BYTES as u64,
+    };
+    let upstream = ctx.host.upstream();
+    let answer = upstream.inquire(&inquiry, &host.guard(), SECONDS).await;
+    let answer = answer.map_err(|error| failed(error.to_string()))?;
+    let content_type = answer.content_type.as_deref();
+    let document = ClientDocument::parse(answer.status, content_type, &answer.body);
+    let name = document.and_then(|document| document.allow(id, &client.redirect));
+    name.map_err(|fault| {
+        failed(fault.to_string());
+        SignInError::Document(Box::new(fault))
+    })
+}

@@ -1,0 +1,102 @@
+//! `/oauth/consent`: the answer of a person who was asked for consent.
+
+use terrace_core::auth::login::{
+    Consent, Login, ParameterError, Recipient, SignInError, SignInPurpose,
+};
+use terrace_core::http::form::Form;
+use terrace_core::http::reply::Reply;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::host::{Clock as _, Host, Request};
+use crate::outcome::Handled;
+use crate::sign_in::log;
+use crate::sign_in::shared::{check_browser, configured, form_body, is_from_own_page, or_page};
+
+/// Handles the consent form.
+pub(crate) async fn consent<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    mut request: R,
+) -> Handled<P::Stream> {
+    let login = configured(ctx)?;
+    let answered = take_consent(ctx, login, &mut request).await;
+    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
+    Ok(reply.into())
+}
+
+/// Redirects the browser to the person's program with the result, or shows an error page.
+async fn take_consent<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    request: &mut R,
+) -> Result<Reply<P::Stream>, SignInError> {
+    check_page(ctx, request)?;
+    let body = form_body(request).await;
+    let wrong = |parameter, rule: &str| {
+        let rule = rule.to_owned();
+        SignInError::Parameter(ParameterError { parameter, rule })
+    };
+    let too_long = || {
+        let most = limits::LOGIN_FORM_BYTES;
+        let rule = format!("must be sent in a form of at most {most} bytes");
+        wrong("consent", &rule)
+    };
+    let body = body.ok_or_else(too_long)?;
+    let form = Form(&body);
+    let sealed = form.value("consent").ok().flatten().unwrap_or_default();
+    let now = ctx.host.clock().now();
+    let opened = login.seal_keys.open::<Consent>(&sealed, now);
+    let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
+    check_browser(ctx, request, &consent.browser)?;
+    check_recipient(ctx, login, &consent.recipient)?;
+    let origin = request.origin().to_owned();
+    let allow = |consent: Consent| {
+        let (recipient, code) = consent.into_code();
+        let expires = now.plus(limits::LOGIN_CODE_SECONDS);
+        let code = login.seal_keys.seal(&code, expires);
+        Ok(Reply::redirect(recipient.redirect_to(&code, &origin)))
+    };
+    match form.value("answer").ok().flatten().as_deref() {
+        Some("allow") => allow(consent),
+        Some("read") => allow(consent.to_read()),
+        Some("refuse") => Ok(match consent.recipient {
+            // Terminals do not read an error that they are redirected to.
+            recipient @ Recipient::Terminal(_) => {
+                let refused = Err(SignInError::RefusedHere);
+                or_page(refused, request, &SignInPurpose::Token(recipient))
+            }
+            client @ Recipient::Client(_) => Reply::redirect(client.refusal(&origin)),
+        }),
+        _ => Err(wrong("answer", "must be allow, read or refuse")),
+    }
+}
+
+/// Checks that the form was sent by a page of this registry, as far as the browser says so. Only the page knows the sealed
+/// consent, so a browser that does not say so is not refused. The header `Origin` says nothing: it is `null` for a page
+/// without referrers.
+fn check_page<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Result<(), SignInError> {
+    if is_from_own_page(request) == Some(false) {
+        log::write(ctx, "the consent was not sent by a page of this registry");
+        return Err(SignInError::Foreign);
+    }
+    Ok(())
+}
+
+/// Checks that the operator still names the host of an OAuth client: the setting may have changed since the sign-in began.
+fn check_recipient<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    recipient: &Recipient,
+) -> Result<(), SignInError> {
+    match recipient {
+        Recipient::Client(client) if login.host_of(&client.id).is_none() => {
+            let id = &client.id;
+            log::write(
+                ctx,
+                &format!("the client {id}: its host is no longer named"),
+            );
+            Err(SignInError::NoDocument)
+        }
+        Recipient::Client(_) | Recipient::Terminal(_) => Ok(()),
+    }
+}

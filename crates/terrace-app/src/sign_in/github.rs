@@ -1,0 +1,92 @@
+//! Sign-in with GitHub.
+
+use terrace_core::auth::login::{
+    GitHub, GitHubList, GitHubMembers, OAuthClient, SignInError, Verifier, Visit,
+};
+use terrace_core::http::guard::Guard;
+use terrace_core::limits;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Host, IdentityProviderRequest, Upstream as _};
+use crate::sign_in::openid::SECONDS;
+use crate::sign_in::person::{People, Return};
+use crate::sign_in::{log, openid};
+
+/// Returns the URL to redirect the browser to.
+pub(crate) fn visit(
+    client: &OAuthClient,
+    callback: &str,
+    state: &str,
+    verifier: Option<Verifier>,
+) -> String {
+    let challenge = verifier.map(|verifier| verifier.challenge());
+    client.visit(&Visit {
+        endpoint: GitHub::AUTHORIZE,
+        callback,
+        state,
+        nonce: None,
+        challenge: challenge.as_ref(),
+    })
+}
+
+/// Identifies the person who returned, with their organisations and teams.
+pub(crate) async fn person<P: Host>(
+    ctx: &Context<'_, P>,
+    client: &OAuthClient,
+    back: &Return<'_>,
+) -> Result<People, SignInError> {
+    let methods = [GitHub::AUTH_METHOD.to_owned()];
+    let verifier = back.verifier.as_ref();
+    let redemption = client.redemption(back.code, back.callback, verifier, &methods);
+    let unknown = || log::distrusted(ctx, "GitHub requires a client secret");
+    let endpoint = GitHub::TOKEN
+        .parse()
+        .map_err(|error| log::distrusted(ctx, error))?;
+    let guard = Guard::public();
+    let answer =
+        openid::redeem_code(ctx, &endpoint, &guard, redemption.ok_or_else(unknown)?).await?;
+    let no_token = || log::distrusted(ctx, "GitHub returned no access_token for the code");
+    let token = answer.access_token.ok_or_else(no_token)?;
+    let odd =
+        |url: &str| log::distrusted(ctx, format!("{url}: the response has an unexpected form"));
+    let user = ask(ctx, &token, GitHub::USER.to_owned()).await?;
+    let mut members = GitHubMembers::of_user(&user).ok_or_else(|| odd(GitHub::USER))?;
+    for list in [GitHubList::Organisations, GitHubList::Teams] {
+        for page in 1..=limits::GITHUB_PAGES {
+            let url = GitHub::page(list, page);
+            let body = ask(ctx, &token, url.clone()).await?;
+            if !members.add(list, &body).ok_or_else(|| odd(&url))? {
+                break;
+            }
+        }
+    }
+    Ok(members.into_claims())
+}
+
+async fn ask<P: Host>(
+    ctx: &Context<'_, P>,
+    token: &str,
+    url: String,
+) -> Result<Vec<u8>, SignInError> {
+    let inquiry = IdentityProviderRequest {
+        url,
+        form: None,
+        authorization: Some(format!("Bearer {token}")),
+        max_bytes: limits::GITHUB_PAGE_BYTES as u64,
+    };
+    let upstream = ctx.host.upstream();
+    let answer = upstream.inquire(&inquiry, &Guard::public(), SECONDS).await;
+    let url = &inquiry.url;
+    let answer = answer.map_err(|error| {
+        let message = Failure::Origin(format!("{url}: {error}"));
+        log::unreachable(ctx, message)
+    })?;
+    match answer.status {
+        200 => Ok(answer.body),
+        status => Err(log::distrusted(
+            ctx,
+            format!("{url} answers with status {status}"),
+        )),
+    }
+}

@@ -1,0 +1,143 @@
+//! Adds and removes rules that are stored in the registry.
+
+use terrace_core::auth::access::Caller;
+use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule, check_quota};
+use terrace_core::http::problem::Problem;
+use terrace_core::model::rule_id::RuleId;
+use terrace_core::storage::key::FactKey;
+
+use crate::access::rules;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::host::{Clock as _, Condition, Host};
+use crate::index::{index_refresh, index_writer};
+use crate::{documents, json};
+
+/// A rule that was added, or that was there.
+pub(crate) struct Added {
+    pub(crate) id: RuleId,
+    pub(crate) document: RuleDocument,
+    /// Whether this request added it, possibly in an earlier attempt with the same idempotency key.
+    pub(crate) is_new: bool,
+}
+
+/// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
+/// `reused_key` is the problem of a request with the ID of another rule.
+pub(crate) async fn add<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    id: RuleId,
+    (kind, rule): (RuleKind, &StoredRule),
+    reused_key: &dyn Fn() -> Problem,
+) -> Result<Added, Failure> {
+    let mut active = rules::all(ctx).await?;
+    let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
+    if active.iter().any(|known| known.0 == id && !is_equal(known)) {
+        return Err(reused_key().into());
+    }
+    if let Some(place) = active.iter().position(is_equal) {
+        let (known, document) = active.swap_remove(place);
+        publish(ctx).await?;
+        return Ok(Added {
+            id: known,
+            document,
+            is_new: known == id,
+        });
+    }
+    let documents = active.iter().map(|(_, document)| document);
+    check_quota(rule, documents, caller)
+        .map_err(|full| Problem::Invalid(vec![full.to_string()]))?;
+    let document = RuleDocument {
+        kind,
+        rule: rule.text().to_owned(),
+        created: ctx.host.clock().now(),
+        by: caller.name(),
+        removed: None,
+    };
+    if write(ctx, id, &document, Condition::Absent).await? {
+        publish(ctx).await?;
+        return Ok(Added {
+            id,
+            document,
+            is_new: true,
+        });
+    }
+    // Another attempt of the same request has added it since the active rules were listed, or earlier.
+    let known: Option<RuleDocument> = documents::read(ctx, &FactKey::Rule(id)).await?;
+    if known
+        .as_ref()
+        .is_some_and(|it| it.kind != kind || it.rule != rule.text())
+    {
+        return Err(reused_key().into());
+    }
+    let document = known.filter(RuleDocument::is_active).ok_or_else(|| {
+        let message = format!(
+            "an earlier attempt of this request added rule {id}, which was removed since: add it again with another \
+             Idempotency-Key"
+        );
+        Problem::Conflict(vec![message])
+    })?;
+    publish(ctx).await?;
+    Ok(Added {
+        id,
+        document,
+        is_new: true,
+    })
+}
+
+/// Removes a rule. Returns `false` if the caller may not manage it, as if it did not exist.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+    id: RuleId,
+) -> Result<bool, Failure> {
+    let key = FactKey::Rule(id);
+    loop {
+        let (known, unchanged) = documents::read_for_change::<_, RuleDocument>(ctx, &key).await?;
+        let Some(known) = known.filter(|known| may_manage(caller, known)) else {
+            return Ok(false);
+        };
+        if known.is_active() {
+            let removal = RuleRemoval {
+                at: ctx.host.clock().now(),
+                by: caller.name(),
+            };
+            let removed = RuleDocument {
+                removed: Some(removal),
+                ..known
+            };
+            if !write(ctx, id, &removed, unchanged).await? {
+                continue;
+            }
+        }
+        publish(ctx).await?;
+        return Ok(true);
+    }
+}
+
+/// Returns whether a caller may see and remove a rule: if it has every scope that the rule grants.
+pub(crate) fn may_manage(caller: &Caller, document: &RuleDocument) -> bool {
+    let covers = |rule: StoredRule| caller.lacks(rule.required_scopes()).is_none();
+    caller.is_admin() || document.parse().is_ok_and(covers)
+}
+
+async fn write<P: Host>(
+    ctx: &Context<'_, P>,
+    id: RuleId,
+    document: &RuleDocument,
+    condition: Condition,
+) -> Result<bool, Failure> {
+    let (key, text, metadata) = (
+        FactKey::Rule(id),
+        json::text(document)?,
+        document.to_metadata(),
+    );
+    let written = documents::put(ctx, &key, &text, &metadata, condition);
+    Ok(written.await?.is_some())
+}
+
+/// Writes the index after a change, also if the request of the change ended too early.
+async fn publish<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
+    index_writer::rewrite_change_marker(ctx, &FactKey::RuleChange).await?;
+    index_refresh::refresh_rules(ctx).await
+}
