@@ -20,7 +20,6 @@ use archive_cache::ArchiveCache;
 use terrace_core::config::{Config, is_variable_for_terrace};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use worker::wasm_bindgen::{JsCast as _, JsValue, throw_str};
 use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
@@ -34,6 +33,10 @@ use terrace_app::host::{
 };
 use terrace_app::usage::UsageMeter;
 use terrace_app::{cache_tag, cached_archive, perform, pipeline};
+
+/// Maximum number of tags that one request removes from that cache
+/// (<https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits>).
+const PURGED_AT_ONCE: usize = 100;
 
 /// The binding of the KV namespace that contains the indices; `entry.js` uses the name, too.
 const INDICES: &str = "INDICES";
@@ -303,7 +306,7 @@ impl Host for Cloudflare {
     }
 
     async fn purge(&self, digests: &[Digest]) -> Result<(), StoreError> {
-        for digests in digests.chunks(limits::PURGED_AT_ONCE) {
+        for digests in digests.chunks(PURGED_AT_ONCE) {
             let tags: Vec<String> = digests.iter().map(|digest| cache_tag(*digest)).collect();
             self.archive_cache.purge(&tags).await?;
         }

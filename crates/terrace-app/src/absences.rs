@@ -8,8 +8,11 @@ use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use terrace_base::time::UnixTime;
-use terrace_core::limits::{ABSENCE_SECONDS, REMEMBERED_ABSENCES};
+use terrace_core::limits::ABSENCE_SECONDS;
 use terrace_core::storage::key::IndexKey;
+
+/// How many absent lists an isolate remembers at most. An entry is a key and a time.
+const REMEMBERED_ABSENCES: usize = 256;
 
 /// The lists that one isolate did not find.
 ///

@@ -17,6 +17,20 @@ use terrace_web::assets::Assets;
 
 use crate::absences::Absences;
 
+/// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
+/// (`LIST_CACHE_SECONDS`), a rule takes effect, and a removed one ends, everywhere within a minute.
+const RULES_SECONDS: u64 = 25;
+
+/// Maximum number of issuers for which an isolate caches keys or failures.
+const CACHED_ISSUERS: usize = 32;
+
+/// Age at which an isolate refreshes its list of revoked tokens in the background while it still uses it, in
+/// seconds.
+const REVOCATIONS_FRESH_SECONDS: u64 = 10;
+
+/// Age at which an isolate refreshes that in the background while it still uses it, in seconds.
+const FAILOVER_FRESH_SECONDS: u64 = 10;
+
 /// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
 pub struct Cache {
@@ -103,12 +117,12 @@ impl Reads {
 }
 
 const REVOCATIONS_LIFETIME: Lifetime = Lifetime {
-    fresh: limits::REVOCATIONS_FRESH_SECONDS,
+    fresh: REVOCATIONS_FRESH_SECONDS,
     total: limits::REVOCATIONS_SECONDS,
 };
 
 const FAILOVER_LIFETIME: Lifetime = Lifetime {
-    fresh: limits::FAILOVER_FRESH_SECONDS,
+    fresh: FAILOVER_FRESH_SECONDS,
     total: limits::FAILOVER_SECONDS,
 };
 
@@ -213,7 +227,7 @@ impl Cache {
     pub fn rules(&self, now: UnixTime) -> Option<Rc<StoredRules>> {
         let known = self.rules.borrow();
         let known = known.as_ref();
-        let fresh = known.filter(|(_, read)| now.since(*read) < limits::RULES_SECONDS);
+        let fresh = known.filter(|(_, read)| now.since(*read) < RULES_SECONDS);
         fresh.map(|(rules, _)| rules.clone())
     }
 
@@ -324,7 +338,7 @@ impl Cache {
 
 /// Appends to a cache about issuers, and removes the oldest entry if it is full.
 fn push_bounded<T>(cache: &mut Vec<T>, entry: T) {
-    if cache.len() >= limits::CACHED_ISSUERS {
+    if cache.len() >= CACHED_ISSUERS {
         cache.remove(0);
     }
     cache.push(entry);

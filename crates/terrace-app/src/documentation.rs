@@ -33,6 +33,9 @@ use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::publish::check_is_foreign;
 use crate::{json, listing};
 
+/// Maximum number of documented versions in one list: a page of storage.
+const DOCUMENTED_AT_ONCE: u32 = 1_000;
+
 /// The name of an archive in the list of missing ones.
 const FILENAME: &str = "documentation";
 
@@ -141,7 +144,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         ),
     };
     let facts = ctx.host.facts();
-    let limit = limits::DOCUMENTED_AT_ONCE;
+    let limit = DOCUMENTED_AT_ONCE;
     let page = facts.list(DOCUMENTATION, after, limit).await?;
     let began = ctx.operations();
     let mut answer = DocumentedAnswer::default();

@@ -22,6 +22,16 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Host, Upstream as _, WebhookRequest};
 use crate::{documents, json};
 
+/// Time after which a run of deliveries begins no further one, in seconds. After an answer, the platform ends a Worker after
+/// 30.
+const WEBHOOK_RUN_SECONDS: u64 = 15;
+
+/// Maximum number of audit entries that one run looks at for a webhook.
+const WEBHOOK_ENTRIES: u32 = 50;
+
+/// Maximum number of characters of a failure's reason that are stored.
+const WEBHOOK_RESULT_CHARS: usize = 200;
+
 /// The status of a receiver that wants no more deliveries.
 const GONE: u16 = 410;
 
@@ -140,10 +150,10 @@ async fn deliver_to<P: Host>(
     ctx: &Context<'_, P>,
     webhook: &Webhook,
 ) -> Result<Deliveries, Failure> {
-    let until = ctx.host.clock().now().0 + limits::WEBHOOK_RUN_SECONDS;
+    let until = ctx.host.clock().now().0 + WEBHOOK_RUN_SECONDS;
     let mut run = Run {
         until: UnixTime(until),
-        entries: limits::WEBHOOK_ENTRIES,
+        entries: WEBHOOK_ENTRIES,
         deliveries: limits::WEBHOOK_DELIVERIES,
     };
     // An entry that was written after the end of the log was seen, and before the webhook was free again, is found by the
@@ -156,7 +166,7 @@ async fn deliver_to<P: Host>(
         }
     }
     Ok(match run.entries {
-        limits::WEBHOOK_ENTRIES => Deliveries::None,
+        WEBHOOK_ENTRIES => Deliveries::None,
         _ => Deliveries::Some,
     })
 }
@@ -350,7 +360,7 @@ pub(crate) async fn send<P: Host>(
         Err(error) => Attempt {
             is_accepted: false,
             is_final: false,
-            result: error.0.chars().take(limits::WEBHOOK_RESULT_CHARS).collect(),
+            result: error.0.chars().take(WEBHOOK_RESULT_CHARS).collect(),
         },
     }
 }

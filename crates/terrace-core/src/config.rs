@@ -27,6 +27,11 @@ use terrace_presign::{Endpoint, Presigner};
 pub use brand::{Accent, AccentError, Brand};
 pub use settings::*;
 
+/// Allowed number of operations of one repair step. The minimum suffices for the lists of a package. The
+/// maximum fits into a request on every plan, together with a release that is started with the last
+/// operations.
+const REPAIR_OPERATIONS_RANGE: std::ops::RangeInclusive<u32> = 40..=800;
+
 /// The configuration of a deployment.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -389,7 +394,7 @@ fn parsed_words<T, E: ToString>(
 }
 
 fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
-    let range = limits::REPAIR_OPERATIONS_RANGE;
+    let range = REPAIR_OPERATIONS_RANGE;
     match value {
         None => Ok(limits::REPAIR_OPERATIONS),
         Some(text) => text

@@ -1,11 +1,13 @@
 //! Badges: small pictures with a version or a status, for a README.
 
-use terrace_core::limits;
 use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 
 use crate::text::state_name;
 use crate::well_known::escaped;
+
+/// Maximum number of characters in each half of a badge; the rest is cut. A line of a README has about 100.
+const BADGE_CHARS: usize = 40;
 
 /// The text on a badge, and its colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +98,7 @@ fn colour(state: Option<ReleaseState>) -> BadgeColour {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(limits::BADGE_CHARS).collect()
+    text.chars().take(BADGE_CHARS).collect()
 }
 
 /// Returns the width of a text at 11 pixels, rounded up. The renderer stretches the text to it, so that an error costs

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
-use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{
@@ -23,6 +22,10 @@ use crate::documents::{keys, releases};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::{documents, json};
+
+/// Maximum number of versions of a package that have a status: the document that contains them is read for
+/// each list.
+const VERSION_STATUSES: usize = 1_000;
 
 /// Sets the status of a package or of one of its versions, or lifts it. Returns the document with the previous state.
 pub(crate) async fn set_status<P: Host>(
@@ -60,8 +63,8 @@ pub(crate) async fn set_block<P: Host>(
             None => std::mem::replace(&mut statuses.blocked, block.clone()),
             Some(version) => set(&mut statuses.blocked_versions, version, block.clone()),
         };
-        if statuses.blocked_versions.len() > limits::VERSION_STATUSES {
-            let limit = limits::VERSION_STATUSES;
+        if statuses.blocked_versions.len() > VERSION_STATUSES {
+            let limit = VERSION_STATUSES;
             let message = format!(
                 "{limit} versions are blocked already, the maximum: block the provider instead"
             );
@@ -242,8 +245,8 @@ fn replace(
     // Revocations are always allowed.
     let is_revoked = |it: &ReleaseStatus| it.state == ReleaseState::Revoked;
     let unrevoked = statuses.versions.values().filter(|it| !is_revoked(it));
-    if !revokes && unrevoked.count() > limits::VERSION_STATUSES {
-        let limit = limits::VERSION_STATUSES;
+    if !revokes && unrevoked.count() > VERSION_STATUSES {
+        let limit = VERSION_STATUSES;
         let message = format!(
             "{limit} versions already have a status, the maximum: deprecate the package instead"
         );

@@ -20,6 +20,19 @@ use crate::outcome::{Call, Handled};
 use crate::removal::garbage;
 use crate::{json, listing};
 
+/// Maximum number of objects in one list of stored bytes: a page of storage.
+const STORED_AT_ONCE: u32 = 1_000;
+
+/// Maximum number of objects in such a list if each has a signed URL, which takes five HMACs.
+const STORED_URLS_AT_ONCE: u32 = 100;
+
+/// Number of stored bytes after which a request that verifies digests starts no further object: a few seconds
+/// of CPU. Paid plans start at 30 s, and an object may have 5 GB.
+const VERIFY_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Maximum number of objects that one request hashes again. Each takes one operation.
+const VERIFIED_AT_ONCE: u32 = 100;
+
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     listing::only(&call, &["after", "behind", "urls"])?;
@@ -39,8 +52,8 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     };
     let copies = ctx.config.fallback.as_ref().filter(|_| with_urls);
     let limit = match urls {
-        Some(_) => limits::STORED_URLS_AT_ONCE,
-        None => limits::STORED_AT_ONCE,
+        Some(_) => STORED_URLS_AT_ONCE,
+        None => STORED_AT_ONCE,
     };
     let after = call.after();
     let listed = inventory::page(ctx, after.as_deref(), limit).await?;
@@ -71,7 +84,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
 /// Hashes stored bytes again, natively: they do not enter wasm.
 pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let VerifyBody { after } = json::parse(&call.body)?;
-    let limit = limits::VERIFIED_AT_ONCE;
+    let limit = VERIFIED_AT_ONCE;
     let listed = inventory::page(ctx, after.as_deref(), limit).await?;
     let mut answer = VerifyAnswer {
         next: listed.next(),
@@ -80,7 +93,7 @@ pub(crate) async fn verify<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let Inventory { prefix, page } = listed;
     let mut last = None;
     for object in page.objects {
-        if answer.bytes >= limits::VERIFY_BYTES {
+        if answer.bytes >= VERIFY_BYTES {
             answer.next = last;
             break;
         }

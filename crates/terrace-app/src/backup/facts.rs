@@ -16,6 +16,10 @@ use crate::index::index_writer;
 use crate::outcome::{Call, Handled};
 use crate::{json, listing};
 
+/// Size of the documents in one list of facts after which no further ones are added, in bytes. The
+/// documents that are read together may exceed it.
+const FACTS_BYTES: usize = 1024 * 1024;
+
 /// How many documents are read at once: as many connections as a Worker may have open
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const CONCURRENT_READS: usize = 6;
@@ -42,7 +46,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let mut last = None;
     let mut bytes = 0;
     for some in keys.chunks(CONCURRENT_READS) {
-        if bytes >= limits::FACTS_BYTES {
+        if bytes >= FACTS_BYTES {
             break;
         }
         let read = some.iter().map(async |text| (text, fact(ctx, text).await));

@@ -1,6 +1,5 @@
 //! A page of the comparison of the two buckets, by keys and lengths.
 
-use terrace_core::limits;
 use terrace_core::storage::fallback::{BucketPage, FallbackBucket};
 use terrace_core::storage::key::BytesKey;
 
@@ -8,6 +7,10 @@ use crate::context::Context;
 use crate::documents::{fallback_requests, inventory};
 use crate::failure::Failure;
 use crate::host::{BytesPage, Host};
+
+/// Maximum number of archives in one comparison of the two buckets: the listing of the second one is parsed in wasm, within the
+/// 10 ms of CPU of an event on the free plan.
+const COMPARED_AT_ONCE: u32 = 500;
 
 /// The differences of one page.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ pub(crate) async fn compare<P: Host>(
     after: Option<&str>,
     most: usize,
 ) -> Result<Comparison, Failure> {
-    let limit = limits::COMPARED_AT_ONCE;
+    let limit = COMPARED_AT_ONCE;
     // The main bucket first: an archive that is copied in the meantime is no difference.
     let stored = inventory::page(ctx, after, limit).await?;
     let (prefix, after) = inventory::place(after)?;

@@ -25,6 +25,10 @@ use crate::host::{
 };
 use crate::{documents, json};
 
+/// Time within which every location sees a value that was written to KV, in seconds
+/// (<https://developers.cloudflare.com/kv/concepts/how-kv-works/#consistency>).
+const KV_ARRIVAL_SECONDS: u64 = 60;
+
 /// Changes the bucket that serves downloads. Returns whether the fact follows already; `None` if R2 does not answer.
 pub(crate) async fn change<P: Host>(
     ctx: &Context<'_, P>,
@@ -103,7 +107,7 @@ async fn settle<P: Host>(
 
 /// Returns whether every location would see the index of a state, if it had not been lost.
 fn has_arrived<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
-    ctx.host.clock().now().since(state.since) >= limits::KV_ARRIVAL_SECONDS
+    ctx.host.clock().now().since(state.since) >= KV_ARRIVAL_SECONDS
 }
 
 /// Returns whether the fact is as new as a state, which this location may have read from KV before the last change; `None` if R2 does

@@ -2,7 +2,6 @@
 
 use terrace_base::sort;
 use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
-use terrace_core::limits;
 use terrace_core::storage::key::BytesKey;
 
 use crate::backup::archive_inventory::no_signer;
@@ -13,6 +12,9 @@ use crate::documents::{failover, fallback_requests};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::outcome::{Call, Handled};
+
+/// Maximum number of missing archives in one answer to `terrace admin replicate`, each with two signed URLs.
+const MISSING_COPIES_AT_ONCE: usize = 50;
 
 /// `POST /admin/v1/replication`: compares a page of the two buckets, and returns URLs of the missing objects.
 pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
@@ -28,7 +30,7 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     if after.is_none() {
         fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
-    let most = limits::MISSING_COPIES_AT_ONCE;
+    let most = MISSING_COPIES_AT_ONCE;
     let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
     let marks = Marks::list(ctx).await?;
     // The scheduled copy reads marks that are listed without their state.

@@ -14,6 +14,18 @@ use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
 use crate::removal::garbage;
 
+/// Maximum number of archives that one run copies to the second bucket. Each takes a request to the bucket, of the 50 to other servers
+/// that an event may send on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>), and may take
+/// another one to undo it. With those of [`SURPLUS_AT_ONCE`] and [`COMPLETED_REMOVALS_AT_ONCE`] and three of the probe and the lists,
+/// a run sends 43 at most.
+const COPIED_AT_ONCE: usize = 10;
+
+/// Maximum number of erased objects that one comparison removes from the second bucket: each takes a request.
+const SURPLUS_AT_ONCE: usize = 10;
+
+/// Maximum number of interrupted removals that one comparison completes: each takes a request and six operations.
+const COMPLETED_REMOVALS_AT_ONCE: usize = 10;
+
 /// A step, with its counts so far.
 struct Step<'s, 'c, P: Host> {
     ctx: &'s Context<'c, P>,
@@ -66,7 +78,7 @@ impl<P: Host> Step<'_, '_, P> {
     /// Copies some of the missing objects, and counts the others.
     async fn copy(&mut self, missing: Vec<(BytesKey, u64)>, marks: &Marks) -> Vec<BytesKey> {
         let mut copied = Vec::new();
-        let mut left = limits::COPIED_AT_ONCE;
+        let mut left = COPIED_AT_ONCE;
         for (key, size) in rotated(missing, self.began) {
             let listed = marks.listed_effect(key);
             if listed.is_some_and(|effect| effect != Effect::None) {
@@ -115,7 +127,7 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Removes some of the erased objects that only the second bucket has, and counts the others.
     async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
-        let (mut left, mut reads) = (limits::SURPLUS_AT_ONCE, limits::SURPLUS_AT_ONCE);
+        let (mut left, mut reads) = (SURPLUS_AT_ONCE, SURPLUS_AT_ONCE);
         for key in rotated(surplus, self.began) {
             let effect = match marks.listed_effect(key) {
                 Some(effect) => Ok(effect),
@@ -145,7 +157,7 @@ impl<P: Host> Step<'_, '_, P> {
     async fn complete_removals(&mut self, marks: &Marks) -> Vec<BytesKey> {
         let mut completed = Vec::new();
         let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
-        let some = limits::COMPLETED_REMOVALS_AT_ONCE;
+        let some = COMPLETED_REMOVALS_AT_ONCE;
         for key in rotated(interrupted, self.began).take(some) {
             if self.is_late() {
                 break;

@@ -21,6 +21,14 @@ use crate::host::{Clock as _, Facts as _, Host};
 use crate::index::{index_refresh, index_writer};
 use crate::{documents, removal};
 
+/// Number of storage operations after which a request for an erasure removes no further documentation, and is to be sent
+/// again: the rest of the request, and the work that it has begun, fit into the 1,000 that it may make
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+const ERASURE_OPERATIONS: u32 = 500;
+
+/// Number of storage operations that the removal of one version's documentation takes, with its share of the lists.
+const DOCUMENTATION_ERASURE_OPERATIONS: u32 = 12;
+
 /// Archives of documentation, after an erasure that did not name them.
 #[derive(Debug)]
 pub(crate) struct Discarded {
@@ -221,8 +229,8 @@ pub(crate) async fn remove<P: Host>(
     while let Some(first) = left.first() {
         let of_package = left.iter().take_while(|it| it.package == first.package);
         let made = ctx.operations().saturating_sub(began);
-        let room = limits::ERASURE_OPERATIONS.saturating_sub(made);
-        let room = room / limits::DOCUMENTATION_ERASURE_OPERATIONS;
+        let room = ERASURE_OPERATIONS.saturating_sub(made);
+        let room = room / DOCUMENTATION_ERASURE_OPERATIONS;
         let room = usize::try_from(room).unwrap_or(usize::MAX).max(least);
         let (now, later) = match left.split_at_checked(of_package.count().min(room)) {
             Some((now, later)) if !now.is_empty() => (now, later),

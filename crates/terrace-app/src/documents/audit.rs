@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use terrace_base::digest::Sha256;
 use terrace_core::auth::access::Caller;
-use terrace_core::limits;
 use terrace_core::maintenance::audit::{
     AuditEntry, AuditHead, ERASED_SEPARATOR, ERASES, REPAIR, REPAIRS, REVOKES, StatusChange,
 };
@@ -18,6 +17,9 @@ use crate::documents::BUSY_TRIES;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Request, StoreError};
 use crate::{documents, json};
+
+/// Maximum number of entries of the audit log: up to this number, the names of entries sort by their numbers.
+const AUDIT_ENTRIES: u64 = 1_000_000_000_000;
 
 /// The name of the metadata that contains the time of an entry.
 pub(crate) const AT: &str = "at";
@@ -238,11 +240,7 @@ pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, F
         Ok(head) => {
             let number = head.unwrap_or_default().number;
             // A number that no log reaches was not written by the registry.
-            Ok(if number < limits::AUDIT_ENTRIES {
-                number
-            } else {
-                0
-            })
+            Ok(if number < AUDIT_ENTRIES { number } else { 0 })
         }
         Err(Failure::Corrupt(what)) => {
             ctx.host.log(&format!("corrupt: {what}"));

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
+use terrace_core::limits::FAILBACK_PROBES;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
 use terrace_core::storage::key::IndexKey;
@@ -11,6 +12,10 @@ use terrace_core::storage::key::IndexKey;
 use crate::cache::Cached;
 use crate::context::{Context, Task};
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
+
+/// Time after which a refused change may be tried again while the second bucket serves downloads, in seconds: after an outage the main
+/// one returns with `FAILBACK_PROBES` probes, one a minute, and a minute in which the change takes effect everywhere.
+const FAILOVER_RETRY_SECONDS: u64 = 60 * (FAILBACK_PROBES as u64 + 1);
 
 /// Returns the bucket that serves downloads. Reads nothing without a second bucket, or while the isolate's cache is usable.
 pub(crate) async fn serving<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
@@ -96,10 +101,7 @@ pub(crate) async fn ensure_main_serves<P: Host>(ctx: &Context<'_, P>) -> Result<
             let message = "nothing can be changed at the moment: the registry serves downloads from its second bucket, \
                            because the main one is or was not available; send the same request again when `terrace admin \
                            failover status` states main";
-            Err(Problem::NotYet(
-                message.to_owned(),
-                limits::FAILOVER_RETRY_SECONDS,
-            ))
+            Err(Problem::NotYet(message.to_owned(), FAILOVER_RETRY_SECONDS))
         }
     }
 }

@@ -12,7 +12,6 @@
 use std::collections::BTreeMap;
 
 use terrace_core::index::ListedRelease;
-use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey, RELEASES};
@@ -26,6 +25,13 @@ use crate::documents;
 use crate::documents::releases;
 use crate::failure::Failure;
 use crate::host::{Host, ListedFact};
+
+/// Maximum number of versions for which one request for an erasure removes the documentation with the archives.
+const DOCUMENTATION_ERASED_AT_ONCE: usize = 30;
+
+/// Maximum number of releases that an erasure reads because an older version of Terrace has stored them without the digest of
+/// their archive. The repair examines the others.
+const UNNAMED_ARCHIVES_READ: usize = 100;
 
 /// A documented version that may consist of erased archives.
 struct Candidate {
@@ -73,13 +79,13 @@ async fn consisting_of<P: Host>(
     let mut found = Found::default();
     let mut unnamed = 0;
     for candidate in candidates(ctx, archives).await? {
-        if found.versions.len() >= limits::DOCUMENTATION_ERASED_AT_ONCE {
+        if found.versions.len() >= DOCUMENTATION_ERASED_AT_ONCE {
             found.is_truncated = true;
             break;
         }
         if candidate.names_no_archive {
             unnamed += 1;
-            if unnamed > limits::UNNAMED_ARCHIVES_READ {
+            if unnamed > UNNAMED_ARCHIVES_READ {
                 continue;
             }
         }
@@ -98,7 +104,7 @@ async fn consisting_of<P: Host>(
             });
         }
     }
-    if unnamed > limits::UNNAMED_ARCHIVES_READ {
+    if unnamed > UNNAMED_ARCHIVES_READ {
         ctx.host.log(
             "erasure: older releases do not name their archives, and not all were read: the repair examines the others",
         );

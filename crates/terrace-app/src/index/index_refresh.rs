@@ -5,7 +5,6 @@ use std::cell::{Cell, RefCell};
 
 use futures_util::future::join;
 use terrace_core::index::card::CardChange;
-use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::publish::IndexScope;
@@ -24,6 +23,14 @@ use crate::index::catalog::{cards, shards};
 use crate::index::expected_indices::{Indexed, ListFacts, VersionFacts};
 use crate::index::index_writer::Writing;
 use crate::index::{expected_indices, index_writer};
+
+/// Maximum number of releases processed per request when the status of their signing key changes. Each takes
+/// about a dozen storage operations, and a request may make 1,000
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
+const SIGNED_RELEASES_AT_ONCE: u32 = 40;
+
+/// Number of storage operations after which a request processes no further release of a signing key.
+const SIGNED_OPERATIONS: u32 = 400;
 
 /// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
 /// response writes it, or else the repair does.
@@ -408,13 +415,13 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     after: Option<&str>,
 ) -> Result<Option<String>, Failure> {
     let prefix = FactKey::releases_in(namespace);
-    let limit = limits::SIGNED_RELEASES_AT_ONCE;
+    let limit = SIGNED_RELEASES_AT_ONCE;
     let page = ctx.host.facts().list(&prefix, after, limit).await?;
     let mut packages: Vec<Package> = Vec::new();
     let began = ctx.operations();
     let (mut last, mut is_truncated) = (None, page.is_truncated);
     for fact in &page.facts {
-        if ctx.operations() - began > limits::SIGNED_OPERATIONS {
+        if ctx.operations() - began > SIGNED_OPERATIONS {
             is_truncated = true;
             break;
         }

@@ -17,6 +17,10 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::index::expected_indices::Indexed;
 
+/// Number of attempts of a publish to write an index that only people read, one second apart, for the same reason. All
+/// other indices of the publish have been written by then.
+const FOR_PEOPLE_TRIES: u32 = 3;
+
 /// How many indices are written at once. A Worker has six connections
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a
 /// version leave one to the lists, which are written at the same time.
@@ -304,7 +308,7 @@ async fn write_when_free<P: Host>(
     (key, document): &Index,
     writing: &Writing,
 ) -> Result<(), StoreError> {
-    for _ in 2..limits::FOR_PEOPLE_TRIES {
+    for _ in 2..FOR_PEOPLE_TRIES {
         ctx.host.clock().sleep(1).await;
         match writing.put(ctx, key, document).await {
             Err(StoreError::Busy(_)) => {}

@@ -32,6 +32,9 @@ use crate::mcp::shared::{exact, tool_failure};
 use crate::outcome::Call;
 use crate::pages::{compared, read, site};
 
+/// Maximum length of the snippet in such an answer, in characters: a call with about a hundred required inputs.
+const MCP_SNIPPET_CHARS: usize = 6_000;
+
 /// Calls a tool with its arguments, in JSON.
 pub(super) async fn call<P: Host>(
     ctx: &Context<'_, P>,
@@ -275,7 +278,7 @@ fn module_links<P: Host>(
     Links {
         source: snippets::module_source(&site, package, directory),
         // The inputs are in the answer anyway.
-        snippet: match snippet.chars().count() > limits::MCP_SNIPPET_CHARS {
+        snippet: match snippet.chars().count() > MCP_SNIPPET_CHARS {
             true => snippets::module(&site, package, shown, directory, None),
             false => snippet,
         },

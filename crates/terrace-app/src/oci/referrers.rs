@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 
 use serde::Deserialize;
-use terrace_core::limits;
 use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::oci::pushed::may_be_of_type;
 use terrace_core::storage::key::{FactKey, PushedFact};
@@ -12,6 +11,13 @@ use crate::concurrent::{Boxed, CONCURRENT_ACTIONS, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
+
+/// Maximum number of descriptors in one list of referrers. Each is read from storage.
+const REFERRERS_AT_ONCE: u32 = 100;
+
+/// Maximum size of the descriptors in one list of referrers, in bytes: what clients read of a manifest
+/// (clients.md 6.8), less the envelope.
+const REFERRERS_BYTES: usize = 4 * 1024 * 1024 - 1024;
 
 /// A part of a list of referrers.
 #[derive(Default)]
@@ -28,7 +34,7 @@ impl ReferrerPage {
     fn takes(&mut self, descriptor: String) -> bool {
         // Includes the comma.
         let bytes = self.bytes + descriptor.len() + 1;
-        let fits = bytes <= limits::REFERRERS_BYTES || self.descriptors.is_empty();
+        let fits = bytes <= REFERRERS_BYTES || self.descriptors.is_empty();
         if fits {
             self.bytes = bytes;
             self.descriptors.push(descriptor);
@@ -54,7 +60,7 @@ pub(crate) async fn part<P: Host>(
 ) -> Result<ReferrerPage, Failure> {
     let prefix = PushedFact::referrers_of(repository, &subject);
     let last = last.map(|digest| digest.to_string());
-    let limit = limits::REFERRERS_AT_ONCE;
+    let limit = REFERRERS_AT_ONCE;
     let facts = ctx.host.facts();
     let page = facts.list(&prefix, last.as_deref(), limit).await?;
     let (mut wanted, mut listed) = (Vec::new(), None);

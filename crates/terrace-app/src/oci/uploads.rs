@@ -1,7 +1,6 @@
 //! Uploads of blobs.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
-use terrace_core::limits;
 use terrace_core::model::oci::RepositoryName;
 use terrace_core::model::oci::UploadId;
 use terrace_core::oci::pushed::UploadSession;
@@ -12,6 +11,9 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Payload, Uploads as _};
 use crate::oci::error::oci_failure;
 use crate::{documents, json};
+
+/// Maximum number of objects of abandoned uploads that are removed at once.
+const UPLOADS_SWEPT: u32 = 100;
 
 /// The body of an upload request.
 pub(crate) enum UploadPayload<S> {
@@ -115,7 +117,7 @@ pub(crate) async fn discard<P: Host>(
 pub(crate) async fn sweep<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
     let now = ctx.host.clock().now();
     let facts = ctx.host.facts();
-    let oldest = facts.list(UPLOADS, None, limits::UPLOADS_SWEPT).await?;
+    let oldest = facts.list(UPLOADS, None, UPLOADS_SWEPT).await?;
     let is_abandoned = |name: &String| {
         let id = name.split('/').next().and_then(UploadId::parse);
         id.is_some_and(|id| id.is_abandoned(now))

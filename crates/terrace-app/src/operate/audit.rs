@@ -2,7 +2,6 @@
 
 use futures_util::future::join_all;
 use terrace_core::api::admin::AuditPage;
-use terrace_core::limits;
 use terrace_core::storage::key::{AUDIT, FactKey};
 
 use crate::context::Context;
@@ -12,6 +11,9 @@ use crate::failure::Failure;
 use crate::host::{Facts as _, Host, ListedFact};
 use crate::outcome::{Call, Handled};
 use crate::{json, listing};
+
+/// Maximum number of audit log entries in one response. Each is read from storage.
+const AUDIT_AT_ONCE: u32 = 200;
 
 /// Lists entries as they are stored, ascending, after the one with the number `after`.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
@@ -24,7 +26,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     // The newest number is read before the entries: an entry written in between would otherwise seem to be
     // missing.
     let newest = audit::newest_known(ctx).await?;
-    let limit = limits::AUDIT_AT_ONCE;
+    let limit = AUDIT_AT_ONCE;
     let page = facts.list(AUDIT, after.as_deref(), limit).await?;
     let is_recent = |fact: &&ListedFact| {
         let at = fact.metadata.iter().find(|(name, _)| name == AT);

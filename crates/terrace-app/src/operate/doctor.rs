@@ -30,6 +30,16 @@ use crate::repair::comparison::Compared;
 use crate::repair::step::RepairStep;
 use crate::{documents, json, listing};
 
+/// How many packages of each kind the registry compares with its indices when it examines itself: a sample that one request
+/// can afford.
+const EXAMINED_PACKAGES: usize = 3;
+
+/// How many releases are listed to find them.
+const EXAMINED_RELEASES: u32 = 100;
+
+/// How many other servers the registry tries when it examines itself.
+const EXAMINED_SERVERS: usize = 10;
+
 /// The prefixes of the releases with indices that depend on nothing but the facts: those of this registry's own packages.
 const OWN_RELEASES: [&str; 2] = ["providers/hosted/", "modules/"];
 
@@ -79,7 +89,7 @@ async fn sample<P: Host>(
     for prefix in OWN_RELEASES {
         let prefix = format!("{RELEASES}{prefix}");
         let facts = ctx.host.facts();
-        let page = facts.list(&prefix, None, limits::EXAMINED_RELEASES).await?;
+        let page = facts.list(&prefix, None, EXAMINED_RELEASES).await?;
         let mut of_kind: Vec<Package> = Vec::new();
         for fact in page.facts {
             first = Some(first.map_or(fact.stored_at, |first| first.min(fact.stored_at)));
@@ -90,7 +100,7 @@ async fn sample<P: Host>(
                 of_kind.push(package);
             }
         }
-        packages.extend(of_kind.into_iter().take(limits::EXAMINED_PACKAGES));
+        packages.extend(of_kind.into_iter().take(EXAMINED_PACKAGES));
     }
     Ok((packages, first))
 }
@@ -161,7 +171,7 @@ async fn indices<P: Host>(
 /// Tries the other servers that the settings name.
 async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     let hostnames = ctx.config.pull.hostnames();
-    let origins = hostnames.into_iter().take(limits::EXAMINED_SERVERS);
+    let origins = hostnames.into_iter().take(EXAMINED_SERVERS);
     let origins = origins.map(async |hostname| {
         let fetch = Service::discover_at(&ctx.config.pull.origin_of(hostname));
         let guard = ctx.config.pull.guard(hostname);
@@ -184,7 +194,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     {
         issuers.push(issuer);
     }
-    let issuers = issuers.into_iter().take(limits::EXAMINED_SERVERS);
+    let issuers = issuers.into_iter().take(EXAMINED_SERVERS);
     let issuers = issuers.map(async |issuer| ServiceFacts {
         kind: "issuer".to_owned(),
         name: issuer.to_string(),

@@ -20,10 +20,22 @@ use crate::repair::{index_walk, package_walk, walk};
 use crate::webhooks::Deliveries;
 use crate::{documents, json, webhooks};
 
+/// Time between two walks of the periodic repair over the facts, in seconds.
+const REPAIR_PAUSE_SECONDS: u64 = 3_600;
+
+/// Time between two walks of the periodic repair over the keys of the indices, in seconds.
+const REPAIR_KEYS_PAUSE_SECONDS: u64 = 86_400;
+
+/// How many steps visit a single item each after a step that was interrupted.
+const REPAIR_CAREFUL_STEPS: u32 = 30;
+
+/// The number of minutes of which one belongs to the copy in the second bucket.
+const COPY_TURN_MINUTES: u64 = 5;
+
 /// The log line of a step that does nothing, because another one is running.
 const OTHER_STEP: &str = "repair: another step is running; this one is skipped";
 
-/// The minute of [`limits::COPY_TURN_MINUTES`] that belongs to the copy; that of the repair is the last one.
+/// The minute of [`COPY_TURN_MINUTES`] that belongs to the copy; that of the repair is the last one.
 const COPY_TURN: u64 = 1;
 
 /// Whether there was a step of the repair to take.
@@ -48,7 +60,7 @@ pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
         if failover_changes::probe(ctx, fallback).await == ServingBucket::Fallback {
             return;
         }
-        if minute % limits::COPY_TURN_MINUTES == COPY_TURN {
+        if minute % COPY_TURN_MINUTES == COPY_TURN {
             return copy(ctx, Occasion::Turn).await;
         }
     }
@@ -139,8 +151,8 @@ async fn begin<P: Host>(
         return Ok((cursor, position));
     }
     let was_careful = cursor.careful > 0;
-    cursor.careful = limits::REPAIR_CAREFUL_STEPS;
-    let steps = limits::REPAIR_CAREFUL_STEPS;
+    cursor.careful = REPAIR_CAREFUL_STEPS;
+    let steps = REPAIR_CAREFUL_STEPS;
     if !was_careful {
         ctx.host.log(&format!(
             "repair: the last step was interrupted at {position}; the next {steps} visit one package each"
@@ -164,11 +176,11 @@ fn end<P: Host>(
     let walk = cursor.turn();
     let (next, due, pause) = match walk {
         PeriodicWalk::Facts => {
-            let pause = limits::REPAIR_PAUSE_SECONDS;
+            let pause = REPAIR_PAUSE_SECONDS;
             (&mut cursor.next, &mut cursor.due, pause)
         }
         PeriodicWalk::Keys => {
-            let pause = limits::REPAIR_KEYS_PAUSE_SECONDS;
+            let pause = REPAIR_KEYS_PAUSE_SECONDS;
             (&mut cursor.keys.next, &mut cursor.keys.due, pause)
         }
     };

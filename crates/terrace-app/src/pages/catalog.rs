@@ -3,7 +3,6 @@
 use terrace_core::api::details::PackageKind;
 use terrace_core::auth::access::Owner;
 use terrace_core::http::problem::Problem;
-use terrace_core::limits;
 use terrace_core::search::SearchKind;
 use terrace_web::{NAMESPACES_AFTER, pages};
 
@@ -14,6 +13,10 @@ use crate::listings::{namespaces, search as searches};
 use crate::outcome::{Call, Handled};
 use crate::pages::shared::{html, site_of, site_of_call};
 use crate::{listing, listings};
+
+/// Number of packages on the start page, the newest first: two screens of a laptop. The lists of modules and providers
+/// have all.
+const RECENT_PACKAGES: usize = 12;
 
 /// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
 /// while the catalogue is being rebuilt.
@@ -36,7 +39,7 @@ where
     };
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let mut recent = catalog.recent(&is_visible);
-    recent.truncate(limits::RECENT_PACKAGES);
+    recent.truncate(RECENT_PACKAGES);
     let start = pages::Start {
         recent: &recent,
         namespaces: &namespaces::views(&catalog, &is_visible),

@@ -28,6 +28,10 @@ use crate::pull::upstream;
 use crate::pull::upstream::failure;
 use crate::removal::garbage;
 
+/// Time that a new list takes to become visible everywhere after its origin was checked, in seconds. A KV
+/// write may take a minute (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>).
+const PULL_LISTED_SECONDS: u64 = 120;
+
 /// The reason why a missing package is not fetched.
 pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
 
@@ -69,7 +73,7 @@ pub(crate) async fn refresh_list<P: Host>(
     let age = known.map(|(document, _)| now.since(document.checked_at));
     match age {
         // The new list has not reached every location yet.
-        Some(age) if age < limits::PULL_LISTED_SECONDS => return Ok(()),
+        Some(age) if age < PULL_LISTED_SECONDS => return Ok(()),
         Some(age) if age < limits::PULL_CHECK_SECONDS => {}
         _ if status::blocks_provider(ctx, &address).await? => {}
         _ => match refresh(ctx, &address).await {

@@ -14,6 +14,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Upstream as _};
 
+/// Maximum number of versions for which dates are requested when a provider is looked up for the first time: each may
+/// take a part of `PULL_SECONDS`, and the free plan allows a request 50 of its own.
+const PULL_DATES: usize = 5;
+
 /// Returns the versions that an origin lists; none if it does not have the provider.
 pub(crate) async fn versions<P: Host>(
     ctx: &Context<'_, P>,
@@ -68,7 +72,7 @@ pub(crate) async fn recent<P: Host>(
     let Ok(service) = service(ctx, address).await else {
         return recent;
     };
-    for listed in listed.versions.iter().rev().take(limits::PULL_DATES) {
+    for listed in listed.versions.iter().rev().take(PULL_DATES) {
         let version = &listed.version;
         let fetch = PublishedVersion::ask(&service, address, version);
         let found = match read(ctx, address, &fetch).await {

@@ -3,7 +3,6 @@
 use terrace_core::api::admin::ReindexAnswer;
 use terrace_core::index::ExpectedIndices;
 use terrace_core::index::catalog::CatalogLine;
-use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, StepCost};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
@@ -13,6 +12,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, Revision};
 use crate::index::expected_indices::PackageStatus;
+
+/// How many names a repair step may list for each of its storage operations, because listing is what takes its
+/// CPU: some 12 microseconds for each release (docs/performance.md).
+const REPAIRED_NAMES_PER_OPERATION: u32 = 10;
 
 /// How many operations must remain to begin an item that is not the first of a step. The first is always
 /// handled, so that every step makes progress.
@@ -62,7 +65,7 @@ impl RepairStep {
             is_full: false,
             scope: Scope::Everything,
             left: operations,
-            names_left: operations.saturating_mul(limits::REPAIRED_NAMES_PER_OPERATION),
+            names_left: operations.saturating_mul(REPAIRED_NAMES_PER_OPERATION),
             cost: StepCost::default(),
             is_fresh: true,
             package_status: None,

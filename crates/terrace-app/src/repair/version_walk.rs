@@ -16,6 +16,10 @@ use crate::index::{expected_indices, index_refresh};
 use crate::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 use crate::repair::{catalog_walk, comparison, step};
 
+/// How many listed names count as much as comparing the indices of one version: it takes a millisecond of CPU,
+/// because every manifest is made and hashed.
+const NAMES_OF_A_VERSION: u32 = 50;
+
 /// The page size of a listing of one package. The next step lists the rest of a page again.
 const VERSIONS_PER_LISTING: u32 = 200;
 
@@ -135,7 +139,7 @@ async fn repair_version<P: Host>(
     let expected = expected_version_indices(ctx, &mut status, package, version);
     let expected = comparison::counted(ctx, step, expected).await;
     step.package_status = status;
-    step.spend_names(limits::NAMES_OF_A_VERSION as usize);
+    step.spend_names(NAMES_OF_A_VERSION as usize);
     let Some((release, expected)) = expected? else {
         return Ok(false);
     };

@@ -4,7 +4,6 @@ use terrace_core::auth::login::{
     GitHub, GitHubList, GitHubMembers, OAuthClient, SignInError, Verifier, Visit,
 };
 use terrace_core::http::guard::Guard;
-use terrace_core::limits;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -12,6 +11,12 @@ use crate::host::{Host, IdentityProviderRequest, Upstream as _};
 use crate::sign_in::openid::SECONDS;
 use crate::sign_in::person::{People, Return};
 use crate::sign_in::{log, openid};
+
+/// Maximum number of such pages that are read for one person.
+const GITHUB_PAGES: usize = 5;
+
+/// Maximum size of such a page, in bytes. A team with its organisation has 3 KB.
+const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
 
 /// Returns the URL to redirect the browser to.
 pub(crate) fn visit(
@@ -53,7 +58,7 @@ pub(crate) async fn person<P: Host>(
     let user = ask(ctx, &token, GitHub::USER.to_owned()).await?;
     let mut members = GitHubMembers::of_user(&user).ok_or_else(|| odd(GitHub::USER))?;
     for list in [GitHubList::Organisations, GitHubList::Teams] {
-        for page in 1..=limits::GITHUB_PAGES {
+        for page in 1..=GITHUB_PAGES {
             let url = GitHub::page(list, page);
             let body = ask(ctx, &token, url.clone()).await?;
             if !members.add(list, &body).ok_or_else(|| odd(&url))? {
@@ -73,7 +78,7 @@ async fn ask<P: Host>(
         url,
         form: None,
         authorization: Some(format!("Bearer {token}")),
-        max_bytes: limits::GITHUB_PAGE_BYTES as u64,
+        max_bytes: GITHUB_PAGE_BYTES as u64,
     };
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &Guard::public(), SECONDS).await;

@@ -4,7 +4,6 @@ use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::{OAuthClient, ProviderAnswer, SignInError, Verifier, Visit};
 use terrace_core::auth::oidc::issuer_guard;
 use terrace_core::http::guard::Guard;
-use terrace_core::limits;
 use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 
 use crate::access::issuer;
@@ -15,6 +14,9 @@ use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
 use crate::sign_in::log;
 use crate::sign_in::log::printable;
 use crate::sign_in::person::{People, Return};
+
+/// Maximum size of a provider's response to a code: an ID token, an access token and a refresh token.
+const PROVIDER_ANSWER_BYTES: usize = 64 * 1024;
 
 /// How long a provider's response may take, in seconds.
 pub(crate) const SECONDS: u32 = 8;
@@ -108,7 +110,7 @@ pub(crate) async fn redeem_code<P: Host>(
         url: endpoint.to_string(),
         form: Some(form),
         authorization,
-        max_bytes: limits::PROVIDER_ANSWER_BYTES as u64,
+        max_bytes: PROVIDER_ANSWER_BYTES as u64,
     };
     let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS);
     let failed = |why: String| {
@@ -120,12 +122,12 @@ pub(crate) async fn redeem_code<P: Host>(
     if status >= 500 {
         return Err(failed(format!("it answers with status {status}")));
     }
-    if length > limits::PROVIDER_ANSWER_BYTES {
+    if length > PROVIDER_ANSWER_BYTES {
         return Err(log::distrusted(
             ctx,
             format!(
                 "{endpoint}: the response is longer than {} bytes",
-                limits::PROVIDER_ANSWER_BYTES
+                PROVIDER_ANSWER_BYTES
             ),
         ));
     }

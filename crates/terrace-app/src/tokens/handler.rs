@@ -25,6 +25,16 @@ use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::tokens::Succession;
 use crate::{documents, json, listing, tokens};
 
+/// The seconds for which a token that has revoked itself may repeat the request, if its response was lost or its audit
+/// entry could not be written. A client that retries gives up earlier.
+const TOKEN_FAREWELL_SECONDS: u64 = 300;
+
+/// Maximum number of tokens in one list. Each is read from storage.
+const TOKENS_AT_ONCE: u32 = 100;
+
+/// How many pages of tokens a request reads at most, to find one that its caller may see: fewer reads than a Worker may make.
+const TOKEN_PAGES: u32 = 8;
+
 pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let TokenBody {
         name,
@@ -122,7 +132,7 @@ fn check_lifetime<P: Host>(ctx: &Context<'_, P>, lifetime: Option<u64>) -> Resul
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     listing::only(&call, listing::CURSOR)?;
     let mut after = call.after().map(Cow::into_owned);
-    for _ in 0..limits::TOKEN_PAGES {
+    for _ in 0..TOKEN_PAGES {
         let (page, is_complete) = page(ctx, &call.caller, after.as_deref()).await?;
         // A page without a token that the caller may see would end at the ID of another one.
         if is_complete || !page.tokens.is_empty() {
@@ -152,7 +162,7 @@ async fn page<P: Host>(
     after: Option<&str>,
 ) -> Result<(TokenPage, bool), Failure> {
     let facts = ctx.host.facts();
-    let page = facts.list(TOKENS, after, limits::TOKENS_AT_ONCE).await?;
+    let page = facts.list(TOKENS, after, TOKENS_AT_ONCE).await?;
     let ids = page.facts.iter().filter_map(|fact| fact.name.parse().ok());
     let read = ids.map(async |id| Ok::<_, Failure>((id, tokens::document(ctx, id).await?)));
     let mut tokens = Vec::new();
@@ -281,7 +291,7 @@ pub(crate) async fn revoke_presented<P: Host>(
     let now = ctx.host.clock().now();
     let revocation: Option<RevocationDocument> =
         documents::read(ctx, &FactKey::Revocation(token.id)).await?;
-    if revocation.is_some_and(|it| now.since(it.from) > limits::TOKEN_FAREWELL_SECONDS) {
+    if revocation.is_some_and(|it| now.since(it.from) > TOKEN_FAREWELL_SECONDS) {
         return Err(Problem::from(CredentialsError::Revoked).into());
     }
     tokens::revoke(ctx, token.id, token.expires, now).await?;

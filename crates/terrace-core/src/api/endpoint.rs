@@ -14,8 +14,12 @@ use crate::api::route::{
 use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::limits;
+use crate::limits::MANIFEST_BYTES;
 use crate::oci::GeneratedPath;
 use crate::oci::pushed::PushedPath;
+
+/// Maximum size of the body of a request that restores documents: the longest manifest, escaped as JSON.
+const RESTORE_BODY_BYTES: u64 = 3 * MANIFEST_BYTES;
 
 /// The properties of a route.
 #[derive(Debug, PartialEq, Eq)]
@@ -319,12 +323,7 @@ const fn question() -> Action {
 
 /// A part of a backup to restore.
 const fn copy() -> Action {
-    action(
-        Method::Put,
-        Admins,
-        BodyHandling::Whole(limits::RESTORE_BODY_BYTES),
-    )
-    .audited()
+    action(Method::Put, Admins, BodyHandling::Whole(RESTORE_BODY_BYTES)).audited()
 }
 
 impl Action {

@@ -26,13 +26,16 @@ use crate::auth::access::{Scopes, Token, TokenName};
 use crate::auth::oidc;
 use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
-use crate::limits;
 use crate::model::token_id::TokenId;
 use form::Form;
 use terrace_base::json;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
+
+/// Maximum lifetime of a token that is issued to a job, in seconds. GitHub's own tokens are valid for five
+/// minutes, which is less; a run that takes longer exchanges its token again.
+const EXCHANGED_TOKEN_SECONDS: u32 = 900;
 
 /// The variable with the rules for the jobs that get tokens.
 pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
@@ -156,9 +159,7 @@ pub fn token_for(
     random: [u8; 16],
     now: UnixTime,
 ) -> Result<Token, TokenError> {
-    let expires = claims
-        .expires()
-        .min(now.plus(limits::EXCHANGED_TOKEN_SECONDS));
+    let expires = claims.expires().min(now.plus(EXCHANGED_TOKEN_SECONDS));
     if expires <= now {
         return Err(TokenError::Expired { expires, now });
     }

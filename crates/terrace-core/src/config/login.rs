@@ -14,6 +14,9 @@ use crate::limits;
 use terrace_base::secret::Secret;
 use terrace_jose::IssuerUrl;
 
+/// Maximum length of a client ID, a client secret or a list of scopes at the provider.
+const LOGIN_CLIENT_BYTES: usize = 1_000;
+
 const ALL: [&str; 8] = [
     LOGIN_ISSUER,
     LOGIN_CLIENT_ID,
@@ -142,7 +145,7 @@ where
 
 /// Checks a value that is sent to a provider unchanged. The error omits the value.
 fn short(name: &'static str, text: String) -> Result<String, ConfigError> {
-    let max = limits::LOGIN_CLIENT_BYTES;
+    let max = LOGIN_CLIENT_BYTES;
     if text.len() <= max && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Ok(text);
     }

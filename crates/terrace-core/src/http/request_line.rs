@@ -7,7 +7,10 @@
 use std::borrow::Cow;
 
 use crate::http::method::Method;
-use crate::limits;
+
+/// Maximum length of a client's product name, and of its version. Longer ones are not recorded in logs and
+/// metrics.
+const CLIENT_PART_BYTES: usize = 32;
 
 /// The requests that are logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -168,7 +171,7 @@ impl ClientProduct {
         let (product, version) = first.and_then(|it| it.split_once('/')).unwrap_or_default();
         let is_part = |text: &str| {
             let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"._+-".contains(&b);
-            (1..=limits::CLIENT_PART_BYTES).contains(&text.len()) && text.bytes().all(is_inner)
+            (1..=CLIENT_PART_BYTES).contains(&text.len()) && text.bytes().all(is_inner)
         };
         if is_part(product) && is_part(version) {
             let (product, version) = (product.to_owned(), version.to_owned());
@@ -316,7 +319,7 @@ mod tests {
         ] {
             assert_eq!(named(Some(header)), name);
         }
-        let long = format!("{}/1", "a".repeat(limits::CLIENT_PART_BYTES + 1));
+        let long = format!("{}/1", "a".repeat(CLIENT_PART_BYTES + 1));
         for odd in ["", "x", "/1", "a/", "a\"b/1", "a/1/2", "ä/1", " a/1", &long] {
             assert_eq!(named(Some(odd)), known("", ""), "{odd}");
         }

@@ -22,6 +22,14 @@ use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
+/// Maximum length of a package's line in the metadata of its card: the limit of R2 for all metadata of an object is
+/// 8,192 bytes (<https://developers.cloudflare.com/r2/platform/limits/>), and a page of a listing holds 1,000 of them.
+const CARD_BYTES: usize = 2_048;
+
+/// Number of packages that the catalogue lists as the newest: two lists of `MAX_LISTED_AT_ONCE`, about 40 KB of the
+/// 2 MB that 5,000 packages take.
+const CATALOG_NEWEST: usize = 200;
+
 /// A package in the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogLine {
@@ -117,13 +125,13 @@ impl CatalogLine {
         })
     }
 
-    /// Returns the line for the metadata of an object, which is ASCII, of at most [`limits::CARD_BYTES`]. If it is
+    /// Returns the line for the metadata of an object, which is ASCII, of at most [`CARD_BYTES`]. If it is
     /// longer, it has fewer inputs, and then no description.
     pub fn to_metadata(&self) -> String {
         let mut line = self.clone();
         loop {
             let text = in_ascii(&line.to_line());
-            if text.len() <= limits::CARD_BYTES {
+            if text.len() <= CARD_BYTES {
                 return text;
             }
             if line.inputs.pop().is_none() {
@@ -263,7 +271,7 @@ fn newest(packages: &[CatalogLine]) -> Vec<String> {
         };
         key(one).cmp(&key(other))
     });
-    dated.truncate(limits::CATALOG_NEWEST);
+    dated.truncate(CATALOG_NEWEST);
     dated.into_iter().map(CatalogLine::to_line).collect()
 }
 
@@ -363,18 +371,18 @@ mod tests {
     #[test]
     fn the_metadata_of_a_card_is_short_and_ascii() {
         let mut long = line("vpc", 1);
-        long.description = "é😀".repeat(limits::CARD_BYTES / 30);
+        long.description = "é😀".repeat(CARD_BYTES / 30);
         long.inputs = vec!["a_long_name_of_an_input".repeat(4); 30];
         let text = long.to_metadata();
         assert!(
-            text.is_ascii() && text.len() <= limits::CARD_BYTES,
+            text.is_ascii() && text.len() <= CARD_BYTES,
             "{}",
             text.len()
         );
         let parsed = CatalogLine::parse(&text).unwrap();
         assert_eq!(parsed.description, long.description);
         assert!(parsed.inputs.len() < 30);
-        long.description = "é".repeat(limits::CARD_BYTES);
+        long.description = "é".repeat(CARD_BYTES);
         let parsed = CatalogLine::parse(&long.to_metadata()).unwrap();
         assert_eq!((parsed.description.as_str(), parsed.inputs.len()), ("", 0));
     }

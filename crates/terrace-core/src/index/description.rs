@@ -6,6 +6,14 @@
 use crate::limits;
 use terrace_base::untrusted::is_unprintable;
 
+/// Maximum length of the beginning of a paragraph in which a README's description is sought, in bytes: badges before the
+/// prose may be long. It also bounds the time that unclosed brackets take.
+const README_PARAGRAPH_BYTES: usize = 4 * 1024;
+
+/// Maximum length of the label of a link in such a paragraph, with an image in it, in bytes. A badge has two URLs, of 100
+/// to 200 bytes each.
+const README_LABEL_BYTES: usize = 1_000;
+
 /// Returns a text on one line, without unprintable characters, of at most
 /// [`limits::CATALOG_DESCRIPTION_BYTES`]. A longer one is cut between words.
 pub(super) fn one_line(text: &str) -> String {
@@ -101,7 +109,7 @@ impl<'t> Blocks<'t> {
         if text.is_empty() || text.starts_with('#') {
             return self.end();
         }
-        let left = limits::README_PARAGRAPH_BYTES.saturating_sub(self.bytes);
+        let left = README_PARAGRAPH_BYTES.saturating_sub(self.bytes);
         let end = text.floor_char_boundary(left);
         self.paragraph.extend(text.get(..end));
         self.bytes += end;
@@ -205,7 +213,7 @@ fn closing(text: &str) -> Option<usize> {
             '[' => depth += 1,
             ']' if depth == 0 => return Some(at),
             ']' => depth -= 1,
-            _ if at > limits::README_LABEL_BYTES => return None,
+            _ if at > README_LABEL_BYTES => return None,
             _ => {}
         }
     }

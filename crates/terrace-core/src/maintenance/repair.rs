@@ -13,6 +13,20 @@ use crate::storage::key::{
 };
 use terrace_base::time::UnixTime;
 
+/// Share of the periodic repair, with default steps, in the KV keys that the free plan lets be read in a day: a
+/// quarter of 100,000 (<https://developers.cloudflare.com/kv/platform/pricing/>). More operations for each
+/// step raise this share, and the following ones.
+const REPAIR_KV_READS_A_DAY: u64 = 25_000;
+
+/// The same for lists of keys: a quarter of 1,000. Each publish takes one.
+const REPAIR_KV_LISTS_A_DAY: u64 = 250;
+
+/// The same for writes: half of 1,000, because the repair writes only after damage.
+const REPAIR_KV_WRITES_A_DAY: u64 = 500;
+
+/// Time that a walk of the periodic repair may make up for if it began its steps late, in seconds.
+const REPAIR_CREDIT_SECONDS: u64 = 600;
+
 /// A section of a walk. A walk visits the sections one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -301,12 +315,12 @@ impl StepCost {
     pub fn next_due(self, due: Option<UnixTime>, now: UnixTime, operations: u32) -> UnixTime {
         const DAY_MILLIS: u64 = 86_400_000;
         let share = |count: u32, of_a_day: u64| u64::from(count) * DAY_MILLIS / of_a_day;
-        let millis = share(self.kv_reads, limits::REPAIR_KV_READS_A_DAY)
-            + share(self.kv_lists, limits::REPAIR_KV_LISTS_A_DAY)
-            + share(self.kv_writes, limits::REPAIR_KV_WRITES_A_DAY);
+        let millis = share(self.kv_reads, REPAIR_KV_READS_A_DAY)
+            + share(self.kv_lists, REPAIR_KV_LISTS_A_DAY)
+            + share(self.kv_writes, REPAIR_KV_WRITES_A_DAY);
         let millis = millis * u64::from(limits::REPAIR_OPERATIONS) / u64::from(operations.max(1));
         // A step begins at the next minute after it is due. The credit makes up for that.
-        let credited = now.0.saturating_sub(limits::REPAIR_CREDIT_SECONDS);
+        let credited = now.0.saturating_sub(REPAIR_CREDIT_SECONDS);
         let from = due.map_or(0, |due| due.0).max(credited);
         UnixTime(from + millis.div_ceil(1_000))
     }
@@ -485,21 +499,21 @@ mod tests {
                         kv_reads: 100,
                         ..StepCost::default()
                     },
-                    limits::REPAIR_KV_READS_A_DAY,
+                    REPAIR_KV_READS_A_DAY,
                 ),
                 (
                     StepCost {
                         kv_lists: 3,
                         ..StepCost::default()
                     },
-                    limits::REPAIR_KV_LISTS_A_DAY,
+                    REPAIR_KV_LISTS_A_DAY,
                 ),
                 (
                     StepCost {
                         kv_writes: 7,
                         ..StepCost::default()
                     },
-                    limits::REPAIR_KV_WRITES_A_DAY,
+                    REPAIR_KV_WRITES_A_DAY,
                 ),
             ] {
                 let (start, mut due, mut steps) = (1_000_000, None, 0);

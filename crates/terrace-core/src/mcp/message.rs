@@ -9,8 +9,10 @@ use super::header::{McpHead, decoded};
 use super::members::Members;
 use super::revision::Revision;
 use super::tools::Tool;
-use crate::limits;
 use crate::model::package::Package;
+
+/// Maximum length of the ID of an MCP request, in bytes: it is repeated in the response. Clients send numbers and UUIDs.
+const MCP_ID_BYTES: usize = 128;
 
 const REVISION: &str = "MCP-Protocol-Version";
 const METHOD: &str = "Mcp-Method";
@@ -75,7 +77,7 @@ impl RequestId {
             let rule = "its id must be a string or an integer";
             return Err(McpError::NotRequest(rule));
         }
-        if json.len() > limits::MCP_ID_BYTES {
+        if json.len() > MCP_ID_BYTES {
             return Err(McpError::NotRequest("its id is too long"));
         }
         Ok(Self(json.to_owned()))

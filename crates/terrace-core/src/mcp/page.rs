@@ -2,7 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use crate::limits;
+/// Maximum length of the entries or the text of an answer of an MCP tool, in characters: about 5,000 tokens of a model, of
+/// which a page of documentation of a large provider would take 100,000.
+const MCP_ANSWER_CHARS: usize = 20_000;
+
+/// Maximum length of one text of a publisher within such an answer, in characters. Descriptions and defaults are longer only
+/// where they hold whole documents.
+const MCP_FIELD_CHARS: usize = 1_000;
 
 /// The entries of a list, in JSON.
 pub type Entries = Box<RawValue>;
@@ -37,7 +43,7 @@ impl AnswerPage {
             offset,
             seen: 0,
             taken: 0,
-            left: limits::MCP_ANSWER_CHARS,
+            left: MCP_ANSWER_CHARS,
             next: None,
         }
     }
@@ -100,12 +106,8 @@ impl TextPage {
     /// Returns the page of a text that begins after `offset` characters.
     pub fn of(text: &str, offset: usize) -> Self {
         let total = text.chars().count();
-        let text: String = text
-            .chars()
-            .skip(offset)
-            .take(limits::MCP_ANSWER_CHARS)
-            .collect();
-        let end = offset.saturating_add(limits::MCP_ANSWER_CHARS);
+        let text: String = text.chars().skip(offset).take(MCP_ANSWER_CHARS).collect();
+        let end = offset.saturating_add(MCP_ANSWER_CHARS);
         Self {
             text,
             total,
@@ -117,7 +119,7 @@ impl TextPage {
 /// Returns a text of a publisher, cut at its limit.
 pub(super) fn cut(text: &str) -> String {
     let mut chars = text.chars();
-    let mut cut: String = chars.by_ref().take(limits::MCP_FIELD_CHARS).collect();
+    let mut cut: String = chars.by_ref().take(MCP_FIELD_CHARS).collect();
     if chars.next().is_some() {
         cut.push('…');
     }
@@ -144,7 +146,7 @@ mod tests {
                 all.extend(entries);
             }
             pages += 1;
-            assert!(length <= limits::MCP_ANSWER_CHARS || page.taken == 1);
+            assert!(length <= MCP_ANSWER_CHARS || page.taken == 1);
             match page.next() {
                 Some(next) => {
                     assert!(next > offset);
@@ -173,7 +175,7 @@ mod tests {
             let (mut read, mut offset) = (String::new(), Some(0));
             while let Some(at) = offset {
                 let page = TextPage::of(&text, at);
-                prop_assert!(page.text.chars().count() <= limits::MCP_ANSWER_CHARS);
+                prop_assert!(page.text.chars().count() <= MCP_ANSWER_CHARS);
                 prop_assert_eq!(page.total, text.chars().count());
                 read.push_str(&page.text);
                 offset = page.next;
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_longer_than_a_page_has_a_page_of_its_own() {
-        let long = "x".repeat(limits::MCP_ANSWER_CHARS * 2);
+        let long = "x".repeat(MCP_ANSWER_CHARS * 2);
         let lists = [vec!["a".to_owned(), long.clone(), "b".to_owned()]];
         let (all, pages) = read(&lists);
         assert_eq!((all.len(), pages), (3, 3));

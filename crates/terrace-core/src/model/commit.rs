@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::limits;
 use terrace_base::untrusted::quoted;
+
+/// Lengths of a full commit ID, in hexadecimal digits: of SHA-1 and of SHA-256
+/// (<https://git-scm.com/docs/hash-function-transition>).
+const COMMIT_DIGITS: [usize; 2] = [40, 64];
 
 /// The full ID of a commit: 40 hexadecimal digits (SHA-1) or 64 (SHA-256), in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl FromStr for CommitId {
     type Err = CommitIdError;
 
     fn from_str(text: &str) -> Result<Self, CommitIdError> {
-        let is_id = limits::COMMIT_DIGITS.contains(&text.len())
+        let is_id = COMMIT_DIGITS.contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         match is_id {
             true => Ok(Self(text.to_ascii_lowercase())),

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use crate::limits;
 
+/// Maximum length of each half of a platform. The longest that Go knows is `loongarch64`; 16 leaves room.
+const PLATFORM_PART_BYTES: usize = 16;
+
 /// A target platform, written `os_arch`, such as `linux_amd64`.
 ///
 /// Each half is 1 to 16 lower-case letters and digits. Exactly one `_` joins them (clients.md 2.4.1), so
@@ -19,7 +22,7 @@ pub struct Platform {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlatformError {
     /// A half is not a valid keyword.
-    #[error("{what} {value:?} must be 1 to {max} lower-case letters and digits", max = limits::PLATFORM_PART_BYTES)]
+    #[error("{what} {value:?} must be 1 to {max} lower-case letters and digits", max = PLATFORM_PART_BYTES)]
     Part {
         /// Which half: the operating system or the architecture.
         what: &'static str,
@@ -55,7 +58,7 @@ impl Platform {
 }
 
 fn part(what: &'static str, value: &str) -> Result<String, PlatformError> {
-    let fits = (1..=limits::PLATFORM_PART_BYTES).contains(&value.len())
+    let fits = (1..=PLATFORM_PART_BYTES).contains(&value.len())
         && value
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

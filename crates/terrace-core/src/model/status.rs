@@ -23,6 +23,9 @@ use terrace_base::time::UnixTime;
 use terrace_base::untrusted::is_unprintable;
 use terrace_openpgp::KeyId;
 
+/// Maximum number of warnings in one list. Clients print them on every init (clients.md 14.1 on 2.1.2).
+const WARNINGS: usize = 10;
+
 /// The name of the state that restores a version, a package or a key.
 pub const ACTIVE: &str = "active";
 
@@ -209,7 +212,7 @@ impl StatusDocument {
     }
 
     /// Returns the warnings for users of `address`, one line each: for the package, then for every revoked
-    /// version, then for at most [`limits::WARNINGS`] others; the newest versions first.
+    /// version, then for at most [`WARNINGS`] others; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {
         let mut versions: Vec<(bool, Version, &ReleaseStatus)> = Vec::new();
         for (version, status) in &self.versions {
@@ -230,7 +233,7 @@ impl StatusDocument {
             .iter()
             .map(|(_, version, it)| format!("{address} {version} is {}: {}", it.state, it.reason));
         let mut lines: Vec<String> = of_package.chain(of_versions).collect();
-        let limit = revoked + limits::WARNINGS;
+        let limit = revoked + WARNINGS;
         let more = lines.len().saturating_sub(limit);
         if more > 0 {
             lines.truncate(limit);
@@ -430,7 +433,7 @@ mod tests {
 
     #[test]
     fn warnings_list_revoked_versions_before_all_others() {
-        let mut versions: BTreeMap<_, _> = (0..limits::WARNINGS + 5)
+        let mut versions: BTreeMap<_, _> = (0..WARNINGS + 5)
             .map(|n| (format!("2.{n}.0"), status(ReleaseState::Deprecated, "old")))
             .collect();
         versions.insert(
@@ -447,7 +450,7 @@ mod tests {
 
     #[test]
     fn warnings_are_limited_in_number() {
-        let versions = (0..limits::WARNINGS + 5)
+        let versions = (0..WARNINGS + 5)
             .map(|n| (format!("1.{n}.0"), status(ReleaseState::Deprecated, "old")))
             .collect();
         let statuses = StatusDocument {
@@ -455,11 +458,8 @@ mod tests {
             ..StatusDocument::default()
         };
         let warnings = statuses.warnings("acme/widget");
-        assert_eq!(warnings.len(), limits::WARNINGS + 1);
-        assert!(
-            warnings[limits::WARNINGS].contains("5 more"),
-            "{warnings:?}"
-        );
+        assert_eq!(warnings.len(), WARNINGS + 1);
+        assert!(warnings[WARNINGS].contains("5 more"), "{warnings:?}");
     }
 
     #[test]

@@ -8,12 +8,14 @@
 use serde::Serialize;
 
 use crate::auth::access::{ANONYMOUS, Caller, Scope, Scopes, Token, TokenKeys};
-use crate::limits;
 use crate::model::token_id::TokenId;
 use terrace_base::time::UnixTime;
 use terrace_base::url;
 
 use crate::http::oci_error::{OciCode, OciError};
+
+/// Maximum lifetime of a token that the OCI token endpoint issues, in seconds. A client that gets it before a large blob must still have it for the manifest (clients.md 11.3).
+const OCI_TOKEN_SECONDS: u32 = 3_600;
 
 /// The response of the token endpoint (Docker Registry, "Token Authentication").
 #[derive(Debug, Serialize)]
@@ -33,7 +35,7 @@ impl OciTokenAnswer {
         random: [u8; 16],
         now: UnixTime,
     ) -> Option<Self> {
-        let longest = now.plus(limits::OCI_TOKEN_SECONDS);
+        let longest = now.plus(OCI_TOKEN_SECONDS);
         let (token, expires) = match caller {
             // No OCI client is a browser, or has the token of an MCP client.
             Caller::Anonymous | Caller::Browser(_) | Caller::Client(_) => {
@@ -105,8 +107,8 @@ mod tests {
     fn a_token_for_the_admin_token_expires_and_does_not_contain_it() {
         let answer = given(&Caller::Root(AdminToken::Current));
         assert!(!answer.token.contains("an-admin-token-0"));
-        assert_eq!(answer.expires_in, u64::from(limits::OCI_TOKEN_SECONDS));
-        let end = NOW.plus(limits::OCI_TOKEN_SECONDS);
+        assert_eq!(answer.expires_in, u64::from(OCI_TOKEN_SECONDS));
+        let end = NOW.plus(OCI_TOKEN_SECONDS);
         assert!(bearer(&answer.token, end).unwrap().is_admin());
         let expired = CredentialsError::Token(AccessTokenError::Expired(end));
         assert_eq!(bearer(&answer.access_token, end.plus(1)), Err(expired));

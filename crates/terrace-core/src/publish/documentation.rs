@@ -1,12 +1,15 @@
 //! Adding documentation to a version, which may be published later.
 
 use crate::api::admin::DocumentationBody;
-use crate::limits;
 use crate::model::package::Package;
 use crate::model::source::SourceUrl;
 use crate::model::version::Version;
 use crate::storage::documentation::DocumentationArchive;
 use terrace_base::digest::Sha256;
+
+/// Maximum length of a licence, an SPDX expression
+/// (<https://spdx.github.io/spdx-spec/v3.0.1/annexes/spdx-license-expressions/>). The longest identifiers have about 40 characters; this leaves room for two with an operator.
+const LICENSE_BYTES: usize = 100;
 
 /// A parsed request to add documentation, without any error that is visible from the request alone.
 #[derive(Debug, Clone)]
@@ -48,7 +51,7 @@ impl DocumentationPublication {
         let lengths = DocumentationArchive::check_lengths(size, head_length);
         reasons.extend(lengths.err().map(|error| error.to_string()));
         if let Some(license) = license.as_deref().filter(|text| !is_license(text)) {
-            let (shown, max) = (shown(license), limits::LICENSE_BYTES);
+            let (shown, max) = (shown(license), LICENSE_BYTES);
             reasons.push(format!(
                 "license is {shown:?}: it must be an SPDX expression of at most {max} characters, such as MPL-2.0"
             ));
@@ -92,14 +95,14 @@ impl DocumentationPublication {
 /// (<https://spdx.github.io/spdx-spec/v3.0.1/annexes/spdx-license-expressions/>).
 fn is_license(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b".-+:() ".contains(&byte);
-    text.len() <= limits::LICENSE_BYTES
+    text.len() <= LICENSE_BYTES
         && text.bytes().all(is_inner)
         && text.bytes().any(|byte| byte.is_ascii_alphanumeric())
         && text.trim() == text
 }
 
 fn shown(text: &str) -> String {
-    text.chars().take(limits::LICENSE_BYTES).collect()
+    text.chars().take(LICENSE_BYTES).collect()
 }
 
 #[cfg(test)]

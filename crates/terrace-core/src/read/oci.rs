@@ -20,6 +20,10 @@ use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
 use terrace_archive::ArchiveFormat;
 
+/// Cache time of content that is addressed by a digest, in seconds. Content never changes, but the absence of
+/// content is cached for as long, and a search for it elsewhere costs a listing.
+const CONTENT_CACHE_SECONDS: u32 = 300;
+
 /// The header with the digest of the content.
 pub const CONTENT_DIGEST: &str = "docker-content-digest";
 
@@ -48,14 +52,14 @@ pub(super) fn plan_generated<S>(package: Package, path: GeneratedPath, query: &s
         }
         GeneratedPath::Manifest(GeneratedReference::Digest(digest)) => {
             let key = IndexKey::Content(package, digest);
-            stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Manifest)
+            stored_content(key, CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
         GeneratedPath::Blob(digest) if digest == oci::empty_config_digest() => {
             ReadPlan::AnswerToReaders(package, empty_config())
         }
         GeneratedPath::Blob(digest) => {
             let key = IndexKey::Content(package, digest);
-            stored_content(key, limits::CONTENT_CACHE_SECONDS, Projection::Blob)
+            stored_content(key, CONTENT_CACHE_SECONDS, Projection::Blob)
         }
         GeneratedPath::Referrers(_) => ReadPlan::AnswerToReaders(package, no_referrers()),
     }

@@ -12,6 +12,13 @@ use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
+/// Maximum length of the gzip member of a head; see `PAGE_MEMBER_BYTES`.
+const DOCUMENTATION_HEAD_MEMBER_BYTES: u64 = limits::DOCUMENTATION_HEAD_BYTES as u64 + 64 * 1024;
+
+/// Number of changes of a version's documentation that its document remembers: every reader of the documentation reads
+/// them, and older ones stay in the audit log.
+const DOCUMENTATION_HISTORY: usize = 10;
+
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
@@ -27,7 +34,7 @@ pub struct DocumentationDocument {
     /// The archive.
     #[serde(flatten)]
     pub archive: DocumentationArchive,
-    /// The changes, the newest first; at most [`limits::DOCUMENTATION_HISTORY`]. Sending the same documentation again is no
+    /// The changes, the newest first; at most [`DOCUMENTATION_HISTORY`]. Sending the same documentation again is no
     /// change; if it is stored again, the newest entry has the time and the caller of that.
     pub history: Vec<DocumentationChange>,
     /// The time at which a request, or a repair, began to remove it.
@@ -69,7 +76,7 @@ pub enum DocumentationLengthError {
     /// The first member is empty or too long, or longer than the archive.
     #[error(
         "head_length is {0}: the first member of the archive has 1 to {max} bytes, and ends within the archive",
-        max = limits::DOCUMENTATION_HEAD_MEMBER_BYTES
+        max = DOCUMENTATION_HEAD_MEMBER_BYTES
     )]
     Head(u64),
 }
@@ -114,7 +121,7 @@ impl DocumentationDocument {
         };
         let mut history = vec![change];
         history.extend(earlier);
-        history.truncate(limits::DOCUMENTATION_HISTORY);
+        history.truncate(DOCUMENTATION_HISTORY);
         Self {
             schema: SCHEMA,
             sequence: sequence + 1,
@@ -218,7 +225,7 @@ impl DocumentationArchive {
         if !(1..=limits::DOCUMENTATION_BYTES).contains(&size) {
             return Err(DocumentationLengthError::Archive(size));
         }
-        let longest = size.min(limits::DOCUMENTATION_HEAD_MEMBER_BYTES);
+        let longest = size.min(DOCUMENTATION_HEAD_MEMBER_BYTES);
         if !(1..=longest).contains(&head_length) {
             return Err(DocumentationLengthError::Head(head_length));
         }
@@ -303,7 +310,7 @@ mod tests {
         }
         let document = document.unwrap();
         assert_eq!(document.sequence, 20);
-        assert_eq!(document.history.len(), limits::DOCUMENTATION_HISTORY);
+        assert_eq!(document.history.len(), DOCUMENTATION_HISTORY);
         assert_eq!(document.history[0].archive, Sha256::from_bytes([19; 32]));
         assert_eq!(document.history[9].archive, Sha256::from_bytes([10; 32]));
     }
@@ -326,10 +333,7 @@ mod tests {
     #[test]
     fn an_archive_has_a_head_and_a_bounded_length() {
         let check = DocumentationArchive::check_lengths;
-        let (most, longest) = (
-            limits::DOCUMENTATION_BYTES,
-            limits::DOCUMENTATION_HEAD_MEMBER_BYTES,
-        );
+        let (most, longest) = (limits::DOCUMENTATION_BYTES, DOCUMENTATION_HEAD_MEMBER_BYTES);
         for (size, head_length) in [(1, 1), (100, 40), (most, 1), (most, longest)] {
             assert_eq!(check(size, head_length), Ok(()));
         }

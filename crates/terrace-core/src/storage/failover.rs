@@ -16,6 +16,22 @@ use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
+/// Time by which a state of the failover may be ahead of the clock, in seconds: clocks differ, and changes within a second are counted
+/// on. One further ahead is damaged, and would outrank every later change.
+const FAILOVER_AHEAD_SECONDS: u32 = 300;
+
+/// Maximum age of the last complete comparison of the two buckets for the second one to serve downloads, in seconds. Copies do not
+/// become invalid, so it is long: the comparison of a million archives takes days.
+const COPY_RECORD_SECONDS: u64 = 7 * 86_400;
+
+/// Time after which a comparison with the same result is recorded again, in seconds: KV allows 1,000 writes a day on the free plan
+/// (<https://developers.cloudflare.com/kv/platform/limits/>).
+const COPY_RECORD_RENEWAL_SECONDS: u64 = 3_600;
+
+/// The second bucket may lack one in this number of archives when it begins to serve downloads: new archives wait for their copy
+/// for some minutes.
+const COPY_GAP: u64 = 10;
+
 /// The bucket whose URLs downloads get.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,7 +109,7 @@ impl FailoverDocument {
 
     /// Returns whether this state may be valid at this time. One from the future is damaged.
     pub fn is_plausible(&self, now: UnixTime) -> bool {
-        self.since <= now.plus(limits::FAILOVER_AHEAD_SECONDS)
+        self.since <= now.plus(FAILOVER_AHEAD_SECONDS)
     }
 
     /// Returns the time of a change of this state: now, and never that of the state.
@@ -247,7 +263,7 @@ impl FallbackCopyDocument {
     /// Returns whether another step is running. One that was interrupted blocks others only for a while, and one from the future never.
     pub fn is_taken(&self, now: UnixTime) -> bool {
         let lasts = |begun: UnixTime| {
-            let is_plausible = begun <= now.plus(limits::FAILOVER_AHEAD_SECONDS);
+            let is_plausible = begun <= now.plus(FAILOVER_AHEAD_SECONDS);
             is_plausible && now.since(begun) < limits::COPY_STEP_SECONDS
         };
         self.begun.is_some_and(lasts)
@@ -269,14 +285,14 @@ impl FallbackCopyDocument {
         else {
             return Err(CopyGap::NeverCompared);
         };
-        if *at > now.plus(limits::FAILOVER_AHEAD_SECONDS) {
+        if *at > now.plus(FAILOVER_AHEAD_SECONDS) {
             return Err(CopyGap::NeverCompared);
         }
-        if now.since(*at) > limits::COPY_RECORD_SECONDS {
+        if now.since(*at) > COPY_RECORD_SECONDS {
             return Err(CopyGap::Outdated(*at));
         }
         let copies = stored.saturating_sub(*missing);
-        match copies == 0 || missing.saturating_mul(limits::COPY_GAP) > *stored {
+        match copies == 0 || missing.saturating_mul(COPY_GAP) > *stored {
             true => Err(CopyGap::Incomplete {
                 at: *at,
                 copies,
@@ -291,8 +307,8 @@ impl FallbackCopyDocument {
         let counts = |it: &CopyCounts| (it.stored, it.missing);
         match (&self.last, &older.last) {
             (Some(last), Some(known)) => {
-                let is_recent = known.at <= last.at
-                    && last.at.since(known.at) < limits::COPY_RECORD_RENEWAL_SECONDS;
+                let is_recent =
+                    known.at <= last.at && last.at.since(known.at) < COPY_RECORD_RENEWAL_SECONDS;
                 is_recent && self.bucket == older.bucket && counts(last) == counts(known)
             }
             _ => false,
@@ -319,7 +335,7 @@ pub enum CopyGap {
     #[error("no comparison of it with the main bucket has been completed")]
     NeverCompared,
     /// The last complete comparison is too old.
-    #[error("it was last compared with the main bucket at {0}, more than {days} days ago", days = limits::COPY_RECORD_SECONDS / 86_400)]
+    #[error("it was last compared with the main bucket at {0}, more than {days} days ago", days = COPY_RECORD_SECONDS / 86_400)]
     Outdated(UnixTime),
     /// Too many copies are missing.
     #[error("at {at} it had copies of {copies} of {stored} archives, fewer than nine in ten")]
@@ -480,9 +496,9 @@ mod tests {
             document.check_copies("https://copies.test/copies/", now)
         };
         assert_eq!(check(&walked(100, 10), at), Ok(()));
-        let late = UnixTime(at.0 + limits::COPY_RECORD_SECONDS + 1);
+        let late = UnixTime(at.0 + COPY_RECORD_SECONDS + 1);
         assert_eq!(check(&walked(100, 10), late), Err(CopyGap::Outdated(at)));
-        let early = UnixTime(at.0 - u64::from(limits::FAILOVER_AHEAD_SECONDS) - 1);
+        let early = UnixTime(at.0 - u64::from(FAILOVER_AHEAD_SECONDS) - 1);
         assert_eq!(check(&walked(100, 10), early), Err(CopyGap::NeverCompared));
         let other = walked(100, 10).check_copies("https://other.test/copies/", at);
         assert_eq!(other, Err(CopyGap::NeverCompared));
@@ -506,7 +522,7 @@ mod tests {
         let mut future = walked(100, 10);
         future.last.as_mut().unwrap().at = UnixTime(1_900_000_000);
         assert!(!later.repeats(&future), "its time is wrong");
-        let at = UnixTime(1_800_000_000 + limits::COPY_RECORD_RENEWAL_SECONDS);
+        let at = UnixTime(1_800_000_000 + COPY_RECORD_RENEWAL_SECONDS);
         later.last.as_mut().unwrap().at = at;
         assert!(!later.repeats(&known));
     }
@@ -539,7 +555,7 @@ mod tests {
     #[test]
     fn a_state_from_the_future_is_damaged() {
         let state = failed_over();
-        let earliest = UnixTime(state.since.0 - u64::from(limits::FAILOVER_AHEAD_SECONDS));
+        let earliest = UnixTime(state.since.0 - u64::from(FAILOVER_AHEAD_SECONDS));
         assert!(state.is_plausible(state.since) && state.is_plausible(earliest));
         assert!(!state.is_plausible(UnixTime(earliest.0 - 1)));
     }

@@ -14,6 +14,18 @@ use crate::model::webhook_name::WebhookName;
 use terrace_base::time::UnixTime;
 use terrace_base::url::{HttpsUrl, authority, split_port};
 
+/// Number of characters of an unknown event or format that a message shows.
+const QUOTED_EVENT_CHARS: usize = 40;
+
+/// The pause after the first failed delivery, in seconds. It doubles with each further one.
+const WEBHOOK_FIRST_PAUSE_SECONDS: u32 = 30;
+
+/// The number of times the pause doubles at most: enough for [`WEBHOOK_PAUSE_SECONDS`].
+const WEBHOOK_DOUBLINGS: u32 = 7;
+
+/// The longest pause between two attempts, in seconds.
+const WEBHOOK_PAUSE_SECONDS: u32 = 3600;
+
 /// All webhooks of the registry. One document, so that a change without webhooks costs one read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct WebhookList {
@@ -245,7 +257,7 @@ impl FromStr for EventKind {
         let found = Self::ALL.iter().find(|(name, _)| *name == text);
         found
             .map(|(_, kind)| *kind)
-            .ok_or_else(|| EventKindError(text.chars().take(limits::QUOTED_EVENT_CHARS).collect()))
+            .ok_or_else(|| EventKindError(text.chars().take(QUOTED_EVENT_CHARS).collect()))
     }
 }
 
@@ -262,7 +274,7 @@ impl FromStr for WebhookFormat {
             "json" => Ok(Self::Json),
             "slack" => Ok(Self::Slack),
             _ => Err(WebhookFormatError(
-                text.chars().take(limits::QUOTED_EVENT_CHARS).collect(),
+                text.chars().take(QUOTED_EVENT_CHARS).collect(),
             )),
         }
     }
@@ -296,11 +308,11 @@ impl WebhookState {
     /// after a pause that doubles up to an hour.
     pub fn fail(&mut self, result: String, is_final: bool, now: UnixTime) -> bool {
         self.last_result = Some(result);
-        let doublings = self.failures.min(limits::WEBHOOK_DOUBLINGS);
-        let pause = limits::WEBHOOK_FIRST_PAUSE_SECONDS << doublings;
+        let doublings = self.failures.min(WEBHOOK_DOUBLINGS);
+        let pause = WEBHOOK_FIRST_PAUSE_SECONDS << doublings;
         self.failures = self.failures.saturating_add(1);
         let since = *self.failing_since.get_or_insert(now);
-        self.next_attempt = Some(now.plus(pause.min(limits::WEBHOOK_PAUSE_SECONDS)));
+        self.next_attempt = Some(now.plus(pause.min(WEBHOOK_PAUSE_SECONDS)));
         if is_final || now.since(since) >= limits::WEBHOOK_FAILING_SECONDS {
             self.disabled = Some(now);
         }

@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 use terrace_core::api::details::{PackageKind, VersionDetails, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_core::limits;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::ReleaseState;
@@ -14,6 +13,9 @@ use super::{icons, label, state_label, time};
 use crate::links::{owner_path, version_path};
 use crate::snippets::Shown;
 use crate::text::state_name;
+
+/// Number of versions in the menu of a version's pages, which are the newest: a screen. The table of versions has all.
+const PICKED_VERSIONS: usize = 30;
 
 /// A version of a package, which its pages show.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +110,7 @@ impl Release<'_> {
             details.menu {
                 summary aria-label={ "Version " (version) ", show others" } { bdi { (version) } }
                 ul {
-                    @for known in self.versions.iter().take(limits::PICKED_VERSIONS) {
+                    @for known in self.versions.iter().take(PICKED_VERSIONS) {
                         li {
                             a href=(version_path(self.package, &known.version))
                                 aria-current=[(known.version == *version).then_some("true")] {

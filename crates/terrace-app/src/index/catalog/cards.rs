@@ -21,6 +21,10 @@ use crate::failure::Failure;
 use crate::host::{Condition, Fact, Facts as _, Host, ListedFact};
 use crate::{concurrent, documents};
 
+/// Minimum length of a symbol in the document of a card, in bytes: its JSON with names of one letter. A card with too many
+/// symbols for the rest of a catalogue need not be read.
+const CARD_SYMBOL_BYTES: usize = 40;
+
 /// Returns the card that follows from the facts of a package; `None` if it has no versions.
 pub(crate) async fn expected<P: Host>(
     ctx: &Context<'_, P>,
@@ -266,7 +270,7 @@ impl Cards {
         let readable = in_turn.get(..limits::CARDS_WITH_SYMBOLS);
         for some in readable.unwrap_or(&in_turn).chunks(CONCURRENT_ACTIONS) {
             let may_fit = |card: &&&SymbolCard| {
-                let least = card.symbols.saturating_mul(limits::CARD_SYMBOL_BYTES);
+                let least = card.symbols.saturating_mul(CARD_SYMBOL_BYTES);
                 bytes + least <= limits::CATALOG_SYMBOLS_BYTES
             };
             let some: Vec<&SymbolCard> = some.iter().filter(may_fit).copied().collect();

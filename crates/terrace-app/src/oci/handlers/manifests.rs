@@ -19,6 +19,9 @@ use crate::oci::manifests::PushedDocument;
 use crate::oci::{manifests, providers};
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 
+/// Maximum number of tags pushed with one manifest by its digest. The specification requires ten.
+const TAGS_AT_ONCE: usize = 16;
+
 pub(crate) async fn push<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -140,7 +143,7 @@ async fn manifest_body<R: Request>(request: &mut R) -> Result<Vec<u8>, Failure> 
 
 /// Returns the tags in the query of a manifest that is pushed by digest.
 fn tags_in(query: Query<'_>) -> Result<Vec<Tag>, OciError> {
-    let limit = limits::TAGS_AT_ONCE;
+    let limit = TAGS_AT_ONCE;
     let mut tags: Vec<Tag> = Vec::new();
     for text in query.values("tag") {
         let tag = Tag::parse(&text).ok_or_else(|| {

@@ -17,6 +17,10 @@ use crate::oci::uploads::{UploadPayload, names};
 use crate::oci::{blobs, mounts, uploads};
 use crate::outcome::{Call, Handled};
 
+/// Recommended chunk length, in bytes, sent as `OCI-Chunk-Min-Length` in the 202 of each new upload:
+/// `UPLOAD_CHUNKS` of them are 4 GB. Shorter chunks are accepted too, as long as there are not too many.
+const UPLOAD_CHUNK_BYTES: u64 = 5 * 1024 * 1024;
+
 pub(crate) async fn begin<P: Host, R>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -65,7 +69,7 @@ where
         return Ok(received.into());
     }
     uploads::put_session(ctx, id, &session, Condition::Absent).await?;
-    let min = limits::UPLOAD_CHUNK_BYTES.to_string();
+    let min = UPLOAD_CHUNK_BYTES.to_string();
     let reply = progress(202, &repository, id, &session).with("oci-chunk-min-length", min);
     Ok(reply.into())
 }

@@ -16,10 +16,12 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::limits;
 use terrace_base::mac::{MacKey, hmac};
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+
+/// Maximum length of a sealed text: scopes and names as in a token (`TOKEN_BYTES`), and a client's state.
+const SEALED_BYTES: usize = 16 * 1024;
 
 /// A value that can be sealed: lines of text without line breaks.
 pub trait Sealable: Sized {
@@ -91,7 +93,7 @@ impl SealKeys {
     /// The reason why the text is rejected.
     pub fn open<T: Sealable>(&self, text: &str, now: UnixTime) -> Result<(T, &SealKey), SealError> {
         let (fields, mac) = Some(text)
-            .filter(|text| text.len() <= limits::SEALED_BYTES)
+            .filter(|text| text.len() <= SEALED_BYTES)
             .and_then(|text| text.rsplit_once('.'))
             .ok_or(SealError::Foreign)?;
         let mac = URL_SAFE_NO_PAD.decode(mac);

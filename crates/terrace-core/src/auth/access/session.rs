@@ -16,9 +16,16 @@ use std::fmt;
 
 use super::{Scopes, SealKeys, Sealable, TokenName};
 use crate::http::cookie::cookie;
-use crate::limits;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
+
+/// Maximum lifetime of the session of a browser, in seconds: half a day. It cannot be revoked one by one, and a working
+/// day passes with one or two sign-ins.
+const SESSION_SECONDS: u32 = 43_200;
+
+/// Maximum length of the session of a browser. Browsers accept cookies of 4,096 bytes with their names (RFC 6265bis,
+/// section 5.6).
+const SESSION_BYTES: usize = 4_080;
 
 /// The prefix of every session. It begins with that of a token, for scanners that look for leaked ones. No token begins
 /// with it, because it is not the ID of one.
@@ -51,10 +58,7 @@ pub struct SessionKeys(SealKeys);
 
 /// The error for scopes that do not fit into a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the scopes do not fit into a cookie of {} bytes",
-    limits::SESSION_BYTES
-)]
+#[error("the scopes do not fit into a cookie of {} bytes", SESSION_BYTES)]
 pub struct SessionSizeError;
 
 impl Session {
@@ -109,7 +113,7 @@ impl SessionKeys {
         ))
     }
 
-    /// Returns the `Set-Cookie` value that begins a session of so many seconds, or of [`limits::SESSION_SECONDS`] if
+    /// Returns the `Set-Cookie` value that begins a session of so many seconds, or of [`SESSION_SECONDS`] if
     /// that is less.
     ///
     /// # Errors
@@ -120,11 +124,11 @@ impl SessionKeys {
         now: UnixTime,
         seconds: u64,
     ) -> Result<String, SessionSizeError> {
-        let limit = limits::SESSION_SECONDS;
+        let limit = SESSION_SECONDS;
         let seconds = u32::try_from(seconds).map_or(limit, |seconds| seconds.min(limit));
         let sealed = self.0.seal(session, now.plus(seconds));
         let text = format!("{SESSION_PREFIX}{sealed}");
-        if text.len() > limits::SESSION_BYTES {
+        if text.len() > SESSION_BYTES {
             return Err(SessionSizeError);
         }
         Ok(format!("{COOKIE}={text}; Max-Age={seconds}; {ATTRIBUTES}"))
@@ -132,7 +136,7 @@ impl SessionKeys {
 
     /// Returns the session in these cookies; `None` if there is none, or it is not valid.
     pub fn of_cookies(&self, cookies: &str, now: UnixTime) -> Option<Session> {
-        let text = cookie(cookies, COOKIE).filter(|text| text.len() <= limits::SESSION_BYTES)?;
+        let text = cookie(cookies, COOKIE).filter(|text| text.len() <= SESSION_BYTES)?;
         let opened = self.0.open(text.strip_prefix(SESSION_PREFIX)?, now);
         opened.ok().map(|(session, _)| session)
     }

@@ -3,8 +3,10 @@
 use core::net::Ipv6Addr;
 use std::collections::HashMap;
 
-use crate::limits;
 use terrace_base::time::UnixTime;
+
+/// Maximum number of addresses for which an isolate counts invalid credentials.
+const THROTTLED_ADDRESSES: usize = 1_000;
 
 /// Counts requests with invalid credentials by client address, over one minute each. It only knows the
 /// requests of its own isolate, and drops all entries rather than grow without bound.
@@ -22,14 +24,14 @@ struct Window {
 impl Throttle {
     /// Counts a request, and returns the number within the minute.
     pub fn count(&mut self, address: &str, now: UnixTime) -> u32 {
-        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+        if self.failures.len() >= THROTTLED_ADDRESSES {
             self.failures.retain(|_, window| window.is_open(now));
         }
-        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+        if self.failures.len() >= THROTTLED_ADDRESSES {
             // A guesser with many addresses must not evict the entry of a guesser with one.
             self.failures.retain(|_, window| window.count > 1);
         }
-        if self.failures.len() >= limits::THROTTLED_ADDRESSES {
+        if self.failures.len() >= THROTTLED_ADDRESSES {
             self.failures.clear();
         }
         let fresh = Window {
@@ -113,7 +115,7 @@ mod tests {
         let mut throttle = Throttle::default();
         throttle.count("a", NOW);
         throttle.count("a", NOW);
-        for n in 0..limits::THROTTLED_ADDRESSES * 3 {
+        for n in 0..THROTTLED_ADDRESSES * 3 {
             throttle.count(&n.to_string(), NOW);
         }
         assert_eq!(throttle.count("a", NOW), 3);
@@ -122,9 +124,9 @@ mod tests {
     #[test]
     fn the_number_of_entries_is_bounded() {
         let mut throttle = Throttle::default();
-        for n in 0..limits::THROTTLED_ADDRESSES * 3 {
+        for n in 0..THROTTLED_ADDRESSES * 3 {
             throttle.count(&n.to_string(), NOW);
-            assert!(throttle.failures.len() <= limits::THROTTLED_ADDRESSES);
+            assert!(throttle.failures.len() <= THROTTLED_ADDRESSES);
         }
     }
 }

@@ -5,6 +5,9 @@ use crate::http::form::{self, FormError};
 use crate::limits;
 use terrace_base::untrusted::quoted;
 
+/// Maximum number of parameters of a token exchange. RFC 8693 defines ten.
+const EXCHANGE_PARAMETERS: usize = 20;
+
 /// The parameters of a form, each given once.
 pub(super) struct Form<'a>(form::Form<'a>);
 
@@ -24,7 +27,7 @@ impl<'a> Form<'a> {
         let body = std::str::from_utf8(body)
             .map_err(|_| wrong("the body is not valid application/x-www-form-urlencoded"))?;
         let form = form::Form(body);
-        match form.check(limits::EXCHANGE_PARAMETERS) {
+        match form.check(EXCHANGE_PARAMETERS) {
             Ok(()) => Ok(Self(form)),
             Err(FormError::NoText) => Err(wrong(
                 "the body is not valid application/x-www-form-urlencoded",
@@ -35,7 +38,7 @@ impl<'a> Form<'a> {
             ))),
             Err(FormError::TooMany) => Err(wrong(&format!(
                 "there are too many parameters: at most {} are allowed",
-                limits::EXCHANGE_PARAMETERS
+                EXCHANGE_PARAMETERS
             ))),
         }
     }
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_a_form_is_rejected() {
-        let many: Vec<String> = (0..=limits::EXCHANGE_PARAMETERS)
+        let many: Vec<String> = (0..=EXCHANGE_PARAMETERS)
             .map(|n| format!("p{n}=1"))
             .collect();
         for (body, message) in [

@@ -5,7 +5,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::limits;
+/// Maximum number of organisations, or teams, of a person in one of GitHub's pages: GitHub's own limit
+/// (<https://docs.github.com/en/rest/orgs/orgs>).
+const GITHUB_AT_ONCE: usize = 100;
 
 /// GitHub's endpoints and settings.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl GitHub {
             GitHubList::Organisations => "orgs",
             GitHubList::Teams => "teams",
         };
-        let limit = limits::GITHUB_AT_ONCE;
+        let limit = GITHUB_AT_ONCE;
         format!("{}/{list}?per_page={limit}&page={page}", Self::USER)
     }
 }
@@ -98,7 +100,7 @@ impl GitHubMembers {
                 count
             }
         };
-        Some(count >= limits::GITHUB_AT_ONCE)
+        Some(count >= GITHUB_AT_ONCE)
     }
 
     /// Returns the claims that rules check: `login`, `id`, `orgs` and `teams`, each as `organisation/team`;

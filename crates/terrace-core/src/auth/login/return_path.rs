@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::limits;
+/// Maximum length of the path and query of the page to which a sign-in returns. It travels to the provider and back in a
+/// URL, next to a code of its own.
+const RETURN_PATH_BYTES: usize = 512;
 
 /// A path of this registry with its query, as it stands in the header `Location`. It never leads to another host: the
 /// text has no scheme and no authority, and nothing in it that browsers read as the beginning of one
@@ -15,7 +17,7 @@ pub struct ReturnPath(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a path of this registry of at most {} bytes",
-    limits::RETURN_PATH_BYTES
+    RETURN_PATH_BYTES
 )]
 pub struct ReturnPathError;
 
@@ -38,7 +40,7 @@ impl FromStr for ReturnPath {
 
     fn from_str(text: &str) -> Result<Self, ReturnPathError> {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
-        let is_short = text.len() <= limits::RETURN_PATH_BYTES;
+        let is_short = text.len() <= RETURN_PATH_BYTES;
         (is_short && is_path(path) && query.bytes().all(is_of_query))
             .then(|| Self(text.to_owned()))
             .ok_or(ReturnPathError)
@@ -126,7 +128,7 @@ mod tests {
             "/search?q=\u{e4}",
             "/\u{ff0f}evil.example",
             "?q=a",
-            &format!("/search?q={}", "a".repeat(limits::RETURN_PATH_BYTES)),
+            &format!("/search?q={}", "a".repeat(RETURN_PATH_BYTES)),
         ] {
             assert_eq!(text.parse::<ReturnPath>(), Err(ReturnPathError), "{text:?}");
         }

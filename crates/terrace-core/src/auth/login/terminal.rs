@@ -11,7 +11,9 @@ use subtle::ConstantTimeEq as _;
 
 use super::exchange::REFUSED;
 use crate::http::form::{Form, encoded};
-use crate::limits;
+
+/// Maximum length of a client's `state`. Terraform and OpenTofu send a UUID.
+const LOGIN_STATE_BYTES: usize = 256;
 
 /// The client ID that discovery assigns to clients (clients.md 7.1).
 pub const CLIENT_ID: &str = "terraform-cli";
@@ -193,10 +195,10 @@ impl FromStr for TerminalState {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_state = (1..=limits::LOGIN_STATE_BYTES).contains(&text.len())
+        let is_state = (1..=LOGIN_STATE_BYTES).contains(&text.len())
             && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         is_state.then(|| Self(text.to_owned())).ok_or_else(|| {
-            let limit = limits::LOGIN_STATE_BYTES;
+            let limit = LOGIN_STATE_BYTES;
             format!("must be 1 to {limit} printable ASCII characters")
         })
     }
@@ -334,7 +336,7 @@ mod tests {
             ("state=74", "state=%c3%a4", "state", "printable"),
         ];
         assert_rejected(&format!("&{QUERY}"), &changes, Terminal::parse);
-        let long = format!("{QUERY}{}", "x".repeat(limits::LOGIN_STATE_BYTES));
+        let long = format!("{QUERY}{}", "x".repeat(LOGIN_STATE_BYTES));
         assert_eq!(Terminal::parse(&long).unwrap_err().parameter, "state");
     }
 

@@ -7,11 +7,13 @@ use crate::api::details::{ModuleView, NamedPartView, StatusView};
 use crate::documentation::{
     Input, ModulePart, Output, PageName, ProviderRequirement, Resource, ResourceMode,
 };
-use crate::limits;
 use crate::mcp::page::{AnswerPage, Entries, cut};
 use crate::model::version::Version;
 use crate::read::VersionView;
 use terrace_base::json;
+
+/// Maximum number of names within one entry of such an answer, such as the files of an example.
+const MCP_NAMES: usize = 50;
 
 /// The answer of `get_module`.
 #[derive(Debug, Serialize)]
@@ -173,7 +175,7 @@ impl ModuleAnswer {
 
 /// Returns the first texts of a list within an entry.
 fn few<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
-    texts.take(limits::MCP_NAMES).map(|it| cut(it)).collect()
+    texts.take(MCP_NAMES).map(|it| cut(it)).collect()
 }
 
 /// Returns a submodule.
@@ -236,7 +238,7 @@ fn example(part: &NamedPartView) -> NamedEntry<'_> {
     NamedEntry {
         name: &part.name,
         documents: files
-            .take(limits::MCP_NAMES)
+            .take(MCP_NAMES)
             .map(|it| format!("{}/{}", it.kind, it.name))
             .collect(),
     }

@@ -9,6 +9,13 @@ use crate::limits;
 use crate::model::oci::Digest;
 use terrace_base::json;
 
+/// Maximum length of a media type: two names of 127 bytes (RFC 6838, section 4.2) and a slash.
+const MEDIA_TYPE_BYTES: usize = 255;
+
+/// Maximum size of one descriptor with its annotations. A few are in memory before it is known whether they
+/// fit into a response. A signature with its certificates, which some tools keep in annotations, has 10 KB.
+const REFERRER_BYTES: usize = 64 * 1024;
+
 /// The type of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestType {
@@ -217,7 +224,7 @@ impl PushedManifest {
             artifact_type: self.referrer_type(),
             annotations: self.document.annotations.as_ref(),
         });
-        let limit = limits::REFERRER_BYTES;
+        let limit = REFERRER_BYTES;
         if descriptor.len() > limit {
             return Err(invalid(format!(
                 "the descriptor of a referrer, with its annotations, may have at most {limit} bytes"
@@ -324,7 +331,7 @@ fn short(error: &serde_json::Error) -> String {
 
 /// Returns whether the text is valid where media types appear: in a header and in a query.
 pub(super) fn is_media_type(text: &str) -> bool {
-    text.len() <= limits::MEDIA_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
+    text.len() <= MEDIA_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 pub(super) fn invalid(message: impl Into<String>) -> OciError {
@@ -504,8 +511,8 @@ mod tests {
             read.referrer(text.as_bytes(), own)
                 .map_err(|error| error.status())
         };
-        assert!(describe(limits::REFERRER_BYTES - 300).is_ok());
-        assert_eq!(describe(limits::REFERRER_BYTES), Err(400));
+        assert!(describe(REFERRER_BYTES - 300).is_ok());
+        assert_eq!(describe(REFERRER_BYTES), Err(400));
     }
 
     #[test]

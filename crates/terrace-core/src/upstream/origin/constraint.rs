@@ -7,9 +7,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::limits;
 use crate::model::version::Version;
 use semver::{BuildMetadata, Prerelease};
+
+/// Maximum length of version constraints, far longer than any in use.
+const CONSTRAINTS_BYTES: usize = 1_000;
 
 /// A list of constraints. A version must meet all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl FromStr for Constraints {
             text: text.chars().take(80).collect(),
             reason,
         };
-        let limit = limits::CONSTRAINTS_BYTES;
+        let limit = CONSTRAINTS_BYTES;
         if text.len() > limit {
             return Err(error(format!("it is longer than {limit} bytes")));
         }

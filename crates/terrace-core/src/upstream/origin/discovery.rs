@@ -4,8 +4,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Fetch, Fetched, OriginError, shortened};
-use crate::limits;
 use crate::model::name::Hostname;
+
+/// Maximum size of another registry's discovery document: the limit that clients apply (OpenTofu `svchost`,
+/// `maxDiscoDocBytes`).
+const ORIGIN_DISCOVERY_BYTES: u64 = 1024 * 1024;
 
 /// The provider service of a host: all of its resources are below this URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl Service {
         Fetch {
             base: None,
             reference: format!("{origin}/.well-known/terraform.json"),
-            max_bytes: limits::ORIGIN_DISCOVERY_BYTES,
+            max_bytes: ORIGIN_DISCOVERY_BYTES,
             with_token: true,
             what: "discovery document",
         }

@@ -18,6 +18,10 @@ use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::{OpenPgpError, SigningKey};
 
+/// Maximum size of another registry's signature file that is read. [`terrace_openpgp::limits`] accepts less;
+/// a file between the two limits gets a specific error.
+const ORIGIN_SIGNATURE_BYTES: u64 = 64 * 1024;
+
 /// The only registry from which clients install providers without a signature, if it lists no key (OpenTofu,
 /// `ShouldEnforceGPGValidationForProvider`; clients.md 2.3.6).
 const MAY_BE_UNSIGNED: &str = "registry.opentofu.org";
@@ -284,7 +288,7 @@ impl Description {
     }
 
     fn fetch_signature(&self) -> Fetch {
-        let max_bytes = limits::ORIGIN_SIGNATURE_BYTES;
+        let max_bytes = ORIGIN_SIGNATURE_BYTES;
         self.fetch(&self.signature_url, max_bytes, "signature of SHA256SUMS")
     }
 

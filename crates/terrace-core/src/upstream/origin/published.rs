@@ -4,10 +4,13 @@
 use serde::Deserialize;
 
 use super::{Fetch, Fetched, Service};
-use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::version::Version;
 use terrace_base::time::UnixTime;
+
+/// Maximum size of another registry's description of a version. Descriptions of the largest providers, which list their
+/// documents, are about 500 KB.
+const ORIGIN_DESCRIPTION_BYTES: u64 = 2 * 1024 * 1024;
 
 /// The time at which an origin published a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +31,7 @@ impl PublishedVersion {
     /// Returns the request for the description of a version.
     pub fn ask(service: &Service, address: &MirroredAddress, version: &Version) -> Fetch {
         let path = format!("{}/{version}", address.provider);
-        service.fetch(
-            &path,
-            limits::ORIGIN_DESCRIPTION_BYTES,
-            "description of a version",
-        )
+        service.fetch(&path, ORIGIN_DESCRIPTION_BYTES, "description of a version")
     }
 
     /// Returns the time that the response to `fetch` gives for a version; `None` if it gives none, as most origins do.

@@ -12,6 +12,14 @@ use crate::upstream::origin::{OriginVersions, PublishedVersion, check_pin};
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
+/// Time for which a version may be missing from its origin's list and still count as the same version when it
+/// returns, in seconds.
+const PULL_MISSING_SECONDS: u64 = 86_400;
+
+/// Maximum number of platforms that are tried for the signed documents of a version, if the first platform is
+/// missing.
+const PULL_PLATFORMS: usize = 3;
+
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
@@ -61,7 +69,7 @@ impl KnownVersion {
     /// Returns whether it has been missing for so long that it counts as new if it returns.
     fn is_delisted(&self, now: UnixTime) -> bool {
         self.missing_since
-            .is_some_and(|since| now.since(since) >= limits::PULL_MISSING_SECONDS)
+            .is_some_and(|since| now.since(since) >= PULL_MISSING_SECONDS)
     }
 }
 
@@ -103,7 +111,7 @@ impl OriginDocument {
                 .filter(|seen| !seen.is_delisted(now))
                 .map_or(now, |seen| seen.first_seen),
         };
-        let some = limits::PULL_PLATFORMS;
+        let some = PULL_PLATFORMS;
         let versions = listed.versions.iter().map(|listed| KnownVersion {
             version: listed.version.clone(),
             platforms: listed.platforms.iter().take(some).cloned().collect(),
@@ -270,7 +278,7 @@ mod tests {
         let first = OriginDocument::after(None, &listed(&["1.0.0", "1.1.0"]), UnixTime(100_000));
         let lost = OriginDocument::after(Some(&first), &listed(&[]), UnixTime(200_000));
         assert_eq!(lost.find(&"1.0.0".parse().unwrap()), None);
-        let soon = UnixTime(200_000 + limits::PULL_MISSING_SECONDS - 1);
+        let soon = UnixTime(200_000 + PULL_MISSING_SECONDS - 1);
         let back = OriginDocument::after(Some(&lost), &listed(&["1.0.0", "1.1.0"]), soon);
         assert_eq!(
             first_seen(&back),

@@ -10,6 +10,9 @@ use super::{ClientId, LoopbackRedirect};
 use crate::limits;
 use terrace_base::untrusted::{is_unprintable, quoted};
 
+/// Maximum length of the name of an OAuth client, in characters: a line of the page that asks for consent.
+const CLIENT_NAME_CHARS: usize = 64;
+
 /// A document of metadata (draft-ietf-oauth-client-id-metadata-document, section 4; RFC 7591, section 2). Further members
 /// are ignored.
 #[derive(Debug, Clone, Deserialize)]
@@ -138,7 +141,7 @@ impl ClientName {
     /// Returns the valid name closest to any text, if there is one: unprintable characters are replaced, and a long text is
     /// truncated.
     fn nearest(text: &str) -> Option<Self> {
-        let shown = text.trim().chars().take(limits::CLIENT_NAME_CHARS);
+        let shown = text.trim().chars().take(CLIENT_NAME_CHARS);
         let shown = shown.map(|c| match is_unprintable(c) {
             true => char::REPLACEMENT_CHARACTER,
             false => c,
@@ -293,7 +296,7 @@ mod tests {
     #[test]
     fn a_name_is_one_printable_line_of_limited_length() {
         let long = with("client_name", json!("n\n\u{202e}".repeat(100))).unwrap();
-        assert_eq!(long.chars().count(), limits::CLIENT_NAME_CHARS);
+        assert_eq!(long.chars().count(), CLIENT_NAME_CHARS);
         assert!(long.starts_with("n\u{fffd}\u{fffd}n"), "{long}");
         assert_eq!(long.parse::<ClientName>().unwrap().to_string(), long);
     }

@@ -356,7 +356,7 @@ fn anything_but_a_binary_detached_signature_is_rejected_2_3_3() {
         let error = Origin::signed_by(&[text!("rsa2048.asc")], signature).refused();
         assert!(matches!(error, OriginError::Signature(_)), "{error}");
     }
-    let max = usize::try_from(limits::ORIGIN_SIGNATURE_BYTES).unwrap();
+    let max = usize::try_from(ORIGIN_SIGNATURE_BYTES).unwrap();
     let error = Origin::signed_by(&[text!("rsa2048.asc")], &vec![0x88; max + 1]).refused();
     assert!(matches!(error, OriginError::TooLong { .. }), "{error}");
 }
