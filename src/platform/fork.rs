@@ -8,7 +8,11 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use terrace_core::limits;
+use terrace_app::host::FORK_LAG_BYTES;
+use terrace_app::host::FORK_PATIENCE_SECONDS;
+use terrace_app::host::FORK_STALL_SECONDS;
+use terrace_app::host::ORIGIN_BYTES_PER_SECOND;
+use terrace_app::host::ORIGIN_UNTIMED_SECONDS;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{BigInt, Date, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
@@ -120,9 +124,9 @@ impl Pump {
         let chunk = chunk(&unless_stalled(read).await?);
         self.read += chunk.as_ref().map_or(0.0, |chunk| chunk.length().into());
         let waited = self.client.as_ref().map_or(0.0, |client| client.waited_ms);
-        let free = seconds_to_ms(limits::ORIGIN_UNTIMED_SECONDS);
+        let free = seconds_to_ms(ORIGIN_UNTIMED_SECONDS);
         let spent = Date::now() - self.began - waited - free;
-        let least = f64::from(limits::ORIGIN_BYTES_PER_SECOND);
+        let least = f64::from(ORIGIN_BYTES_PER_SECOND);
         if spent > 0.0 && self.read / spent * 1000.0 < least {
             return Err(js_error("the origin is too slow"));
         }
@@ -178,14 +182,14 @@ impl Lagging {
 
     async fn catch_up(&mut self) -> Result<(), JsValue> {
         let began = Date::now();
-        while self.bytes > limits::FORK_LAG_BYTES
+        while self.bytes > FORK_LAG_BYTES
             && let Some((length, written)) = self.unwritten.pop_front()
         {
             unless_stalled(written).await?;
             self.bytes = self.bytes.saturating_sub(length);
         }
         self.waited_ms += Date::now() - began;
-        if self.waited_ms > seconds_to_ms(limits::FORK_PATIENCE_SECONDS) {
+        if self.waited_ms > seconds_to_ms(FORK_PATIENCE_SECONDS) {
             return Err(js_error("the client is too slow"));
         }
         Ok(())
@@ -200,7 +204,7 @@ pub(super) fn chunk(read: &JsValue) -> Option<Uint8Array> {
 }
 
 async fn unless_stalled(future: JsFuture) -> Result<JsValue, JsValue> {
-    let stall = Delay::from(Duration::from_secs(limits::FORK_STALL_SECONDS.into()));
+    let stall = Delay::from(Duration::from_secs(FORK_STALL_SECONDS.into()));
     match select(future, pin!(stall)).await {
         Either::Left((done, _)) => done,
         Either::Right(_) => Err(js_error("the transfer stalled")),

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use worker::js_sys::{BigInt, Reflect, Uint8Array};
@@ -17,6 +16,7 @@ use worker::{Object, ResponseBody, web_sys};
 
 use super::clock::millis;
 use super::r2::{Bucket, failure};
+use terrace_app::host::UNSIZED_CHUNK_BYTES;
 use terrace_app::host::{Archives as _, Payload, StoreError, Stored, Uploads};
 use terrace_app::usage::PlatformPart;
 
@@ -57,7 +57,7 @@ impl Uploads for Bucket {
                 lengths.push(length);
                 key.offset += length;
             }
-            if chunk.length() < limits::UNSIZED_CHUNK_BYTES {
+            if chunk.length() < UNSIZED_CHUNK_BYTES {
                 return Ok(lengths);
             }
         }
@@ -142,7 +142,7 @@ async fn open(
 
 /// Reads the next chunk of a stream: as many bytes as fit, unless the stream ends before.
 async fn chunk(reader: &web_sys::ReadableStreamByobReader) -> Result<Uint8Array, JsValue> {
-    let limit = limits::UNSIZED_CHUNK_BYTES;
+    let limit = UNSIZED_CHUNK_BYTES;
     let mut buffer = Uint8Array::new_with_length(limit).buffer();
     let mut filled = 0;
     while filled < limit {

@@ -17,6 +17,7 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
+use terrace_app::host::ORIGIN_OPEN_SECONDS;
 use terrace_app::host::{
     BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
     UpstreamError, WebhookRequest, is_redirect, stated_length,
@@ -141,7 +142,7 @@ impl Upstream for Internet {
         guard: &Guard,
     ) -> Result<Download<Self::Stream>, UpstreamError> {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
-        let opened = in_time(limits::ORIGIN_OPEN_SECONDS, async |signal| {
+        let opened = in_time(ORIGIN_OPEN_SECONDS, async |signal| {
             follow(fetch, guard, signal).await
         });
         let (response, _) = opened.await?;

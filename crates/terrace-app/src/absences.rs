@@ -8,8 +8,12 @@ use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use terrace_base::time::UnixTime;
-use terrace_core::limits::ABSENCE_SECONDS;
+use terrace_core::limits::LIST_CACHE_SECONDS;
 use terrace_core::storage::key::IndexKey;
+
+/// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
+/// exists (`LIST_CACHE_SECONDS`).
+pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;
 
 /// How many absent lists an isolate remembers at most. An entry is a key and a time.
 const REMEMBERED_ABSENCES: usize = 256;

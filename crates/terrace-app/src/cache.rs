@@ -12,10 +12,20 @@ use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::failover::ServingBucket;
+use terrace_core::storage::format::FORMAT_SECONDS;
 use terrace_jose::{Discovery, IssuerKeys, IssuerUrl};
 use terrace_web::assets::Assets;
 
 use crate::absences::Absences;
+
+/// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
+/// seconds of the edge cache (`LIST_CACHE_SECONDS`), a revoked token is rejected everywhere within a minute, and no
+/// request for an erased archive is answered from the platform's cache.
+pub const REVOCATIONS_SECONDS: u64 = 25;
+
+/// Time for which an isolate caches which bucket serves downloads, in seconds. Together with the 30 seconds of the edge cache
+/// (`LIST_CACHE_SECONDS`), a failover takes effect everywhere within a minute.
+pub const FAILOVER_SECONDS: u64 = 25;
 
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
 /// (`LIST_CACHE_SECONDS`), a rule takes effect, and a removed one ends, everywhere within a minute.
@@ -118,12 +128,12 @@ impl Reads {
 
 const REVOCATIONS_LIFETIME: Lifetime = Lifetime {
     fresh: REVOCATIONS_FRESH_SECONDS,
-    total: limits::REVOCATIONS_SECONDS,
+    total: REVOCATIONS_SECONDS,
 };
 
 const FAILOVER_LIFETIME: Lifetime = Lifetime {
     fresh: FAILOVER_FRESH_SECONDS,
-    total: limits::FAILOVER_SECONDS,
+    total: FAILOVER_SECONDS,
 };
 
 impl Cache {
@@ -215,7 +225,7 @@ impl Cache {
     /// Returns whether this version is remembered to be allowed to change the stored documents.
     pub fn may_write(&self, now: UnixTime) -> bool {
         let known = self.allowed_to_write.get();
-        known.is_some_and(|since| now.since(since) < limits::FORMAT_SECONDS)
+        known.is_some_and(|since| now.since(since) < FORMAT_SECONDS)
     }
 
     /// Remembers that this version is allowed to, by a document that was read at this time.

@@ -5,10 +5,10 @@ use std::pin::Pin;
 
 use terrace_core::api::route::{
     AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, McpRoute, OAuthRoute, PageRoute,
-    RequestedVersion,
 };
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::oci::pushed::{PushedPath, PushedRequest};
 
 use crate::archives::archive_transfers;

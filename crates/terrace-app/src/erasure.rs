@@ -8,6 +8,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::auth::access::Caller;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
+use terrace_core::maintenance::garbage::FENCE_SECONDS;
 use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::package::Package;
@@ -165,7 +166,7 @@ async fn list_erased<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
 /// the marks before may sign one a little later.
 pub(crate) fn uploads_end(since: UnixTime) -> UnixTime {
     let lifetime = u64::from(limits::UPLOAD_LIFETIME_SECONDS);
-    UnixTime(since.0 + lifetime + limits::FENCE_SECONDS)
+    UnixTime(since.0 + lifetime + FENCE_SECONDS)
 }
 
 /// Sets the status of a version that is being erased.

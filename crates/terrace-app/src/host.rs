@@ -26,6 +26,29 @@ pub use upstream::{
     UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 
+/// Maximum time until a long response of another registry begins, redirects included, in seconds.
+pub const ORIGIN_OPEN_SECONDS: u32 = 15;
+
+/// Minimum rate of a long response, in bytes per second, after [`ORIGIN_UNTIMED_SECONDS`].
+pub const ORIGIN_BYTES_PER_SECOND: u32 = 65_536;
+
+/// Time at the beginning of a long response to which [`ORIGIN_BYTES_PER_SECOND`] does not apply, in seconds.
+pub const ORIGIN_UNTIMED_SECONDS: u32 = 60;
+
+/// How far a client may lag behind storage when both receive one response, in bytes. The difference is buffered in memory;
+/// all requests together have 128 MB of it on Workers.
+pub const FORK_LAG_BYTES: u32 = 8 * 1024 * 1024;
+
+/// How long either of them may accept nothing, and an origin send nothing, in seconds.
+pub const FORK_STALL_SECONDS: u32 = 15;
+
+/// Maximum time that storage waits for a slow client in total, in seconds. Meanwhile, other clients receive the same bytes
+/// from the origin.
+pub const FORK_PATIENCE_SECONDS: u32 = 600;
+
+/// Length of the chunks in which a body of unknown length is stored, in bytes: one chunk is held in memory.
+pub const UNSIZED_CHUNK_BYTES: u32 = 4 * 1024 * 1024;
+
 /// The reason why a storage operation failed. Whether it took effect is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {

@@ -11,7 +11,7 @@ mod tools;
 use terrace_core::api::route::{McpRoute, McpScope};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
+use terrace_core::mcp::MCP_BODY_BYTES;
 use terrace_core::mcp::reply::{Answered, accepted, problem_reply as refused_by_pipeline, refused};
 use terrace_core::mcp::{
     Incoming, McpError, McpHead, McpRequest, Operation, Refusal, check_content_type, check_origin,
@@ -55,7 +55,7 @@ async fn message<P: Host, R: Request>(
         header("mcp-method"),
         header("mcp-name"),
     );
-    let most = limits::MCP_BODY_BYTES;
+    let most = MCP_BODY_BYTES;
     let declared = header("content-length").and_then(|length| length.parse::<u64>().ok());
     if declared.is_some_and(|length| length > most) {
         return Err(unread(McpError::TooLarge));

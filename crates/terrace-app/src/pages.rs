@@ -8,9 +8,10 @@ mod package;
 mod reads;
 mod shared;
 
-use terrace_core::api::route::{PageRoute, RequestedVersion, no_such_route};
+use terrace_core::api::route::{PageRoute, no_such_route};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::model::version::RequestedVersion;
 
 use crate::context::Context;
 use crate::documentation::document;

@@ -38,7 +38,7 @@ use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::source::SourceUrl;
+use crate::model::source_url::SourceUrl;
 use crate::model::status::{Refusal, ReleaseStatus, StatusDocument};
 use crate::model::version::Version;
 use crate::oci::{self, Artifact, Content, GeneratedRepository};

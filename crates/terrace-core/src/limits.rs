@@ -1,5 +1,5 @@
-//! All limits, each with its source. Error messages quote these constants, so that the two cannot drift
-//! apart.
+//! The limits that users meet, and those that several crates share, each with its source. Error messages quote these
+//! constants, so that the two cannot drift apart. Any other limit stands beside its only user.
 
 /// Maximum length of one part of a provider address, which is a DNS label (RFC 1035, section 2.3.4).
 pub const PROVIDER_PART_BYTES: usize = 63;
@@ -93,10 +93,6 @@ pub const TOKEN_BYTES: usize = 12_288;
 /// Allowed lifetime of an expiring token, in seconds: one minute to ten years.
 pub const TOKEN_LIFETIME_SECONDS: std::ops::RangeInclusive<u64> = 60..=315_360_000;
 
-/// Maximum size of the body of a token exchange: a token of [`terrace_jose::limits::TOKEN_BYTES`] and the
-/// other parameters.
-pub const EXCHANGE_BYTES: u64 = 32 * 1024;
-
 /// Maximum time for which a rotated token stays valid next to its replacement, in seconds: 90 days.
 pub const TOKEN_OVERLAP_SECONDS: u64 = 7_776_000;
 
@@ -106,20 +102,6 @@ pub const IDEMPOTENCY_KEY_CHARS: std::ops::RangeInclusive<usize> = 16..=64;
 /// The seconds for which a repeated request with the same idempotency key gets the token that the first one created. A
 /// client that retries gives up earlier; after it, no request returns the text of the token again.
 pub const IDEMPOTENT_TOKEN_SECONDS: u64 = 300;
-
-/// Maximum number of indices that one read names. One KV operation reads them; its own limit is
-/// [`INDICES_AT_ONCE`].
-pub const KEYS_OF_READ: usize = 5;
-
-/// Time for which an isolate remembers that it may change the stored documents, in seconds. Its changes take
-/// at most one read of R2 for this in that time. A newer version waits as long before it writes documents
-/// that older ones would damage.
-pub const FORMAT_SECONDS: u64 = 60;
-
-/// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
-/// seconds of the edge cache ([`LIST_CACHE_SECONDS`]), a revoked token is rejected everywhere within a minute, and no
-/// request for an erased archive is answered from the platform's cache.
-pub const REVOCATIONS_SECONDS: u64 = 25;
 
 /// Maximum size of a rule that is stored in the registry, in bytes. The longest useful ones, with URLs of workflows, have
 /// about 500; with its document and in Base64, it fits into the metadata of an object, 8,192 bytes
@@ -141,10 +123,6 @@ pub const RULES_OF_NAMESPACE: usize = 100;
 
 const _: () = assert!(RULES_OF_NAMESPACE < DELEGATED_RULES && DELEGATED_RULES < STORED_RULES);
 
-/// Time for which an isolate caches which bucket serves downloads, in seconds. Together with the 30 seconds of the edge cache
-/// ([`LIST_CACHE_SECONDS`]), a failover takes effect everywhere within a minute.
-pub const FAILOVER_SECONDS: u64 = 25;
-
 /// Default limit of requests with invalid credentials from one address per minute.
 pub const FAILURES_A_MINUTE: u32 = 20;
 
@@ -155,73 +133,15 @@ pub const KEYS: usize = 16;
 /// (<https://developers.cloudflare.com/changelog/post/2026-01-30-kv-reduced-minimum-cachettl/>).
 pub const LIST_CACHE_SECONDS: u32 = 30;
 
-/// Time for which an isolate remembers that neither KV nor R2 had a list, in seconds: as long as the edge may cache one that
-/// exists ([`LIST_CACHE_SECONDS`]).
-pub const ABSENCE_SECONDS: u64 = LIST_CACHE_SECONDS as u64;
-
-/// How many seconds another server has to answer while the registry examines itself.
-pub const EXAMINED_SECONDS: u32 = 5;
-
-/// Cache time of the documents of one immutable version, in seconds. For this long, a revoked version may
-/// still be served somewhere.
-pub const VERSION_CACHE_SECONDS: u32 = 300;
-
 /// Maximum number of reasons in one error response. A hostile archive could have thousands.
 pub const REASONS: usize = 50;
-
-/// Maximum number of times that an index is rewritten because a release was committed in the meantime. KV
-/// allows one write per second to a key, so this is also the longest wait, in seconds.
-pub const REFRESH_ROUNDS: u32 = 30;
-
-/// Time for which an origin's version list is considered current, in seconds. Clients that need a release of
-/// the last quarter of an hour are rare, and a check costs two requests, two writes to R2 and one to KV (the
-/// free plan has 1,000 a day).
-pub const PULL_CHECK_SECONDS: u64 = 900;
-
-/// Time for which the answer that an origin has no such provider is considered current, in seconds.
-pub const PULL_ABSENCE_SECONDS: u64 = 60;
-
-/// Maximum time for which one request may wait for documents of other registries, in seconds. Clients give up
-/// after ten.
-pub const PULL_SECONDS: u32 = 8;
-
-/// Age from which a list is no longer served before its origin has been checked, in seconds.
-pub const PULL_STALE_SECONDS: u64 = 86_400;
 
 /// Maximum length of a path: longer than all names of any route together.
 pub const PATH_BYTES: usize = 1_024;
 
-/// Maximum size of another registry's version list. The largest known list has 1,000 versions of 30 platforms
-/// each and is about 1.5 MB. This leaves room to grow, and fits into wasm memory.
-pub const ORIGIN_VERSIONS_BYTES: u64 = 8 * 1024 * 1024;
-
-/// Maximum size of another registry's description of one package: a few URLs, and keys of at most 64 KiB
-/// each.
-pub const ORIGIN_PACKAGE_BYTES: u64 = 1024 * 1024;
-
 /// Maximum number of redirects of one request to another registry: half of the ten that Go's `net/http`
 /// follows, and more than the two that a release on GitHub needs.
 pub const ORIGIN_REDIRECTS: usize = 5;
-
-/// Maximum time until a long response of another registry begins, redirects included, in seconds.
-pub const ORIGIN_OPEN_SECONDS: u32 = 15;
-
-/// Minimum rate of a long response, in bytes per second, after [`ORIGIN_UNTIMED_SECONDS`].
-pub const ORIGIN_BYTES_PER_SECOND: u32 = 65_536;
-
-/// Time at the beginning of a long response to which [`ORIGIN_BYTES_PER_SECOND`] does not apply, in seconds.
-pub const ORIGIN_UNTIMED_SECONDS: u32 = 60;
-
-/// How far a client may lag behind storage when both receive one response, in bytes. The difference is buffered in memory;
-/// all requests together have 128 MB of it on Workers.
-pub const FORK_LAG_BYTES: u32 = 8 * 1024 * 1024;
-
-/// How long either of them may accept nothing, and an origin send nothing, in seconds.
-pub const FORK_STALL_SECONDS: u32 = 15;
-
-/// Maximum time that storage waits for a slow client in total, in seconds. Meanwhile, other clients receive the same bytes
-/// from the origin.
-pub const FORK_PATIENCE_SECONDS: u32 = 600;
 
 /// Maximum number of characters of another registry's text that a message quotes.
 pub const ORIGIN_TEXT_CHARS: usize = 120;
@@ -247,38 +167,15 @@ pub const MANIFEST_REFERENCES: usize = 500;
 /// request; the rest of the 1,000 is for everything else.
 pub const UPLOAD_CHUNKS: usize = 800;
 
-/// Length of the chunks in which a body of unknown length is stored, in bytes: one chunk is held in memory.
-pub const UNSIZED_CHUNK_BYTES: u32 = 4 * 1024 * 1024;
-
 /// Age at which an upload that was neither completed nor published is removed, in seconds.
 pub const UPLOAD_ABANDONED_SECONDS: u64 = 86_400;
 
 /// Maximum number of characters of client input that a message quotes.
 pub const QUOTED_CHARS: usize = 240;
 
-/// Maximum time that a person may take to sign in, in seconds.
-pub const SIGN_IN_SECONDS: u32 = 600;
-
-/// Lifetime of a code that a client exchanges for a token, in seconds. The browser passes it to the client,
-/// which sends it at once; RFC 6749, section 4.1.2, recommends at most ten minutes.
-pub const LOGIN_CODE_SECONDS: u32 = 60;
-
 /// Default lifetime of a person's token, in seconds: 90 days. Clients have no way to renew one (clients.md
 /// 7.7).
 pub const LOGIN_LIFETIME_SECONDS: u64 = 7_776_000;
-
-/// Maximum length of the URL of an OAuth client: its ID, or the one at which it waits. Both travel to the sign-in provider and
-/// back in a URL, next to a code of its own.
-pub const CLIENT_URL_BYTES: usize = 512;
-
-/// Maximum size of the document of an OAuth client, as draft-ietf-oauth-client-id-metadata-document recommends (section 8.6).
-pub const CLIENT_DOCUMENT_BYTES: usize = 5 * 1024;
-
-/// Maximum size of a form of a browser or a client: a sealed text, and the other parameters.
-pub const LOGIN_FORM_BYTES: u64 = 24 * 1024;
-
-/// Maximum length of a provider's code. Entra's have 2 KB.
-pub const PROVIDER_CODE_BYTES: usize = 8 * 1024;
 
 /// Default number of storage operations of one repair step. It suffices for the lists of a package. A step a
 /// minute visits 5,000 packages of 100 versions in 1.0 to 1.2 days. By the figures of docs/performance.md for listings, it
@@ -289,13 +186,6 @@ pub const REPAIR_OPERATIONS: u32 = 40;
 /// The number of minutes of which one belongs to the periodic repair, if a step is due: webhooks that always have something to
 /// deliver must not stop it. In the others, deliveries come first.
 pub const REPAIR_TURN_MINUTES: u64 = 5;
-
-/// Time that the periodic repair waits for an unfinished earlier run, in seconds: longer than the platform
-/// lets one run, which is 15 minutes (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
-pub const REPAIR_SECONDS: u64 = 1_000;
-
-/// Maximum number of names in one response, or one log line, about repairs.
-pub const REPAIRED_NAMES: usize = 1_000;
 
 /// Maximum number of indices that are read by one operation
 /// (<https://developers.cloudflare.com/kv/api/read-key-value-pairs/#multiple-key-requests-with-get>).
@@ -313,15 +203,6 @@ pub const RESTORED_AT_ONCE: usize = 20;
 /// Maximum number of archives and blobs in one garbage collection request. The removal of one takes five operations.
 pub const GARBAGE_AT_ONCE: usize = 40;
 
-/// Time for which an archive must have been marked before it is removed, in seconds: much longer than
-/// [`FENCE_SECONDS`], as [`crate::maintenance::garbage`] explains.
-pub const GARBAGE_SECONDS: u64 = 3_600;
-
-/// Time for which no request makes the tombstone of an archive from a garbage mark that another request may be about to remove, in
-/// seconds. The mark is removed within half of that time or not at all, and one operation of storage takes less than the other
-/// half.
-pub const MARK_REMOVAL_SECONDS: u64 = 60;
-
 /// Maximum number of archives in one request for an erasure: those of a release with [`PLATFORMS`] platforms, its signed
 /// documents, and the documentation of `DOCUMENTATION_HISTORY` changes. Each takes up to eight operations, of the 1,000 that a
 /// request may make (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
@@ -330,10 +211,6 @@ pub const ERASED_AT_ONCE: usize = 80;
 /// Maximum number of digests and repositories in one request for an erasure of pushed content. Each takes some twenty
 /// operations.
 pub const CONTENTS_ERASED_AT_ONCE: usize = 20;
-
-/// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
-/// commit: the response is a 503, and the retry takes a new snapshot.
-pub const FENCE_SECONDS: u64 = 900;
 
 /// Maximum length of the name of a page of documentation: longer than the names of all public providers' pages.
 pub const PAGE_NAME_BYTES: usize = 128;
@@ -366,10 +243,6 @@ pub const DOCUMENTATION_BYTES: u64 = 64 * 1024 * 1024;
 /// given up.
 pub const DOCUMENTATION_ABANDONED_SECONDS: u64 = 86_400;
 
-/// Time for which documentation that a request or a repair has begun to remove is not replaced, in seconds. It is removed
-/// within half of that time or not at all, and one operation of storage takes less than the other half.
-pub const DOCUMENTATION_REMOVAL_SECONDS: u64 = 60;
-
 /// Maximum length of a description in the catalogue, in bytes: two or three lines of a list. With every character escaped
 /// as ASCII it still fits into `CARD_BYTES` with the names of the inputs.
 pub const CATALOG_DESCRIPTION_BYTES: usize = 300;
@@ -399,10 +272,6 @@ pub const CARDS_WITH_SYMBOLS: usize = 300;
 /// (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
 
-/// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart, because KV
-/// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.
-pub const CATALOG_ROUNDS: u32 = 3;
-
 /// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
 pub const CATALOG_SECONDS: u32 = 60;
 
@@ -420,9 +289,6 @@ pub const LISTED_AT_ONCE: usize = 20;
 /// memory.
 pub const MAX_LISTED_AT_ONCE: usize = 100;
 
-/// Maximum length of the cursor of a list: a rank, the longest key of a package, and the name of a symbol.
-pub const CURSOR_BYTES: usize = 1_024;
-
 /// Default number of searches and lists of the whole registry, for each client address and minute and without a token.
 /// Each reads one KV key, of which the free plan allows 100,000 a day
 /// (<https://developers.cloudflare.com/kv/platform/limits/>), and takes milliseconds of CPU.
@@ -434,17 +300,6 @@ pub const MAX_OFFSET: usize = 10_000;
 
 /// Maximum length of the registry's name on its web pages, in characters: it stands beside the search field.
 pub const WEB_NAME_CHARS: usize = 60;
-
-/// Maximum number of namespaces beside a list of packages, which has [`LISTED_AT_ONCE`] entries of about twice their
-/// height. A link leads to the next ones.
-pub const SHOWN_NAMESPACES: usize = 50;
-
-/// Maximum number of versions in a table, and in each list of the form that compares two: about 100 KB of HTML. A package
-/// may have thousands; a link leads to the next ones.
-pub const SHOWN_VERSIONS: usize = 200;
-
-/// Maximum number of entries of a feed. Readers of feeds ask at least daily; few registries publish as much in a day.
-pub const FEED_ENTRIES: usize = 50;
 
 /// Maximum number of webhooks. Each takes three reads a minute.
 pub const WEBHOOKS: usize = 10;
@@ -470,41 +325,12 @@ pub const WEBHOOK_LEASE_SECONDS: u32 = 60;
 /// How long deliveries may fail until the webhook is disabled, in seconds: a long weekend, and a day to repair the receiver.
 pub const WEBHOOK_FAILING_SECONDS: u64 = 5 * 24 * 3600;
 
-/// Maximum size of the body of an MCP request, in bytes. The longest arguments are a search and an address, so the rest is
-/// room for the metadata of clients. The body is held in wasm memory.
-pub const MCP_BODY_BYTES: u64 = 64 * 1024;
-
-/// Number of consecutive failed probes of the main bucket, one a minute, after which downloads are served by the second one.
-/// Short failures are more frequent than outages, and clients retry.
-pub const FAILOVER_PROBES: u32 = 3;
-
-/// Number of consecutive successful probes after which the main bucket serves downloads again, if the probe has ended that:
-/// a bucket that answers now and then is not back.
-pub const FAILBACK_PROBES: u32 = 5;
-
-/// How long a request to a bucket by its S3 API may take, in seconds, except for one that sends an archive. It is also the
-/// lifetime of its URL.
-pub const BUCKET_REQUEST_SECONDS: u32 = 10;
-
-/// How long the copy of one archive to the second bucket may take, in seconds: a scheduled event may last 15 minutes
-/// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
-pub const COPY_SECONDS: u32 = 300;
-
-/// Time after which a run begins no further copy, in seconds.
-pub const COPY_RUN_SECONDS: u64 = 60;
-
-/// Time after which a step of the copy that has not ended is taken to be interrupted, in seconds: the last copy may begin just
-/// before [`COPY_RUN_SECONDS`], and no removal begins more than [`COPY_SECONDS`] later.
-pub const COPY_STEP_SECONDS: u64 = COPY_RUN_SECONDS + COPY_SECONDS as u64 + 60;
-
 /// How long the removal of one copy may take in an erasure, in seconds. The scheduled copy completes it.
 pub const COPY_REMOVAL_SECONDS: u32 = 5;
 
 /// Time after which an erasure begins no further removal of a copy, in seconds: clients wait for its report.
 pub const COPY_REMOVALS_SECONDS: u64 = 20;
 
-/// Time after which an upload of a copy that began before the removal of its archive has ended, in seconds: its URL was signed before.
-pub const COPY_SWEEP_SECONDS: u64 = UPLOAD_LIFETIME_SECONDS as u64 + COPY_SECONDS as u64;
-
-/// Maximum length of the listing of a bucket, in bytes: `COMPARED_AT_ONCE` objects of at most a kilobyte each.
-pub const BUCKET_PAGE_BYTES: u64 = 512 * 1024;
+/// Maximum number of versions in a table, and in each list of the form that compares two: about 100 KB of HTML. A package
+/// may have thousands; a link leads to the next ones.
+pub const SHOWN_VERSIONS: usize = 200;

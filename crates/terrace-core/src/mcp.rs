@@ -39,3 +39,7 @@ pub use page::{AnswerPage, Entries, TextPage};
 pub use resource::{DocumentResource, ResourceError};
 pub use revision::Revision;
 pub use tools::Tool;
+
+/// Maximum size of the body of an MCP request, in bytes. The longest arguments are a search and an address, so the rest is
+/// room for the metadata of clients. The body is held in wasm memory.
+pub const MCP_BODY_BYTES: u64 = 64 * 1024;

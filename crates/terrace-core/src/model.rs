@@ -22,6 +22,7 @@ mod random_id;
 pub mod rule_id;
 pub mod shasums;
 pub mod source;
+pub mod source_url;
 pub mod status;
 pub mod subdir;
 pub mod token_id;

@@ -9,7 +9,7 @@
 //! Answers that are known without storage, such as discovery, cost nothing. Every other read costs one KV read. A
 //! version list is streamed. The document of one version is parsed, because URLs are signed into the answer: three for a
 //! package download, one for each platform in the mirror. Two lists that only other tools request are parsed as well. A
-//! read may name up to five keys ([`limits::KEYS_OF_READ`]), which one operation reads; each route of a protocol names
+//! read may name up to five keys ([`KEYS_OF_READ`]), which one operation reads; each route of a protocol names
 //! one.
 
 mod composed;
@@ -34,10 +34,10 @@ use crate::auth::access::CredentialsError;
 use crate::config::Config;
 use crate::http::method::Method;
 use crate::http::reply::Reply;
-#[cfg(doc)]
-use crate::limits;
 use crate::model::own_hosts::OwnHosts;
+use crate::model::package::Package;
 use crate::model::token_id::TokenId;
+use crate::storage::key::IndexKey;
 use composed::Composed;
 pub use gate::{invalid_credentials_reply, unauthorized_reply};
 use lookup::{Checksum, Projection};
@@ -50,6 +50,36 @@ pub use pulled::Freshness;
 use stored::parse;
 pub use stored::{StoredIndex, StoredIndices};
 use terrace_base::time::UnixTime;
+
+/// Maximum number of indices that one read names. One KV operation reads them; its own limit is
+/// `INDICES_AT_ONCE`.
+pub const KEYS_OF_READ: usize = 5;
+
+/// Cache time of the documents of one immutable version, in seconds. For this long, a revoked version may
+/// still be served somewhere.
+pub const VERSION_CACHE_SECONDS: u32 = 300;
+
+/// The plan for a request.
+enum ReadPlan<S> {
+    /// This is the answer to every caller.
+    Answer(Reply<S>),
+    /// This is the answer to callers that may read from the package's repository.
+    AnswerToReaders(Package, Reply<S>),
+    /// An index must be read.
+    Read(IndexRequest),
+    /// It is not a read.
+    Handle(HandledRoute),
+}
+
+/// An index to read, and its purpose.
+struct IndexRequest {
+    key: IndexKey,
+    /// See [`Lookup::others`](Lookup::others).
+    others: Vec<IndexKey>,
+    form: IndexForm,
+    cache_seconds: u32,
+    projection: Projection,
+}
 
 /// The result of [`begin`].
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::protocol_version::ProtocolVersion;
 use terrace_core::model::provenance::ClaimText;
-use terrace_core::model::source::SourceUrl;
+use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::status::{KeyState, Reason, ReleaseState};
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;

@@ -55,7 +55,7 @@ pub fn exchange(data: &[u8]) {
         let form_type = Some("application/x-www-form-urlencoded");
         let read = ExchangeRequest::parse(form_type, form.as_bytes(), origin);
         let same = read.as_ref().is_ok_and(|it| it.subject_token() == token);
-        let is_long = form.len() as u64 > terrace_core::limits::EXCHANGE_BYTES;
+        let is_long = form.len() as u64 > terrace_core::auth::exchange::EXCHANGE_BYTES;
         assert!(same || token.is_empty() || is_long, "{read:?}");
     }
 }

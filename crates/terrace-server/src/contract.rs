@@ -8,11 +8,11 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
+use terrace_app::host::UNSIZED_CHUNK_BYTES;
 use terrace_app::host::{Archives, Condition, Facts, Indices, Inflated, Payload, Stored, Uploads};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::http::reply::Body;
-use terrace_core::limits::UNSIZED_CHUNK_BYTES;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag, UploadId};
 use terrace_core::model::package::Package;
 use terrace_core::read::{IndexForm, StoredIndex};

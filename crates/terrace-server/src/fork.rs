@@ -10,7 +10,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use terrace_core::limits;
+use terrace_app::host::FORK_LAG_BYTES;
+use terrace_app::host::FORK_PATIENCE_SECONDS;
+use terrace_app::host::FORK_STALL_SECONDS;
+use terrace_app::host::ORIGIN_BYTES_PER_SECOND;
+use terrace_app::host::ORIGIN_UNTIMED_SECONDS;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, timeout};
 
@@ -22,7 +26,7 @@ type Lagging = io::Result<(Bytes, OwnedSemaphorePermit)>;
 
 /// Returns two streams, for a client and for storage. Both fail if the source does not have `length` bytes.
 pub(crate) fn fork(source: ByteStream, length: u64) -> (ByteStream, ByteStream) {
-    let (client, for_client) = lane(limits::FORK_LAG_BYTES);
+    let (client, for_client) = lane(FORK_LAG_BYTES);
     let (storage, for_storage) = lane(STORAGE_LAG_BYTES);
     let pump = Pump {
         source,
@@ -63,7 +67,7 @@ impl Lane {
     async fn write(&self, chunk: Bytes) -> bool {
         let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(length.min(self.capacity));
-        let stall = Duration::from_secs(limits::FORK_STALL_SECONDS.into());
+        let stall = Duration::from_secs(FORK_STALL_SECONDS.into());
         match timeout(stall, room).await {
             Ok(Ok(room)) => self.sender.send(Ok((chunk, room))).is_ok(),
             _ => {
@@ -110,7 +114,7 @@ impl Pump {
 
     /// Returns the next chunk; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, String> {
-        let stall = Duration::from_secs(limits::FORK_STALL_SECONDS.into());
+        let stall = Duration::from_secs(FORK_STALL_SECONDS.into());
         let next = poll_fn(|context| self.source.as_mut().poll_next(context));
         let next = timeout(stall, next).await;
         let next = next.map_err(|_| "the transfer stalled".to_owned())?;
@@ -128,9 +132,9 @@ impl Pump {
     }
 
     fn check_rate(&self) -> Result<(), String> {
-        let untimed = Duration::from_secs(limits::ORIGIN_UNTIMED_SECONDS.into());
+        let untimed = Duration::from_secs(ORIGIN_UNTIMED_SECONDS.into());
         let spent = self.began.elapsed().saturating_sub(self.waited + untimed);
-        let least = u64::from(limits::ORIGIN_BYTES_PER_SECOND).saturating_mul(spent.as_secs());
+        let least = u64::from(ORIGIN_BYTES_PER_SECOND).saturating_mul(spent.as_secs());
         match self.read < least {
             true => Err("the origin is too slow".to_owned()),
             false => Ok(()),
@@ -147,7 +151,7 @@ impl Pump {
             let began = Instant::now();
             let kept_up = client.write(chunk).await;
             self.waited += began.elapsed();
-            let patience = Duration::from_secs(limits::FORK_PATIENCE_SECONDS.into());
+            let patience = Duration::from_secs(FORK_PATIENCE_SECONDS.into());
             if kept_up && self.waited > patience {
                 client.fail("the client is too slow");
                 self.client = None;

@@ -12,6 +12,8 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
+use terrace_app::host::FORK_STALL_SECONDS;
+use terrace_app::host::ORIGIN_OPEN_SECONDS;
 use terrace_app::host::{
     BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
     UpstreamError, WebhookRequest, is_redirect, stated_length,
@@ -160,12 +162,12 @@ impl Upstream for Internet {
         guard: &Guard,
     ) -> Result<Download<ByteStream>, UpstreamError> {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
-        let opened = in_time(limits::ORIGIN_OPEN_SECONDS, self.follow(fetch, guard));
+        let opened = in_time(ORIGIN_OPEN_SECONDS, self.follow(fetch, guard));
         let (response, _) = opened.await?;
         let encoding = text(&response, header::CONTENT_ENCODING);
         let length = stated_length(encoding, text(&response, header::CONTENT_LENGTH));
         let status = response.status().as_u16();
-        let stall = Duration::from_secs(limits::FORK_STALL_SECONDS.into());
+        let stall = Duration::from_secs(FORK_STALL_SECONDS.into());
         Ok(Download {
             status,
             length,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use flate2::bufread::GzDecoder;
+use terrace_app::host::UNSIZED_CHUNK_BYTES;
 use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, IndexPage, Indices,
     Inflated, ListedBytes, ListedFact, Payload, ReleasePage, Revision, StoreError, Stored, Uploads,
@@ -15,7 +16,6 @@ use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::reply::Body;
 use terrace_core::index::ListedRelease;
-use terrace_core::limits::UNSIZED_CHUNK_BYTES;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::read::{IndexForm, StoredIndex};

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use terrace_base::sort::sort_by;
 use terrace_core::api::details::{ListedPackage, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -13,6 +12,9 @@ use crate::links::{package as package_of, version_path};
 use crate::site::Site;
 use crate::text::state_name;
 use crate::well_known::escaped;
+
+/// Maximum number of entries of a feed. Readers of feeds ask at least daily; few registries publish as much in a day.
+pub const FEED_ENTRIES: usize = 50;
 
 /// The time of entries without a known publish time, which is in no feed reader's "new".
 const UNKNOWN: &str = "1970-01-01T00:00:00Z";
@@ -65,11 +67,11 @@ impl Entry {
     }
 }
 
-/// Returns a feed of `entries`, of which only the last [`limits::FEED_ENTRIES`] that were published or changed are written.
+/// Returns a feed of `entries`, of which only the last [`FEED_ENTRIES`] that were published or changed are written.
 pub fn feed(site: &Site, scope: &FeedScope, entries: &[Entry]) -> String {
     let mut entries: Vec<&Entry> = entries.iter().collect();
     sort_by(&mut entries, |a, b| b.updated_at().cmp(&a.updated_at()));
-    entries.truncate(limits::FEED_ENTRIES);
+    entries.truncate(FEED_ENTRIES);
     let (title, page) = match scope {
         FeedScope::Registry => (site.name.clone(), PageRoute::Home),
         FeedScope::Namespace(owner) => {

@@ -1,11 +1,13 @@
 //! Links, all written as routes of pages.
 
 use terrace_base::percent::encode;
-use terrace_core::api::details::{DocumentView, ListedPackage, PackageKind, PackageName};
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::details::{DocumentView, ListedPackage, PackageName};
+use terrace_core::api::route::PageRoute;
 use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
+use terrace_core::model::package::PackageKind;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 
 use crate::site::Site;

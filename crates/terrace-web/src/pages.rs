@@ -24,3 +24,7 @@ pub use provider::provider;
 pub use search::{Searched, search};
 pub use start::{Start, start};
 pub use versions::versions;
+
+/// Maximum number of namespaces beside a list of packages, which has `LISTED_AT_ONCE` entries of about twice their
+/// height. A link leads to the next ones.
+pub const SHOWN_NAMESPACES: usize = 50;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use terrace_core::api::details::{ModuleView, Navigation};
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::route::PageRoute;
 use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
 use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::package::Package;
+use terrace_core::model::version::RequestedVersion;
 
 use crate::markdown::{
     DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,

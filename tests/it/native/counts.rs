@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::ENDPOINTS;
 use terrace_core::config::Config;
-use terrace_core::limits::KEYS_OF_READ;
+use terrace_core::read::KEYS_OF_READ;
 use terrace_core::read::{CookieHeader, Decision, RequestHead, begin};
 
 use crate::support::documented::{document_module, document_provider};

@@ -9,7 +9,8 @@ mod origin;
 
 use terrace_base::time::UnixTime;
 use terrace_core::index::about::About;
-use terrace_core::limits::{CATALOG_SECONDS, SHOWN_VERSIONS};
+use terrace_core::limits::CATALOG_SECONDS;
+use terrace_core::limits::SHOWN_VERSIONS;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
 use terrace_core::storage::key::IndexKey;

@@ -11,6 +11,8 @@ use terrace_core::limits;
 use terrace_core::storage::failover::{
     FailoverDocument, FallbackCopyDocument, PROBE, ProbeCount, ServingBucket,
 };
+use terrace_core::storage::fallback::BUCKET_PAGE_BYTES;
+use terrace_core::storage::fallback::BUCKET_REQUEST_SECONDS;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, FactKey, IndexKey};
@@ -189,8 +191,8 @@ async fn failure_of_endpoint<P: Host>(ctx: &Context<'_, P>) -> Option<String> {
     let urls = ctx.config.archive_urls.as_ref()?;
     let guard = urls.bucket_guard()?;
     let url = urls.download("", probe_key(), ctx.host.clock().now());
-    let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
-    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let request = BucketRequest::of(SignedMethod::Get, url, BUCKET_PAGE_BYTES);
+    let seconds = BUCKET_REQUEST_SECONDS;
     let asked = ctx.host.upstream().ask_bucket(request, &guard, seconds);
     match asked.await.map(|answer| answer.status) {
         Ok(status @ 500..) => Some(format!("its S3 endpoint answers with status {status}")),
@@ -302,7 +304,7 @@ async fn in_time<P: Host, T>(
     ctx: &Context<'_, P>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let seconds = limits::BUCKET_REQUEST_SECONDS;
+    let seconds = BUCKET_REQUEST_SECONDS;
     let limit = pin!(ctx.host.clock().sleep(seconds));
     match select(pin!(work), limit).await {
         Either::Left((done, _)) => done,

@@ -2,8 +2,8 @@
 
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
-use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
+use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 use terrace_core::storage::key::{BytesKey, GARBAGE};
 
 use crate::context::Context;
@@ -83,7 +83,7 @@ impl Marks {
 
     /// Returns the bytes whose removal began so long ago that no upload of a copy from before can still be in progress.
     pub(crate) fn interrupted(&self, now: UnixTime) -> impl Iterator<Item = BytesKey> + '_ {
-        let is_old = move |mark: &&Mark| now.since(mark.stored_at) > limits::COPY_SWEEP_SECONDS;
+        let is_old = move |mark: &&Mark| now.since(mark.stored_at) > COPY_SWEEP_SECONDS;
         let is_removal = |mark: &&Mark| mark.state == Some(GarbageState::Removing);
         let marks = self.0.iter().filter(is_removal).filter(is_old);
         marks.map(|mark| mark.bytes)

@@ -1,8 +1,9 @@
 //! The work of one step of the copy: some copies, and some removals of copies.
 
 use terrace_base::time::UnixTime;
-use terrace_core::limits;
+use terrace_core::storage::failover::COPY_RUN_SECONDS;
 use terrace_core::storage::failover::CopyCounts;
+use terrace_core::storage::fallback::COPY_SECONDS;
 use terrace_core::storage::fallback::FallbackBucket;
 use terrace_core::storage::key::BytesKey;
 
@@ -84,7 +85,7 @@ impl<P: Host> Step<'_, '_, P> {
             if listed.is_some_and(|effect| effect != Effect::None) {
                 continue;
             }
-            if left == 0 || self.is_after(limits::COPY_RUN_SECONDS) {
+            if left == 0 || self.is_after(COPY_RUN_SECONDS) {
                 self.count_missing(size);
                 continue;
             }
@@ -187,7 +188,7 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Returns whether the step begins no further removal, so that it ends before another one may begin.
     fn is_late(&self) -> bool {
-        self.is_after(limits::COPY_RUN_SECONDS + u64::from(limits::COPY_SECONDS))
+        self.is_after(COPY_RUN_SECONDS + u64::from(COPY_SECONDS))
     }
 
     fn is_after(&self, seconds: u64) -> bool {

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
-use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
+use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey};
 use terrace_core::storage::release::Release;
 
@@ -275,7 +275,7 @@ async fn remove_of_package<P: Host>(
     refresh_releases(ctx, package, &published).await?;
     for (key, removal) in hidden {
         let waited = ctx.host.clock().now().since(began);
-        if removal.only.is_some() && waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+        if removal.only.is_some() && waited > DOCUMENTATION_REMOVAL_SECONDS / 2 {
             let reason = "the removal of documentation took too long: send the same request again in a minute";
             return Err(Problem::Unavailable(reason.to_owned()).into());
         }

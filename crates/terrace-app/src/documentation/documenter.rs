@@ -11,6 +11,7 @@ use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
+use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
 use terrace_core::storage::key::{FactKey, StagedKey};
 use terrace_core::storage::release::Release;
@@ -125,7 +126,7 @@ fn ensure_kept<P: Host>(
         false => Ok(()),
         true => Err(Problem::Unavailable(format!(
             "the documentation of this version is being removed: send the same request again in {} s",
-            limits::DOCUMENTATION_REMOVAL_SECONDS
+            DOCUMENTATION_REMOVAL_SECONDS
         ))),
     }
 }
@@ -263,7 +264,7 @@ async fn remove_unchanged<P: Host>(
     }
     let remove = async || {
         let waited = ctx.host.clock().now().since(marked_at);
-        if waited > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+        if waited > DOCUMENTATION_REMOVAL_SECONDS / 2 {
             let reason = "the removal took too long, and the documentation was kept: send the same request again in a minute";
             return Err(Problem::Unavailable(reason.to_owned()).into());
         }

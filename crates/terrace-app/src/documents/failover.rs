@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
-use terrace_core::limits::FAILBACK_PROBES;
 use terrace_core::read::IndexForm;
+use terrace_core::storage::failover::FAILBACK_PROBES;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
 use terrace_core::storage::key::IndexKey;
 

@@ -1,8 +1,10 @@
 //! Requests to the second bucket.
 
 use terrace_core::http::problem::Problem;
-use terrace_core::limits;
 use terrace_core::storage::archive_url::Upload;
+use terrace_core::storage::fallback::BUCKET_PAGE_BYTES;
+use terrace_core::storage::fallback::BUCKET_REQUEST_SECONDS;
+use terrace_core::storage::fallback::COPY_SECONDS;
 use terrace_core::storage::fallback::{self, BucketPage, FallbackBucket};
 use terrace_core::storage::key::{AUDIT, BytesKey};
 use terrace_core::upstream::origin::Fetched;
@@ -11,6 +13,9 @@ use terrace_presign::SignedMethod;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{BucketRequest, Clock as _, Host, Upstream as _};
+
+/// How many seconds another server has to answer while the registry examines itself.
+pub(crate) const EXAMINED_SECONDS: u32 = 5;
 
 /// Maximum length of an answer that is only read for its error, in bytes.
 const ERROR_BYTES: u64 = 4_096;
@@ -27,7 +32,7 @@ pub(crate) async fn list<P: Host>(
         fallback,
         prefix,
         (after, limit),
-        limits::BUCKET_REQUEST_SECONDS,
+        BUCKET_REQUEST_SECONDS,
     )
     .await
 }
@@ -40,7 +45,7 @@ async fn list_within<P: Host>(
     seconds: u32,
 ) -> Result<BucketPage, Failure> {
     let url = fallback.listing(prefix, after, limit, ctx.host.clock().now());
-    let request = BucketRequest::of(SignedMethod::Get, url, limits::BUCKET_PAGE_BYTES);
+    let request = BucketRequest::of(SignedMethod::Get, url, BUCKET_PAGE_BYTES);
     let answer = ask(ctx, fallback, "list", (request, seconds)).await?;
     if answer.status != 200 {
         return Err(refused("list", &answer));
@@ -63,7 +68,7 @@ pub(crate) async fn store<P: Host>(
         ..BucketRequest::of(SignedMethod::Put, url, ERROR_BYTES)
     };
     let what = format!("store {key}");
-    let answer = ask(ctx, fallback, &what, (request, limits::COPY_SECONDS)).await?;
+    let answer = ask(ctx, fallback, &what, (request, COPY_SECONDS)).await?;
     match answer.status {
         200..=299 => Ok(()),
         _ => Err(refused(&what, &answer)),
@@ -73,7 +78,7 @@ pub(crate) async fn store<P: Host>(
 /// Removes an object, if there is a second bucket. Succeeds if it is not stored.
 pub(crate) async fn discard<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<(), Failure> {
     match &ctx.config.fallback {
-        Some(fallback) => remove(ctx, fallback, key, limits::BUCKET_REQUEST_SECONDS).await,
+        Some(fallback) => remove(ctx, fallback, key, BUCKET_REQUEST_SECONDS).await,
         None => Ok(()),
     }
 }
@@ -109,7 +114,7 @@ pub(crate) async fn ensure_without_documents<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
 ) -> Result<(), Failure> {
-    ensure_without_documents_within(ctx, fallback, limits::BUCKET_REQUEST_SECONDS).await
+    ensure_without_documents_within(ctx, fallback, BUCKET_REQUEST_SECONDS).await
 }
 
 /// Does the same within `seconds`.
@@ -140,7 +145,7 @@ pub(crate) async fn keeps_versions<P: Host>(
     let url = fallback.versioning(ctx.host.clock().now());
     let request = BucketRequest::of(SignedMethod::Get, url, ERROR_BYTES);
     let what = "state its versioning";
-    let asked = ask(ctx, fallback, what, (request, limits::EXAMINED_SECONDS)).await;
+    let asked = ask(ctx, fallback, what, (request, EXAMINED_SECONDS)).await;
     let answer = asked.ok().filter(|answer| answer.status == 200)?;
     fallback::keeps_versions(&String::from_utf8_lossy(&answer.body))
 }

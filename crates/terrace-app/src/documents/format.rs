@@ -14,7 +14,7 @@ use crate::{documents, json};
 const TRIES: u32 = 5;
 
 /// Checks that this version may change the stored documents. An isolate remembers this for
-/// [`FORMAT_SECONDS`](terrace_core::limits::FORMAT_SECONDS), so that most changes need no read for it.
+/// [`FORMAT_SECONDS`](terrace_core::storage::format::FORMAT_SECONDS), so that most changes need no read for it.
 ///
 /// # Errors
 /// If only newer versions may, if a newer version has just begun to write, or while the second bucket serves downloads.

@@ -8,6 +8,7 @@ use std::fmt;
 
 use terrace_core::limits;
 use terrace_core::storage::key::{FactKey, Lease};
+use terrace_core::upstream::pull::PULL_SECONDS;
 
 use crate::context::Context;
 use crate::documents::BUSY_TRIES;
@@ -16,7 +17,7 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 
 /// The duration of a lease for documents, in seconds: longer than fetching all of them and the writes
 /// afterwards may take.
-const DOCUMENTS_SECONDS: u32 = 2 * limits::PULL_SECONDS;
+const DOCUMENTS_SECONDS: u32 = 2 * PULL_SECONDS;
 
 /// The duration of a lease for bytes, in seconds. It is renewed while they are being stored.
 const BYTES_SECONDS: u32 = 30;

@@ -6,7 +6,6 @@ use std::cell::{Cell, RefCell};
 use futures_util::future::join_all;
 use futures_util::stream;
 use futures_util::stream::StreamExt as _;
-use terrace_core::limits;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
 
@@ -16,6 +15,10 @@ use crate::documents::BUSY_TRIES;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
 use crate::index::expected_indices::Indexed;
+
+/// Maximum number of times that an index is rewritten because a release was committed in the meantime. KV
+/// allows one write per second to a key, so this is also the longest wait, in seconds.
+pub(crate) const REFRESH_ROUNDS: u32 = 30;
 
 /// Number of attempts of a publish to write an index that only people read, one second apart, for the same reason. All
 /// other indices of the publish have been written by then.
@@ -136,7 +139,7 @@ async fn withdraw_all<P: Host>(
 /// Writes the indices that follow a fact, and again as long as the fact changes in the meantime;
 /// [`terrace_core::index`] explains why this ends with the newest. Many requests may wait to write the same ones, because KV
 /// allows one write per key and second: one that had to wait records the state of the fact that it wrote, so that one of them
-/// writes for all. Returns `false` if [`limits::REFRESH_ROUNDS`] rounds do not suffice. If it does not end with the newest, it
+/// writes for all. Returns `false` if [`REFRESH_ROUNDS`] rounds do not suffice. If it does not end with the newest, it
 /// leaves none that it has written.
 pub(crate) async fn until_current<'w, P: Host>(
     ctx: &Context<'_, P>,
@@ -144,7 +147,7 @@ pub(crate) async fn until_current<'w, P: Host>(
     writing: &Writing,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
-    let is_current = within(ctx, fact, writing, limits::REFRESH_ROUNDS, write).await?;
+    let is_current = within(ctx, fact, writing, REFRESH_ROUNDS, write).await?;
     if !is_current {
         writing.withdraw(ctx).await;
     }

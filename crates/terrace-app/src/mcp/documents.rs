@@ -1,7 +1,7 @@
 //! Documentation: the tool that reads it, and the resources.
 
 use terrace_base::json;
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::route::PageRoute;
 use terrace_core::auth::access::Owner;
 use terrace_core::documentation::DocumentPath;
 use terrace_core::http::reply::Reply;
@@ -12,6 +12,7 @@ use terrace_core::mcp::reply::Answered;
 use terrace_core::mcp::{DocumentResource, McpError, TextPage};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageSubject, VersionView};
 use terrace_core::search::packages;

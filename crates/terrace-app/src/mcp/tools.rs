@@ -1,7 +1,7 @@
 //! The calls of tools.
 
 use terrace_base::json;
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::route::PageRoute;
 use terrace_core::auth::access::Owner;
 use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
 use terrace_core::http::problem::Problem;
@@ -17,6 +17,7 @@ use terrace_core::mcp::{
 };
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageSubject, PageView, VersionView};
 use terrace_core::search::{Cursor, Query, Search, SearchKind};

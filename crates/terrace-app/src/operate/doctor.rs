@@ -9,7 +9,6 @@ use terrace_core::api::admin::{
 };
 use terrace_core::auth::login::Provider;
 use terrace_core::http::guard::Guard;
-use terrace_core::limits;
 use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::format::{FormatDocument, Writer};
@@ -21,6 +20,7 @@ use crate::access::issuer::KeysAt;
 use crate::context::Context;
 use crate::copies::failover;
 use crate::documents::audit;
+use crate::documents::fallback_requests::EXAMINED_SECONDS;
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Facts as _, Host, Payload, Stored, Upstream as _};
 use crate::index::expected_indices;
@@ -175,7 +175,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     let origins = origins.map(async |hostname| {
         let fetch = Service::discover_at(&ctx.config.pull.origin_of(hostname));
         let guard = ctx.config.pull.guard(hostname);
-        let seconds = limits::EXAMINED_SECONDS;
+        let seconds = EXAMINED_SECONDS;
         let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
         let error = match fetched {
             Ok(fetched) => Service::read(&fetched).err().map(|error| error.to_string()),
@@ -246,7 +246,7 @@ async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> O
             what: "object",
         };
         let guard = Guard::of_storage(origin, &fetch.reference);
-        let seconds = limits::EXAMINED_SECONDS;
+        let seconds = EXAMINED_SECONDS;
         let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
         error = match fetched {
             Ok(fetched) if fetched.status != 200 => {

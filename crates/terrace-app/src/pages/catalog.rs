@@ -1,8 +1,7 @@
 //! The pages of lists of packages.
-
-use terrace_core::api::details::PackageKind;
 use terrace_core::auth::access::Owner;
 use terrace_core::http::problem::Problem;
+use terrace_core::model::package::PackageKind;
 use terrace_core::search::SearchKind;
 use terrace_web::{NAMESPACES_AFTER, pages};
 

@@ -1,13 +1,14 @@
 //! Feeds, badges and the sitemap.
 
 use terrace_core::api::details::{ListedPackage, PackageDetails};
-use terrace_core::api::route::{Badge, FeedScope, PageRoute, RequestedVersion};
+use terrace_core::api::route::{Badge, FeedScope, PageRoute};
 use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
 use terrace_core::index::catalog::CatalogLine;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::ReleaseState;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::search::packages;
 use terrace_web::badge::BadgeText;
 use terrace_web::feed::{self, Entry};

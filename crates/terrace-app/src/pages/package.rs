@@ -1,10 +1,11 @@
 //! The pages of packages and versions.
 
 use terrace_core::api::details::PackageDetails;
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::route::PageRoute;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::package::Package;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
 use terrace_web::comparison::{Comparison, ProviderVersion};

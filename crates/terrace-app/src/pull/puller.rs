@@ -4,7 +4,6 @@
 //! a client would verify it: the signed documents when a version is first requested, and the bytes of a package, by
 //! their digest, while they are stored.
 
-use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform as ProviderPlatform;
@@ -13,6 +12,7 @@ use terrace_core::publish::PublishStep;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::Release;
 use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
 use crate::access::status;
@@ -74,7 +74,7 @@ pub(crate) async fn refresh_list<P: Host>(
     match age {
         // The new list has not reached every location yet.
         Some(age) if age < PULL_LISTED_SECONDS => return Ok(()),
-        Some(age) if age < limits::PULL_CHECK_SECONDS => {}
+        Some(age) if age < PULL_CHECK_SECONDS => {}
         _ if status::blocks_provider(ctx, &address).await? => {}
         _ => match refresh(ctx, &address).await {
             Ok(Some(_)) => {}

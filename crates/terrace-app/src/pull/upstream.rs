@@ -1,7 +1,6 @@
 //! Reads the documents of a provider's origin.
 
 use terrace_base::time::UnixTime;
-use terrace_core::limits;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
@@ -9,6 +8,7 @@ use terrace_core::upstream::origin::{
     Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry, PublishedVersion,
     Service,
 };
+use terrace_core::upstream::pull::PULL_SECONDS;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -113,7 +113,7 @@ pub(crate) fn seconds_left<P: Host>(ctx: &Context<'_, P>) -> u32 {
     let since = ctx.asking_since.get().unwrap_or(now);
     ctx.asking_since.set(Some(since));
     let spent = u32::try_from(now.0.saturating_sub(since.0)).unwrap_or(u32::MAX);
-    limits::PULL_SECONDS.saturating_sub(spent)
+    PULL_SECONDS.saturating_sub(spent)
 }
 
 /// Returns a failure of an origin, prefixed with its subject.

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::documents::releases;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
+use crate::index::catalog::shards::CATALOG_ROUNDS;
 use crate::index::catalog::shards::Shard;
 use crate::index::catalog::{merged, shards};
 use crate::index::expected_indices::pick;
@@ -58,7 +59,7 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
 }
 
 async fn shard<P: Host>(ctx: &Context<'_, P>, owner: &Owner, shard: Shard) -> Result<(), Failure> {
-    let (unchanged, rounds) = (CardChange::Unchanged, limits::CATALOG_ROUNDS);
+    let (unchanged, rounds) = (CardChange::Unchanged, CATALOG_ROUNDS);
     shards::refresh(ctx, owner, shard, unchanged, rounds).await?;
     Ok(())
 }

@@ -4,7 +4,8 @@
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
-use terrace_core::limits;
+use terrace_core::maintenance::garbage::FENCE_SECONDS;
+use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{ArchiveKind, BytesKey, FactKey, GARBAGE};
@@ -85,7 +86,7 @@ pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Fail
 /// Rejects a commit if the snapshot is too old.
 pub(crate) fn ensure_fresh<P: Host>(ctx: &Context<'_, P>, fence: &GcFence) -> Result<(), Problem> {
     let age = ctx.host.clock().now().0.saturating_sub(fence.at.0);
-    if age <= limits::FENCE_SECONDS {
+    if age <= FENCE_SECONDS {
         return Ok(());
     }
     Err(Problem::Unavailable(format!(
@@ -302,7 +303,7 @@ pub(crate) async fn mark_removal<P: Host>(
 
 /// Returns the error for bytes whose mark another request may be about to remove.
 fn being_changed(bytes: BytesKey) -> Problem {
-    let seconds = limits::MARK_REMOVAL_SECONDS;
+    let seconds = MARK_REMOVAL_SECONDS;
     let message = format!(
         "the garbage mark of {bytes} is being changed by another request: send the same request again in {seconds} s"
     );
@@ -449,7 +450,7 @@ async fn remove_mark<P: Host>(
     let key = FactKey::Garbage(bytes);
     let remove = async || {
         let waited = ctx.host.clock().now().since(written);
-        if waited > limits::MARK_REMOVAL_SECONDS / 2 {
+        if waited > MARK_REMOVAL_SECONDS / 2 {
             let message = format!(
                 "the removal of {key} took too long: send the same request again in an hour"
             );

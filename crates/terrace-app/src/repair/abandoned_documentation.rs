@@ -6,6 +6,7 @@ use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
+use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, DOCUMENTATION, FactKey};
 
@@ -20,6 +21,7 @@ use crate::removal::garbage;
 use crate::removal::garbage::GcFence;
 use crate::repair::comparison::counted;
 use crate::repair::step;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 
 /// The smallest and the largest page of a listing. The next step lists the rest of a page again.
@@ -84,7 +86,7 @@ async fn visit<P: Host>(
         ));
         return Ok(StepFlow::Continue);
     };
-    let has_room = step.reported_names() < limits::REPAIRED_NAMES;
+    let has_room = step.reported_names() < REPAIRED_NAMES;
     let found = known.published.take().filter(|it| it.package == package);
     let (of_package, is_new) = match found {
         Some(of_package) => (known.published.insert(of_package), false),
@@ -242,7 +244,7 @@ async fn try_remove<P: Host>(ctx: &Context<'_, P>, key: &FactKey) -> Result<bool
     if marked.is_none() || is_published(ctx, package, version).await? {
         return Ok(false);
     }
-    if ctx.host.clock().now().since(now) > limits::DOCUMENTATION_REMOVAL_SECONDS / 2 {
+    if ctx.host.clock().now().since(now) > DOCUMENTATION_REMOVAL_SECONDS / 2 {
         return Ok(false);
     }
     ctx.host.facts().delete(key).await?;

@@ -10,6 +10,7 @@ use crate::removal::garbage;
 use crate::removal::garbage::GcFence;
 use crate::repair::comparison::counted;
 use crate::repair::step;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS, RepairStep, StepFlow};
 
 /// The page size of a listing.
@@ -34,7 +35,7 @@ pub(crate) async fn sweep<P: Host>(
             fence = Some(counted(ctx, step, garbage::fence(ctx)).await?);
         }
         for object in page.objects {
-            if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+            if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
                 return Ok(StepFlow::Pause);
             }
             step.report.looked_at += 1;

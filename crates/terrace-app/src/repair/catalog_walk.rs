@@ -2,7 +2,6 @@
 
 use terrace_core::index::card::{Card, CardChange};
 use terrace_core::index::overview::Overview;
-use terrace_core::limits;
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
@@ -15,8 +14,10 @@ use crate::index::catalog::cards::Cards;
 use crate::index::catalog::shards::Shard;
 use crate::index::catalog::{cards, merged, shards};
 use crate::index::index_refresh;
+use crate::index::index_writer::REFRESH_ROUNDS;
 use crate::repair::comparison::{Difference, all_same, counted, difference};
 use crate::repair::step;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 
 /// Checks the card of a package with correct lists. The catalogue of the owner is checked later in the walk, unless
@@ -85,9 +86,7 @@ pub(crate) async fn repair_catalogs<P: Host>(
 ) -> Result<StepFlow, Failure> {
     loop {
         let is_first = step.is_fresh;
-        if step.reported_names() >= limits::REPAIRED_NAMES
-            || !step.affords(MIN_OPERATIONS_FOR_LISTS)
-        {
+        if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS_FOR_LISTS) {
             return Ok(StepFlow::Pause);
         }
         let after = Some(step.position.after.as_str()).filter(|after| !after.is_empty());
@@ -147,7 +146,7 @@ async fn refresh<P: Host>(
 ) -> Result<bool, Failure> {
     let mut are_current = true;
     for shard in Shard::ALL {
-        are_current &= shards::refresh(ctx, owner, shard, change, limits::REFRESH_ROUNDS).await?;
+        are_current &= shards::refresh(ctx, owner, shard, change, REFRESH_ROUNDS).await?;
     }
     Ok(are_current)
 }

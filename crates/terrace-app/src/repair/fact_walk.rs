@@ -1,6 +1,5 @@
 //! Walks over the facts that are not about a package's releases, and checks the indices of each.
 
-use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, PushedIndex, RULES};
@@ -13,6 +12,7 @@ use crate::oci::{blobs, manifests, pushed_contents, pushed_index_refresh};
 use crate::read::index_backfill;
 use crate::removal::garbage;
 use crate::removal::garbage::GcFence;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 use crate::repair::{comparison, step, version_walk};
 
@@ -70,7 +70,7 @@ async fn repair_fact<P: Host>(
     // A group is a repository, which also has a list of tags.
     let group = name.strip_suffix(after_last(&name, ':'));
     let group = group.unwrap_or_default().to_owned();
-    if step.reported_names() >= limits::REPAIRED_NAMES {
+    if step.reported_names() >= REPAIRED_NAMES {
         return StepFlow::Pause;
     }
     if !step.position.after.starts_with(&group)

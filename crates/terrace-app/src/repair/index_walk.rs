@@ -1,7 +1,6 @@
 //! Walks over the indices, and removes those that follow from no fact.
 
 use terrace_core::index::ExpectedIndices;
-use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, IndexKey, PushedIndex};
@@ -13,6 +12,7 @@ use crate::host::{Facts as _, Host, Indices as _, StoreError};
 use crate::index::expected_indices;
 use crate::oci::{pushed_contents, pushed_index_refresh};
 use crate::read::index_backfill;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{
     MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, PackageIndices, RepairStep, StepFlow,
 };
@@ -142,9 +142,7 @@ async fn repair_group<P: Host>(
     mut keys: &[(String, IndexKey)],
 ) -> StepFlow {
     while let Some((first, _)) = keys.first() {
-        if step.reported_names() >= limits::REPAIRED_NAMES
-            || !step.affords(MIN_OPERATIONS_FOR_LISTS)
-        {
+        if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS_FOR_LISTS) {
             return StepFlow::Pause;
         }
         let examined = remove_stale(ctx, step, package, keys).await;
@@ -173,7 +171,7 @@ async fn repair_alone<P: Host>(
     name: String,
     key: &IndexKey,
 ) -> StepFlow {
-    if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+    if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
         return StepFlow::Pause;
     }
     let removed = match key {

@@ -21,6 +21,7 @@ use crate::host::{Facts as _, Host, ListedFact};
 use crate::index::expected_indices;
 use crate::index::expected_indices::PackageIndices;
 use crate::repair::comparison::Compared;
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS, RepairStep, StepFlow};
 use crate::repair::version_walk::{is_stored, repair_package, write_lists};
 use crate::repair::{catalog_walk, comparison, step};
@@ -77,7 +78,7 @@ pub(crate) async fn repair_packages<P: Host>(
                 return Ok(StepFlow::Continue);
             }
         }
-        if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+        if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
             return Ok(StepFlow::Pause);
         }
         if step.is_full {
@@ -227,7 +228,7 @@ async fn check_packages<P: Host>(
             );
             step.position = Position::past(&package);
         }
-        if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+        if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
             return checked;
         }
     }

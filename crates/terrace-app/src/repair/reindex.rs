@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::host::Host;
 use crate::index::index_writer;
 use crate::outcome::{Call, Handled};
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::RepairStep;
 use crate::repair::walk;
 use crate::{body, json};
@@ -36,7 +37,7 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         0 => limits::REPAIR_OPERATIONS,
         operations => operations,
     };
-    check_count(accept_loss.len(), limits::REPAIRED_NAMES)?;
+    check_count(accept_loss.len(), REPAIRED_NAMES)?;
     let accepted = accept_loss.iter().map(|text| {
         FactKey::parse_release(text).ok_or_else(|| {
             Problem::BadRequest(format!(

@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::host::{Host, Revision};
 use crate::index::expected_indices::PackageStatus;
 
+/// Maximum number of names in one response, or one log line, about repairs.
+pub(crate) const REPAIRED_NAMES: usize = 1_000;
+
 /// How many names a repair step may list for each of its storage operations, because listing is what takes its
 /// CPU: some 12 microseconds for each release (docs/performance.md).
 const REPAIRED_NAMES_PER_OPERATION: u32 = 10;

@@ -1,6 +1,5 @@
 //! Checks the versions of one package, and then its lists.
 
-use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::storage::index_document::IndexDocument;
@@ -13,6 +12,7 @@ use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
 use crate::index::expected_indices::{Indexed, PackageIndices, PackageStatus};
 use crate::index::{expected_indices, index_refresh};
+use crate::repair::step::REPAIRED_NAMES;
 use crate::repair::step::{MIN_OPERATIONS, MIN_OPERATIONS_FOR_LISTS, RepairStep, StepFlow};
 use crate::repair::{catalog_walk, comparison, step};
 
@@ -45,7 +45,7 @@ pub(super) async fn repair_package<P: Host>(
             return Ok(StepFlow::Continue);
         }
         for fact in page.facts {
-            if step.reported_names() >= limits::REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
+            if step.reported_names() >= REPAIRED_NAMES || !step.affords(MIN_OPERATIONS) {
                 return Ok(StepFlow::Pause);
             }
             check_version(ctx, step, package, fact.name).await;

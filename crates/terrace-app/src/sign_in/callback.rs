@@ -1,11 +1,11 @@
 //! `/oauth/callback`: the URL to which the provider redirects the browser.
 
+use terrace_core::auth::login::PROVIDER_CODE_BYTES;
 use terrace_core::auth::login::{
     Login, Provider, SignInError, SignInPurpose, SignInState, Verifier,
 };
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
@@ -85,9 +85,9 @@ async fn person_back<P: Host, R: Request>(
         return Err(SignInError::RefusedThere(error));
     }
     let code = form.value("code").ok().flatten();
-    let code = code.filter(|code| code.len() <= limits::PROVIDER_CODE_BYTES);
+    let code = code.filter(|code| code.len() <= PROVIDER_CODE_BYTES);
     let no_code = || {
-        let most = limits::PROVIDER_CODE_BYTES;
+        let most = PROVIDER_CODE_BYTES;
         let line = format!(
             "the provider redirected the browser without the parameter code, or with one of more than {most} bytes"
         );

@@ -1,7 +1,7 @@
 //! The documents of OAuth clients.
 
+use terrace_core::auth::login::CLIENT_DOCUMENT_BYTES;
 use terrace_core::auth::login::{ClientDocument, ClientName, ClientRequest, Login, SignInError};
-use terrace_core::limits;
 
 use crate::context::Context;
 use crate::host::{Host, IdentityProviderRequest, Upstream as _};
@@ -27,7 +27,7 @@ pub(crate) async fn name<P: Host>(
         url: id.to_string(),
         form: None,
         authorization: None,
-        max_bytes: limits::CLIENT_DOCUMENT_BYTES as u64,
+        max_bytes: CLIENT_DOCUMENT_BYTES as u64,
     };
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &host.guard(), SECONDS).await;

@@ -1,11 +1,12 @@
 //! `/oauth/consent`: the answer of a person who was asked for consent.
 
+use terrace_core::auth::login::LOGIN_CODE_SECONDS;
+use terrace_core::auth::login::LOGIN_FORM_BYTES;
 use terrace_core::auth::login::{
     Consent, Login, ParameterError, Recipient, SignInError, SignInPurpose,
 };
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
@@ -37,7 +38,7 @@ async fn take_consent<P: Host, R: Request>(
         SignInError::Parameter(ParameterError { parameter, rule })
     };
     let too_long = || {
-        let most = limits::LOGIN_FORM_BYTES;
+        let most = LOGIN_FORM_BYTES;
         let rule = format!("must be sent in a form of at most {most} bytes");
         wrong("consent", &rule)
     };
@@ -52,7 +53,7 @@ async fn take_consent<P: Host, R: Request>(
     let origin = request.origin().to_owned();
     let allow = |consent: Consent| {
         let (recipient, code) = consent.into_code();
-        let expires = now.plus(limits::LOGIN_CODE_SECONDS);
+        let expires = now.plus(LOGIN_CODE_SECONDS);
         let code = login.seal_keys.seal(&code, expires);
         Ok(Reply::redirect(recipient.redirect_to(&code, &origin)))
     };

@@ -1,6 +1,8 @@
 //! Parts shared by the steps of signing in.
 
 use terrace_core::auth::access::{Scopes, Session};
+use terrace_core::auth::login::LOGIN_FORM_BYTES;
+use terrace_core::auth::login::SIGN_IN_SECONDS;
 use terrace_core::auth::login::{
     BrowserSession, CALLBACK_PATH, ClientName, Consent, Login, PendingToken, Person, Recipient,
     RedemptionError, ReturnPath, SessionBinding, SignInError, SignInPurpose, SignInState,
@@ -8,7 +10,6 @@ use terrace_core::auth::login::{
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 use terrace_core::model::token_id::TokenId;
 
 use crate::access::rules;
@@ -112,9 +113,7 @@ fn ask_consent<P: Host, R: Request>(
     name: Option<&ClientName>,
 ) -> Reply<P::Stream> {
     let now = ctx.host.clock().now();
-    let sealed = login
-        .seal_keys
-        .seal(consent, now.plus(limits::SIGN_IN_SECONDS));
+    let sealed = login.seal_keys.seal(consent, now.plus(SIGN_IN_SECONDS));
     let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
     let host = host_of(request.origin());
     consent_page(consent, name, &sealed, host, expires)
@@ -175,7 +174,7 @@ pub(crate) fn is_from_own_page<R: Request>(request: &R) -> Option<bool> {
 
 /// Reads a form, unless it is too long. A body that is not UTF-8 counts as empty.
 pub(crate) async fn form_body<R: Request>(request: &mut R) -> Option<String> {
-    let limit = limits::LOGIN_FORM_BYTES;
+    let limit = LOGIN_FORM_BYTES;
     let body = request.bytes_up_to(limit).await.unwrap_or_default();
     let is_short = u64::try_from(body.len()).is_ok_and(|length| length <= limit);
     is_short.then(|| String::from_utf8(body).unwrap_or_default())

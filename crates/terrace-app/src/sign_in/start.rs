@@ -1,11 +1,11 @@
 //! `/oauth/authorize`: the URL that a terminal or an OAuth client opens in a browser to sign in.
 
 use terrace_core::api::route::McpScope;
+use terrace_core::auth::login::SIGN_IN_SECONDS;
 use terrace_core::auth::login::{
     BrowserSession, Login, Provider, Recipient, SignInError, SignInPurpose, SignInState,
 };
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
@@ -46,7 +46,7 @@ pub(crate) async fn send_to_provider<P: Host, R: Request>(
     purpose: SignInPurpose,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let browser = BrowserSession::new(ctx.host.random());
-    let expires = ctx.host.clock().now().plus(limits::SIGN_IN_SECONDS);
+    let expires = ctx.host.clock().now().plus(SIGN_IN_SECONDS);
     let state = SignInState {
         purpose,
         browser: browser.binding(),

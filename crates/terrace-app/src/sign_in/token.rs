@@ -1,12 +1,12 @@
 //! `/oauth/token`: redeems the authorization code of a terminal or an OAuth client.
 
 use terrace_core::auth::access::{Resource, SIGN_IN};
+use terrace_core::auth::login::LOGIN_FORM_BYTES;
 use terrace_core::auth::login::{
     Code, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 
 use crate::access::auth;
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub(crate) async fn token<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let Some(body) = form_body(&mut request).await else {
-        return Err(Problem::TooLarge(limits::LOGIN_FORM_BYTES).into());
+        return Err(Problem::TooLarge(LOGIN_FORM_BYTES).into());
     };
     match redeem(ctx, login, body.as_bytes()).await {
         Redeemed::Token(token, entry) => Ok(Outcome::new(token.reply(), entry)),

@@ -1,9 +1,9 @@
 //! Trusted publishing: a CI job exchanges the OpenID token from its CI for a token of this registry.
 
+use terrace_core::auth::exchange::EXCHANGE_BYTES;
 use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
 use terrace_core::auth::oidc::{Grant, GrantError, TrustedPublishers};
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
 use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};
 
 use crate::access::issuer::KeysAt;
@@ -107,7 +107,7 @@ async fn publishers<P: Host>(ctx: &Context<'_, P>) -> Result<TrustedPublishers, 
 }
 
 async fn exchange_request<R: Request>(request: &mut R) -> Result<ExchangeRequest, ExchangeError> {
-    let body = request.bytes_up_to(limits::EXCHANGE_BYTES).await;
+    let body = request.bytes_up_to(EXCHANGE_BYTES).await;
     let body = body.map_err(|_| {
         let message = "the body could not be read completely";
         ExchangeError::Malformed(message.to_owned())

@@ -1,7 +1,7 @@
 //! The command line of `terrace publish modules`.
 
 use clap::Args;
-use terrace_core::model::source::SourceUrl;
+use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
 use crate::source::pattern::Pattern;

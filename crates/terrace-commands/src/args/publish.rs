@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::commit::CommitId;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::source::SourceUrl;
+use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
 

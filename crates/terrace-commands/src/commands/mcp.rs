@@ -7,7 +7,7 @@ use std::io::{BufRead, Read as _, Write};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use terrace_core::limits;
+use terrace_core::mcp::MCP_BODY_BYTES;
 use terrace_core::mcp::mcp_name_header;
 
 use super::connection::connect_reader;
@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::registry::client::{Client, McpHeaders};
 
 /// The longest line that is read, in bytes: the registry accepts no longer message, and a line may have spaces.
-const LINE_BYTES: u64 = 2 * limits::MCP_BODY_BYTES;
+const LINE_BYTES: u64 = 2 * MCP_BODY_BYTES;
 
 /// The notification of a client that no longer waits for an answer. Over HTTP it is the end of the connection.
 const CANCELLED: &str = "notifications/cancelled";

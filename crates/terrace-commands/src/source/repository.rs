@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use terrace_core::model::commit::CommitId;
-use terrace_core::model::source::SourceUrl;
+use terrace_core::model::source_url::SourceUrl;
 use url::Url;
 
 use crate::error::Failure;

@@ -5,30 +5,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::route::{ApiRoute, RequestedVersion};
+use crate::api::route::ApiRoute;
 use crate::documentation::{
     DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart, PageName,
 };
 use crate::index::catalog::CatalogLine;
 use crate::index::overview::OverviewVersion;
 use crate::model::package::Package;
+use crate::model::package::PackageKind;
 use crate::model::package_hash::PackageHash;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 use terrace_base::digest::Sha256;
-
-/// The kind of a package.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PackageKind {
-    /// A module.
-    Module,
-    /// A provider, published here or mirrored.
-    Provider,
-}
 
 /// A package, as lists name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ use crate::oci::pushed::PushedRequest;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 pub use admin::AdminRoute;
-pub use api::{ApiRoute, RequestedVersion};
+pub use api::ApiRoute;
 pub use bytes::BytesRoute;
 pub use mcp::{McpRoute, McpScope};
 pub use mirror::MirrorRoute;

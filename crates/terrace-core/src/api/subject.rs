@@ -1,11 +1,12 @@
 //! The package that a request is about, as its path names it.
 
 use crate::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, FeedScope, MirrorRoute, OciRoute, PageRoute,
-    RequestedVersion, Route, TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, FeedScope, MirrorRoute, OciRoute, PageRoute, Route,
+    TerraformRoute,
 };
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 use crate::oci::pushed::{PushedPath, Reference};
 use crate::oci::{GeneratedPath, GeneratedReference};

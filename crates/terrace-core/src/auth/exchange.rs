@@ -33,6 +33,10 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
 
+/// Maximum size of the body of a token exchange: a token of [`terrace_jose::limits::TOKEN_BYTES`] and the
+/// other parameters.
+pub const EXCHANGE_BYTES: u64 = 32 * 1024;
+
 /// Maximum lifetime of a token that is issued to a job, in seconds. GitHub's own tokens are valid for five
 /// minutes, which is less; a run that takes longer exchanges its token again.
 const EXCHANGED_TOKEN_SECONDS: u32 = 900;

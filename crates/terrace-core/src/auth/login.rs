@@ -74,6 +74,22 @@ pub use terminal::{
 use crate::auth::access::{SealKeys, SessionKeys};
 use crate::auth::oidc::LoginRules;
 
+/// Maximum time that a person may take to sign in, in seconds.
+pub const SIGN_IN_SECONDS: u32 = 600;
+
+/// Lifetime of a code that a client exchanges for a token, in seconds. The browser passes it to the client,
+/// which sends it at once; RFC 6749, section 4.1.2, recommends at most ten minutes.
+pub const LOGIN_CODE_SECONDS: u32 = 60;
+
+/// Maximum size of the document of an OAuth client, as draft-ietf-oauth-client-id-metadata-document recommends (section 8.6).
+pub const CLIENT_DOCUMENT_BYTES: usize = 5 * 1024;
+
+/// Maximum size of a form of a browser or a client: a sealed text, and the other parameters.
+pub const LOGIN_FORM_BYTES: u64 = 24 * 1024;
+
+/// Maximum length of a provider's code. Entra's have 2 KB.
+pub const PROVIDER_CODE_BYTES: usize = 8 * 1024;
+
 /// The path at which a browser begins to sign in.
 pub const SIGN_IN_PATH: &str = "/sign-in";
 

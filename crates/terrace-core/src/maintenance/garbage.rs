@@ -5,14 +5,14 @@
 //! a release. Only time distinguishes the two, so an archive is removed in two phases:
 //!
 //! 1. It is **marked**: a [`GarbageDocument`] is created if there is none.
-//! 2. An hour ([`limits::GARBAGE_SECONDS`]) later, every release is searched for references again. If there is
+//! 2. An hour ([`GARBAGE_SECONDS`]) later, every release is searched for references again. If there is
 //!    none, the mark that was read before this search becomes *removing* by compare-and-swap, the archive is
 //!    removed, and then the mark.
 //!
 //! A publish (or any other request that is about to refer to an archive) looks up marks **before** it looks up
 //! archives. If an archive is marked, the mark becomes *kept* by compare-and-swap. If an archive is being
 //! removed, it counts as missing, and the publish does not commit to it. The marks that a publish has read are
-//! valid for a quarter of an hour ([`limits::FENCE_SECONDS`]). After that it does not commit: the response is a
+//! valid for a quarter of an hour ([`FENCE_SECONDS`]). After that it does not commit: the response is a
 //! 503, and the retry reads the marks again.
 //!
 //! So consider a commit that refers to an archive, and the swap to *removing* for the same archive:
@@ -35,7 +35,7 @@
 //! An operator can erase an archive: its mark becomes *erased*, by compare-and-swap, whatever its state was, and stays for
 //! ever. So does the mark of its digest, which covers archives, blobs and manifests. Then the archive is removed, and
 //! again whenever it was stored again. Storage has no conditional removal of a mark. So a request that removes a mark
-//! first writes it, by compare-and-swap, and then has half a minute ([`limits::MARK_REMOVAL_SECONDS`]) to remove it. An
+//! first writes it, by compare-and-swap, and then has half a minute ([`MARK_REMOVAL_SECONDS`]) to remove it. An
 //! erasure waits until a mark that may be removed is older than a minute.
 //!
 //! A publish that has read the marks before the erasure may still commit to the archive, for a quarter of an hour. That
@@ -46,9 +46,21 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
 use crate::model::status::Reason;
 use terrace_base::time::UnixTime;
+
+/// Time for which an archive must have been marked before it is removed, in seconds: much longer than
+/// [`FENCE_SECONDS`], as [`crate::maintenance::garbage`] explains.
+pub const GARBAGE_SECONDS: u64 = 3_600;
+
+/// Time for which no request makes the tombstone of an archive from a garbage mark that another request may be about to remove, in
+/// seconds. The mark is removed within half of that time or not at all, and one operation of storage takes less than the other
+/// half.
+pub const MARK_REMOVAL_SECONDS: u64 = 60;
+
+/// Time for which a publish may rely on its snapshot of the garbage marks, in seconds. After that it does not
+/// commit: the response is a 503, and the retry takes a new snapshot.
+pub const FENCE_SECONDS: u64 = 900;
 
 /// The mark of an archive that may be removed, or the tombstone of one that was erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,7 +159,7 @@ impl GarbageDocument {
     pub fn is_being_removed(&self, now: UnixTime) -> bool {
         match self.state {
             GarbageState::Kept | GarbageState::Removing => {
-                now.since(self.since) <= limits::MARK_REMOVAL_SECONDS
+                now.since(self.since) <= MARK_REMOVAL_SECONDS
             }
             GarbageState::Marked | GarbageState::Erased => false,
         }
@@ -156,12 +168,12 @@ impl GarbageDocument {
     /// Returns whether the mark has been in its state long enough that every request that read an earlier state has
     /// ended.
     pub fn is_settled(&self, now: UnixTime) -> bool {
-        now.since(self.since) >= limits::GARBAGE_SECONDS
+        now.since(self.since) >= GARBAGE_SECONDS
     }
 }
 
 const _: () = assert!(
-    limits::GARBAGE_SECONDS >= 2 * limits::FENCE_SECONDS,
+    GARBAGE_SECONDS >= 2 * FENCE_SECONDS,
     "a publish must end before an archive is removed whose mark it has not seen"
 );
 

@@ -13,6 +13,10 @@ use crate::storage::key::{
 };
 use terrace_base::time::UnixTime;
 
+/// Time that the periodic repair waits for an unfinished earlier run, in seconds: longer than the platform
+/// lets one run, which is 15 minutes (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
+pub const REPAIR_SECONDS: u64 = 1_000;
+
 /// Share of the periodic repair, with default steps, in the KV keys that the free plan lets be read in a day: a
 /// quarter of 100,000 (<https://developers.cloudflare.com/kv/platform/pricing/>). More operations for each
 /// step raise this share, and the following ones.
@@ -277,7 +281,7 @@ impl CursorDocument {
     /// Returns whether another step is running.
     pub fn is_taken(&self, now: UnixTime) -> bool {
         self.begun
-            .is_some_and(|begun| now.since(begun) < limits::REPAIR_SECONDS)
+            .is_some_and(|begun| now.since(begun) < REPAIR_SECONDS)
     }
 
     /// Returns the walk that continues next. It does not depend on the time, so a step after an interrupted
@@ -545,6 +549,6 @@ mod tests {
         let now = UnixTime(1_000_000);
         assert!(!cursor(None).is_taken(now));
         assert!(cursor(Some(now.0 - 1)).is_taken(now));
-        assert!(!cursor(Some(now.0 - limits::REPAIR_SECONDS)).is_taken(now));
+        assert!(!cursor(Some(now.0 - REPAIR_SECONDS)).is_taken(now));
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::message::RequestId;
 use super::revision::Revision;
 use crate::http::problem::Problem;
-use crate::limits;
+use crate::mcp::MCP_BODY_BYTES;
 use terrace_base::untrusted::quoted;
 
 /// A refused request, with its ID if it could be read.
@@ -68,7 +68,7 @@ pub enum McpError {
     #[error("the header Content-Type is {content_type}: it must be application/json", content_type = quoted(.0))]
     ContentType(String),
     /// The body is too long.
-    #[error("the body is longer than {max} bytes", max = limits::MCP_BODY_BYTES)]
+    #[error("the body is longer than {max} bytes", max = MCP_BODY_BYTES)]
     TooLarge,
     /// The request failed for a reason that other requests fail for as well.
     #[error("{}", .0.messages().join("; "))]

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use crate::api::route::{API_PREFIX, ApiRoute, RequestedVersion, Route};
+use crate::api::route::{API_PREFIX, ApiRoute, Route};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
+use crate::model::version::RequestedVersion;
 use terrace_base::untrusted::quoted;
 
 /// The beginning of a URI. What follows is the path of the API without its own beginning, so that the same package and the

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::{Hostname, ModuleNamespace, Namespace};
 use crate::model::platform::Platform;
@@ -19,6 +21,16 @@ pub enum Package {
     Mirrored(MirroredAddress),
     /// A module that this registry hosts.
     Module(ModuleAddress),
+}
+
+/// The kind of a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PackageKind {
+    /// A module.
+    Module,
+    /// A provider, published here or mirrored.
+    Provider,
 }
 
 /// The zip of a pulled provider for one platform, which its origin offers.

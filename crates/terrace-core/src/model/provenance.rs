@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::model::commit::CommitId;
-use crate::model::source::SourceUrl;
+use crate::model::source_url::SourceUrl;
 use terrace_base::json;
 use terrace_base::untrusted::is_unprintable;
 

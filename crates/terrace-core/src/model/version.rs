@@ -125,6 +125,24 @@ impl PartialOrd for Version {
 
 terrace_base::text_serde!(Version);
 
+/// The version in a path of the API or the pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestedVersion {
+    /// `latest`: the newest version that can be installed.
+    Latest,
+    /// A version.
+    Exact(Version),
+}
+
+impl fmt::Display for RequestedVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("latest"),
+            Self::Exact(version) => version.fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::api::admin::DocumentationBody;
 use crate::model::package::Package;
-use crate::model::source::SourceUrl;
+use crate::model::source_url::SourceUrl;
 use crate::model::version::Version;
 use crate::storage::documentation::DocumentationArchive;
 use terrace_base::digest::Sha256;

@@ -1,7 +1,7 @@
 //! Access control of reads.
 
+use super::ReadPlan;
 use super::oci::is_oci;
-use super::plan::ReadPlan;
 use super::{CookieHeader, Decision, Lookup, RequestHead, for_method, is_module_download};
 use crate::api::endpoint::Action;
 use crate::auth::access::{Caller, CredentialsError, Owner, Visibility};

@@ -10,14 +10,14 @@ use crate::config::Config;
 use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::http::reply::{CachePolicy, Reply};
-#[cfg(doc)]
-use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress};
 use crate::model::package::Package;
 use crate::model::platform::Platform;
 use crate::model::token_id::TokenId;
 use crate::model::version::Version;
 use crate::oci::TagPage;
+#[cfg(doc)]
+use crate::read::KEYS_OF_READ;
 use crate::storage::archive_url::ArchiveUrls;
 use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
@@ -31,7 +31,7 @@ pub struct Lookup {
     /// The key of the index that decides whether there is anything to answer.
     pub key: IndexKey,
     /// The keys of other indices that the answer is built from; empty for each route of a protocol. Together
-    /// with the first there are at most [`limits::KEYS_OF_READ`], and all values are read as text.
+    /// with the first there are at most [`KEYS_OF_READ`], and all values are read as text.
     pub others: Vec<IndexKey>,
     /// The form of the value.
     pub form: IndexForm,
@@ -113,7 +113,7 @@ pub enum FinishError {
 }
 
 impl Lookup {
-    /// Returns all keys of the read, at most [`limits::KEYS_OF_READ`].
+    /// Returns all keys of the read, at most [`KEYS_OF_READ`].
     pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
         std::iter::once(&self.key).chain(&self.others)
     }
@@ -327,7 +327,7 @@ impl Lookup {
 mod tests {
     use super::*;
     use crate::http::reply::Body;
-    use crate::limits;
+    use crate::read::KEYS_OF_READ;
     use terrace_base::time::UnixTime;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn a_read_with_several_keys_is_answered_from_all_their_indices() {
         let lookup = several();
-        assert!(lookup.keys().count() <= limits::KEYS_OF_READ);
+        assert!(lookup.keys().count() <= KEYS_OF_READ);
         let found = StoredIndices {
             first: found("one"),
             others: vec![Some(found("two")), None],

@@ -1,8 +1,8 @@
 //! Reads by OCI clients: tags, manifests, and the locations of blobs.
 
 use super::download::Urls;
-use super::plan::{IndexRequest, ReadPlan};
 use super::{FinishError, IndexForm, Lookup, Projection, StoredIndex};
+use super::{IndexRequest, ReadPlan};
 use crate::api::route::HandledRoute;
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
@@ -16,6 +16,7 @@ use crate::model::package::Package;
 use crate::oci::TagPage;
 use crate::oci::pushed::{PushedPath, PushedRequest, Reference};
 use crate::oci::{self, GeneratedPath, GeneratedReference, GeneratedRepository, MediaType};
+use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
 use terrace_archive::ArchiveFormat;
@@ -45,7 +46,7 @@ pub(super) fn plan_generated<S>(package: Package, path: GeneratedPath, query: &s
             let seconds = if changes {
                 limits::LIST_CACHE_SECONDS
             } else {
-                limits::VERSION_CACHE_SECONDS
+                VERSION_CACHE_SECONDS
             };
             let key = IndexKey::Tag(package, version);
             stored_content(key, seconds, Projection::Manifest)

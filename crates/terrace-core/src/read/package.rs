@@ -7,12 +7,13 @@ use crate::api::details::{
     PlatformView, SigningKeyView, StatusView, SymbolView, VersionDetails, VersionSummary,
     document_path,
 };
-use crate::api::route::{ApiRoute, RequestedVersion};
+use crate::api::route::ApiRoute;
 use crate::documentation::{Contents, DocumentPath, ModuleDetails, ProviderDetails};
 use crate::index::about::{About, AboutDocumentation};
 use crate::index::overview::Overview;
 use crate::model::package::Package;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 use crate::storage::release::{OfferedPackage, PackageDocument, SigningKeyDocument};
 

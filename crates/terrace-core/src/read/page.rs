@@ -14,6 +14,7 @@ use crate::index::overview::Overview;
 use crate::limits;
 use crate::model::package::Package;
 use crate::model::version::Version;
+use crate::read::KEYS_OF_READ;
 use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
@@ -219,7 +220,7 @@ impl PageSubject {
         one.into_iter().chain(other)
     }
 
-    fn keys(&self) -> [Option<IndexKey>; limits::KEYS_OF_READ] {
+    fn keys(&self) -> [Option<IndexKey>; KEYS_OF_READ] {
         let overview = |package: &Package| Some(IndexKey::Overview(package.clone()));
         let about = |package: &Package, version: &Version| {
             Some(IndexKey::About(package.clone(), version.clone()))

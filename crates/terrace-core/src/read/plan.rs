@@ -4,10 +4,9 @@
 use serde_json::json;
 
 use super::oci::{no_catalog, plan_generated, plan_pushed};
-use super::{Checksum, Composed, IndexForm, Projection, RequestHead};
+use super::{Checksum, Composed, IndexForm, IndexRequest, Projection, ReadPlan, RequestHead};
 use crate::api::route::{
-    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, RequestedVersion, Route,
-    TerraformRoute,
+    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
@@ -16,31 +15,11 @@ use crate::model::address::{ModuleAddress, ProviderAddress};
 use crate::model::name::Hostname;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 use crate::oci::GeneratedRequest;
+use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::key::IndexKey;
-
-/// The plan for a request.
-pub(super) enum ReadPlan<S> {
-    /// This is the answer to every caller.
-    Answer(Reply<S>),
-    /// This is the answer to callers that may read from the package's repository.
-    AnswerToReaders(Package, Reply<S>),
-    /// An index must be read.
-    Read(IndexRequest),
-    /// It is not a read.
-    Handle(HandledRoute),
-}
-
-/// An index to read, and its purpose.
-pub(super) struct IndexRequest {
-    pub(super) key: IndexKey,
-    /// See [`Lookup::others`](super::Lookup::others).
-    pub(super) others: Vec<IndexKey>,
-    pub(super) form: IndexForm,
-    pub(super) cache_seconds: u32,
-    pub(super) projection: Projection,
-}
 
 pub(super) fn plan<S>(
     route: Route,
@@ -265,7 +244,7 @@ fn version_document<S>(package: Package, version: Version, projection: Projectio
     let cache_seconds = match package {
         // The version may gain platforms.
         Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
-        Package::Provider(_) | Package::Module(_) => limits::VERSION_CACHE_SECONDS,
+        Package::Provider(_) | Package::Module(_) => VERSION_CACHE_SECONDS,
     };
     ReadPlan::Read(IndexRequest {
         key: IndexKey::Version(package, version),

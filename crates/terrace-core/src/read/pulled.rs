@@ -2,12 +2,13 @@
 
 use super::{FinishError, Lookup, StoredIndices};
 use crate::http::reply::Reply;
-use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
+use crate::upstream::pull::PULL_CHECK_SECONDS;
+use crate::upstream::pull::PULL_STALE_SECONDS;
 use crate::upstream::pull::{PullPolicy, blocked, blocked_because};
 use terrace_base::time::UnixTime;
 
@@ -91,8 +92,8 @@ impl Lookup {
             _ => return Freshness::Fresh,
         };
         match now.since(checked_at) {
-            age if age < limits::PULL_CHECK_SECONDS => Freshness::Fresh,
-            age if age < limits::PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
+            age if age < PULL_CHECK_SECONDS => Freshness::Fresh,
+            age if age < PULL_STALE_SECONDS => Freshness::Stale(address.clone()),
             _ => Freshness::Unfit,
         }
     }

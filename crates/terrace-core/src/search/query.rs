@@ -8,6 +8,9 @@ use super::words;
 use crate::documentation::DocumentationKind;
 use crate::limits;
 
+/// Maximum length of the cursor of a list: a rank, the longest key of a package, and the name of a symbol.
+pub(super) const CURSOR_BYTES: usize = 1_024;
+
 /// The words of a search, in lower case; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -153,7 +156,7 @@ impl FromStr for Cursor {
     type Err = CursorError;
 
     fn from_str(text: &str) -> Result<Self, CursorError> {
-        if text.len() > limits::CURSOR_BYTES {
+        if text.len() > CURSOR_BYTES {
             return Err(CursorError);
         }
         let mut parts = text.splitn(3, '~');

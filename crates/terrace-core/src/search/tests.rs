@@ -275,7 +275,7 @@ fn a_cursor_of_another_form_is_rejected() {
     ] {
         assert!(text.parse::<Cursor>().is_err(), "{text}");
     }
-    let long = format!("a0~{}~", "a".repeat(crate::limits::CURSOR_BYTES));
+    let long = format!("a0~{}~", "a".repeat(crate::search::query::CURSOR_BYTES));
     assert!(long.parse::<Cursor>().is_err());
     let odd: Cursor = "d4~modules/a/b/c~resources/a~b".parse().unwrap();
     assert_eq!(odd.to_string(), "d4~modules/a/b/c~resources/a~b");

@@ -12,6 +12,10 @@ use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
+/// Time for which documentation that a request or a repair has begun to remove is not replaced, in seconds. It is removed
+/// within half of that time or not at all, and one operation of storage takes less than the other half.
+pub const DOCUMENTATION_REMOVAL_SECONDS: u64 = 60;
+
 /// Maximum length of the gzip member of a head; see `PAGE_MEMBER_BYTES`.
 const DOCUMENTATION_HEAD_MEMBER_BYTES: u64 = limits::DOCUMENTATION_HEAD_BYTES as u64 + 64 * 1024;
 
@@ -183,7 +187,7 @@ impl DocumentationDocument {
 
     /// Returns whether it may still be removed at any moment.
     pub fn is_being_removed(&self, now: UnixTime) -> bool {
-        let is_recent = |since: UnixTime| now.since(since) <= limits::DOCUMENTATION_REMOVAL_SECONDS;
+        let is_recent = |since: UnixTime| now.since(since) <= DOCUMENTATION_REMOVAL_SECONDS;
         self.removal.is_some_and(is_recent)
     }
 
@@ -286,7 +290,7 @@ mod tests {
         assert!(text.ends_with(r#""by":"root"}],"removal":9}"#), "{text}");
         let read = DocumentationDocument::from_document(text.as_bytes());
         assert_eq!(read.unwrap(), document);
-        let last = 9 + limits::DOCUMENTATION_REMOVAL_SECONDS;
+        let last = 9 + DOCUMENTATION_REMOVAL_SECONDS;
         assert!(document.is_being_removed(UnixTime(last)));
         assert!(!document.is_being_removed(UnixTime(last + 1)));
         assert!(!changed(Some(document), 0).is_in_removal());

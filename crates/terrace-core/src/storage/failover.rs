@@ -3,18 +3,33 @@
 //! The state is a fact with an index, like revocations: isolates read the index. There is one difference. While R2 takes no
 //! writes, the fact cannot change, so a change is written to the index first, and counts. The fact follows when R2 answers
 //! again. Of two states, the one with the later [`since`](FailoverDocument::since) counts.
-//! [`limits::FAILOVER_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are the maximum time for which an isolate may
+//! `FAILOVER_SECONDS` and [`LIST_CACHE_SECONDS`](crate::limits::LIST_CACHE_SECONDS) together are the maximum time for which an isolate may
 //! still sign URLs of the other bucket.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
+use crate::storage::fallback::COPY_SECONDS;
 use crate::storage::fallback::FallbackBucket;
 use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
+
+/// Number of consecutive failed probes of the main bucket, one a minute, after which downloads are served by the second one.
+/// Short failures are more frequent than outages, and clients retry.
+pub const FAILOVER_PROBES: u32 = 3;
+
+/// Number of consecutive successful probes after which the main bucket serves downloads again, if the probe has ended that:
+/// a bucket that answers now and then is not back.
+pub const FAILBACK_PROBES: u32 = 5;
+
+/// Time after which a run begins no further copy, in seconds.
+pub const COPY_RUN_SECONDS: u64 = 60;
+
+/// Time after which a step of the copy that has not ended is taken to be interrupted, in seconds: the last copy may begin just
+/// before [`COPY_RUN_SECONDS`], and no removal begins more than `COPY_SECONDS` later.
+pub const COPY_STEP_SECONDS: u64 = COPY_RUN_SECONDS + COPY_SECONDS as u64 + 60;
 
 /// Time by which a state of the failover may be ahead of the clock, in seconds: clocks differ, and changes within a second are counted
 /// on. One further ahead is damaged, and would outrank every later change.
@@ -178,9 +193,7 @@ impl ProbeCount {
         Self {
             contrary: match speaks_against {
                 // Further ones change nothing, and would cost a write each.
-                true => {
-                    (self.contrary + 1).min(limits::FAILOVER_PROBES.max(limits::FAILBACK_PROBES))
-                }
+                true => (self.contrary + 1).min(FAILOVER_PROBES.max(FAILBACK_PROBES)),
                 false => 0,
             },
             answered,
@@ -192,8 +205,8 @@ impl ProbeCount {
     /// the main bucket `answers` or not.
     pub fn change(&self, state: &FailoverDocument, answers: bool) -> Option<ServingBucket> {
         let needed = match (state.serving, answers) {
-            (ServingBucket::Main, false) => limits::FAILOVER_PROBES,
-            (ServingBucket::Fallback, true) => limits::FAILBACK_PROBES,
+            (ServingBucket::Main, false) => FAILOVER_PROBES,
+            (ServingBucket::Fallback, true) => FAILBACK_PROBES,
             _ => return None,
         };
         (self.contrary >= needed).then(|| state.serving.other())
@@ -264,7 +277,7 @@ impl FallbackCopyDocument {
     pub fn is_taken(&self, now: UnixTime) -> bool {
         let lasts = |begun: UnixTime| {
             let is_plausible = begun <= now.plus(FAILOVER_AHEAD_SECONDS);
-            is_plausible && now.since(begun) < limits::COPY_STEP_SECONDS
+            is_plausible && now.since(begun) < COPY_STEP_SECONDS
         };
         self.begun.is_some_and(lasts)
     }
@@ -535,7 +548,7 @@ mod tests {
             ..FallbackCopyDocument::default()
         };
         assert!(taken.is_taken(begun) && !FallbackCopyDocument::default().is_taken(begun));
-        assert!(!taken.is_taken(UnixTime(begun.0 + limits::COPY_STEP_SECONDS)));
+        assert!(!taken.is_taken(UnixTime(begun.0 + COPY_STEP_SECONDS)));
         assert!(taken.is_taken(UnixTime(begun.0 - 1)) && !taken.is_taken(UnixTime(1_700_000_000)));
     }
 

@@ -5,12 +5,27 @@
 
 use crate::http::guard::Guard;
 use crate::limits;
+use crate::limits::UPLOAD_LIFETIME_SECONDS;
 use crate::model::oci::Digest;
 use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls, Upload};
 use crate::storage::key::BytesKey;
 use crate::storage::signed_path::PathSigner;
 use terrace_base::time::UnixTime;
 use terrace_presign::{Listing, Presigner, SignedMethod};
+
+/// How long a request to a bucket by its S3 API may take, in seconds, except for one that sends an archive. It is also the
+/// lifetime of its URL.
+pub const BUCKET_REQUEST_SECONDS: u32 = 10;
+
+/// How long the copy of one archive to the second bucket may take, in seconds: a scheduled event may last 15 minutes
+/// (<https://developers.cloudflare.com/workers/platform/limits/#duration>).
+pub const COPY_SECONDS: u32 = 300;
+
+/// Time after which an upload of a copy that began before the removal of its archive has ended, in seconds: its URL was signed before.
+pub const COPY_SWEEP_SECONDS: u64 = UPLOAD_LIFETIME_SECONDS as u64 + COPY_SECONDS as u64;
+
+/// Maximum length of the listing of a bucket, in bytes: `COMPARED_AT_ONCE` objects of at most a kilobyte each.
+pub const BUCKET_PAGE_BYTES: u64 = 512 * 1024;
 
 /// The second bucket of a deployment.
 #[derive(Debug, Clone)]
@@ -42,7 +57,7 @@ impl FallbackBucket {
 
     /// Returns the URL of the state of its versioning.
     pub fn versioning(&self, now: UnixTime) -> String {
-        let lifetime = limits::BUCKET_REQUEST_SECONDS;
+        let lifetime = BUCKET_REQUEST_SECONDS;
         self.presigner.presign_property("versioning", now, lifetime)
     }
 
@@ -53,7 +68,7 @@ impl FallbackBucket {
 
     /// Returns the URL of an object for one request that follows at once.
     pub fn request(&self, method: SignedMethod, object: BytesKey, now: UnixTime) -> String {
-        let lifetime = limits::BUCKET_REQUEST_SECONDS;
+        let lifetime = BUCKET_REQUEST_SECONDS;
         let key = object.to_string();
         self.presigner.presign(method, &key, &[], now, lifetime)
     }
@@ -84,7 +99,7 @@ impl FallbackBucket {
             after,
             limit,
         };
-        let lifetime = limits::BUCKET_REQUEST_SECONDS;
+        let lifetime = BUCKET_REQUEST_SECONDS;
         self.presigner.presign_listing(&listing, now, lifetime)
     }
 }

@@ -9,9 +9,13 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use crate::http::problem::Problem;
-use crate::limits;
 use crate::model::version::Version;
 use terrace_base::time::UnixTime;
+
+/// Time for which an isolate remembers that it may change the stored documents, in seconds. Its changes take
+/// at most one read of R2 for this in that time. A newer version waits as long before it writes documents
+/// that older ones would damage.
+pub const FORMAT_SECONDS: u64 = 60;
 
 /// The document of [`FactKey::Format`](super::key::FactKey::Format). Without one, any version may write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +85,7 @@ impl Writer {
         }
         let age = stored.raised_at.map(|raised_at| now.since(raised_at));
         match age {
-            Some(age) if age < limits::FORMAT_SECONDS => {
-                WriteDecision::Wait(limits::FORMAT_SECONDS - age)
-            }
+            Some(age) if age < FORMAT_SECONDS => WriteDecision::Wait(FORMAT_SECONDS - age),
             _ => WriteDecision::Allowed,
         }
     }

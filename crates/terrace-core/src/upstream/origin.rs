@@ -38,6 +38,14 @@ pub use pin::check_pin;
 pub use published::PublishedVersion;
 pub use versions::{OriginVersion, OriginVersions};
 
+/// Maximum size of another registry's version list. The largest known list has 1,000 versions of 30 platforms
+/// each and is about 1.5 MB. This leaves room to grow, and fits into wasm memory.
+pub const ORIGIN_VERSIONS_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Maximum size of another registry's description of one package: a few URLs, and keys of at most 64 KiB
+/// each.
+pub const ORIGIN_PACKAGE_BYTES: u64 = 1024 * 1024;
+
 /// One GET request for the driver to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {

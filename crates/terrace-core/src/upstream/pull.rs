@@ -23,6 +23,21 @@ use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_base::url::{HttpsUrl, Url};
 
+/// Time for which an origin's version list is considered current, in seconds. Clients that need a release of
+/// the last quarter of an hour are rare, and a check costs two requests, two writes to R2 and one to KV (the
+/// free plan has 1,000 a day).
+pub const PULL_CHECK_SECONDS: u64 = 900;
+
+/// Time for which the answer that an origin has no such provider is considered current, in seconds.
+pub const PULL_ABSENCE_SECONDS: u64 = 60;
+
+/// Maximum time for which one request may wait for documents of other registries, in seconds. Clients give up
+/// after ten.
+pub const PULL_SECONDS: u32 = 8;
+
+/// Age from which a list is no longer served before its origin has been checked, in seconds.
+pub const PULL_STALE_SECONDS: u64 = 86_400;
+
 /// The rules of the operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullRules {

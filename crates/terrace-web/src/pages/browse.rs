@@ -1,12 +1,13 @@
 //! Lists of packages: by kind, and of a namespace.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{ListedPackage, NamespaceView, PackageKind, PackagePage};
+use terrace_core::api::details::{ListedPackage, NamespaceView, PackagePage};
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_core::limits;
 use terrace_core::model::owner::Owner;
+use terrace_core::model::package::PackageKind;
 
 use crate::links::{NAMESPACES_AFTER, owner_path, with_query};
+use crate::pages::SHOWN_NAMESPACES;
 use crate::parts::layout::Page;
 use crate::parts::{address, cards, code, next_page};
 use crate::site::Site;
@@ -96,7 +97,7 @@ pub fn namespace(site: &Site, owner: &Owner, listed: &PackagePage) -> String {
 /// Returns the namespaces after `after`, beside other lists. The page of the packages of `kind` has the next ones.
 pub(super) fn namespaces(all: &[NamespaceView], after: &str, kind: PackageKind) -> Markup {
     let following = all.iter().filter(|it| *it.namespace > *after);
-    let shown: Vec<_> = following.take(limits::SHOWN_NAMESPACES).collect();
+    let shown: Vec<_> = following.take(SHOWN_NAMESPACES).collect();
     let last = all.last().map(|it| &it.namespace);
     let next = shown.last().map(|it| &it.namespace);
     let next = next.filter(|it| Some(*it) != last).map(|after| {

@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 use terrace_core::api::details::VersionSummary;
 use terrace_core::api::route::PageRoute;
-use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -14,6 +13,7 @@ use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
 use crate::site::Site;
 use crate::text::counted;
+use terrace_core::limits::SHOWN_VERSIONS;
 
 /// Two versions, and their differences.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,7 @@ fn form(
     };
     let choice = |name: &str, text: &str, chosen: Option<&Version>| {
         let newest = versions.iter().map(|it| &it.version);
-        let mut listed: Vec<&Version> = newest.take(limits::SHOWN_VERSIONS).collect();
+        let mut listed: Vec<&Version> = newest.take(SHOWN_VERSIONS).collect();
         listed.extend(chosen.filter(|chosen| !listed.contains(chosen)));
         html! {
             label {
@@ -96,9 +96,9 @@ fn form(
             (choice("to", "To", to))
             button.button.primary type="submit" { "Compare" }
         }
-        @if versions.len() > limits::SHOWN_VERSIONS {
+        @if versions.len() > SHOWN_VERSIONS {
             p.small {
-                "These are the newest " (limits::SHOWN_VERSIONS) " versions. The "
+                "These are the newest " (SHOWN_VERSIONS) " versions. The "
                 a href=(PageRoute::Versions(package.clone())) { "list of all versions" } " leads to the changes of older ones."
             }
         }

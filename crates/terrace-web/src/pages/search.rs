@@ -4,8 +4,9 @@ use maud::{Markup, html};
 use terrace_core::api::details::{
     Highlights, ListedPackage, PackageName, Pieces, SearchPage, SearchResult,
 };
-use terrace_core::api::route::{PageRoute, RequestedVersion};
+use terrace_core::api::route::PageRoute;
 use terrace_core::documentation::DocumentationKind;
+use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 use terrace_core::search::SearchKind;
 

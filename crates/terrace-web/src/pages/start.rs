@@ -1,8 +1,9 @@
 //! The start page.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{ListedPackage, NamespaceView, PackageKind};
+use terrace_core::api::details::{ListedPackage, NamespaceView};
 use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::model::package::PackageKind;
 
 use super::browse::namespaces;
 use crate::parts::layout::Page;

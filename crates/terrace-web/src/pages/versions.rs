@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 use terrace_core::api::details::{PackageDetails, VersionSummary};
 use terrace_core::api::route::PageRoute;
-use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
@@ -12,6 +11,7 @@ use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, crumbs, feed, is_withdrawn, name, sections};
 use crate::parts::{banner, label, next_page, state_label, time};
 use crate::site::Site;
+use terrace_core::limits::SHOWN_VERSIONS;
 
 /// Returns the list of a package's versions: those after `after`, or the newest ones.
 pub fn versions(
@@ -24,7 +24,7 @@ pub fn versions(
     let all = &details.versions;
     let last = all.iter().position(|it| Some(&it.version) == after);
     let start = last.map_or(0, |at| at.saturating_add(1));
-    let end = start.saturating_add(limits::SHOWN_VERSIONS);
+    let end = start.saturating_add(SHOWN_VERSIONS);
     let next = all.get(end).and_then(|_| all.get(end.checked_sub(1)?));
     let next = next.map(|last| with_query(&path, &[(VERSIONS_AFTER, &last.version.to_string())]));
     let body = html! {

@@ -1,7 +1,8 @@
 //! Packages in lists.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{ListedPackage, PackageKind, PackageName};
+use terrace_core::api::details::{ListedPackage, PackageName};
+use terrace_core::model::package::PackageKind;
 
 use super::{address, icons, label, state_label, time};
 use crate::links::{listed_path, package_path};

@@ -1,8 +1,8 @@
 //! The frame of all pages: head, header, search and footer.
 
 use maud::{DOCTYPE, Markup, html};
-use terrace_core::api::details::PackageKind;
 use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::model::package::PackageKind;
 
 use super::icons;
 use crate::assets::path_of;

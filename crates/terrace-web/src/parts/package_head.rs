@@ -1,10 +1,11 @@
 //! The head of all pages of a version: the address, the version with its picker, facts, and the other pages.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{PackageKind, VersionDetails, VersionSummary};
+use terrace_core::api::details::{VersionDetails, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
+use terrace_core::model::package::PackageKind;
 use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_core::limits::FEED_ENTRIES;
+use terrace_web::feed::FEED_ENTRIES;
 use terrace_web::feed::{Entry, feed};
 use terrace_web::well_known::{open_search, robots, sitemap};
 

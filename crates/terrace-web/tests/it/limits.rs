@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use terrace_core::api::details::{NamespaceView, PackageKind, VersionSummary};
-use terrace_core::limits;
+use terrace_core::api::details::{NamespaceView, VersionSummary};
+use terrace_core::limits::SHOWN_VERSIONS;
+use terrace_core::model::package::PackageKind;
+use terrace_web::pages::SHOWN_NAMESPACES;
 use terrace_web::pages::{Browse, Start, browse, comparison, start, versions};
 
 use crate::html::Html;
@@ -35,7 +37,7 @@ fn links(page: &Html, start: &str) -> Vec<String> {
 
 #[test]
 fn the_namespaces_of_a_large_registry_are_listed_in_parts_that_lead_to_each_other() {
-    let namespaces = namespaces(limits::SHOWN_NAMESPACES * 2 + 5);
+    let namespaces = namespaces(SHOWN_NAMESPACES * 2 + 5);
     let first = Start {
         recent: &fixtures::packages(),
         namespaces: &namespaces,
@@ -46,7 +48,7 @@ fn the_namespaces_of_a_large_registry_are_listed_in_parts_that_lead_to_each_othe
     for part in 0..3 {
         let page = Html::parse(&html);
         let listed = links(&page, "/namespaces/team-");
-        assert!(listed.len() <= limits::SHOWN_NAMESPACES, "{}", listed.len());
+        assert!(listed.len() <= SHOWN_NAMESPACES, "{}", listed.len());
         seen.extend(listed);
         let next = links(&page, "/browse/modules?namespaces=");
         if part == 2 {
@@ -70,14 +72,14 @@ fn the_namespaces_of_a_large_registry_are_listed_in_parts_that_lead_to_each_othe
 #[test]
 fn the_versions_of_a_package_are_listed_in_parts_that_lead_to_each_other() {
     let package = fixtures::package("acme/vpc/aws");
-    let details = fixtures::details(&package, many_versions(limits::SHOWN_VERSIONS * 2 + 5));
+    let details = fixtures::details(&package, many_versions(SHOWN_VERSIONS * 2 + 5));
     let mut after = None;
     let mut seen = BTreeSet::new();
     for part in 0..3 {
         let html = versions(&fixtures::site(), &package, &details, after.as_ref());
         let page = Html::parse(&html);
         let listed = links(&page, "/modules/acme/vpc/aws/1.");
-        assert!(listed.len() <= limits::SHOWN_VERSIONS, "{}", listed.len());
+        assert!(listed.len() <= SHOWN_VERSIONS, "{}", listed.len());
         seen.extend(listed);
         // The last row of a part is compared with the first one of the next.
         let compared = links(&page, "/modules/acme/vpc/aws/compare/");
@@ -95,7 +97,7 @@ fn the_versions_of_a_package_are_listed_in_parts_that_lead_to_each_other() {
 #[test]
 fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
     let package = fixtures::package("acme/vpc/aws");
-    let versions = many_versions(limits::SHOWN_VERSIONS + 50);
+    let versions = many_versions(SHOWN_VERSIONS + 50);
     let [old, older] = [
         &versions[versions.len() - 2].version,
         &versions[versions.len() - 1].version,
@@ -107,10 +109,7 @@ fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
     };
     let html = comparison(&fixtures::site(), &package, &versions, Some(&compared));
     let page = Html::parse(&html);
-    assert_eq!(
-        page.named("option").count(),
-        (limits::SHOWN_VERSIONS + 1) * 2
-    );
+    assert_eq!(page.named("option").count(), (SHOWN_VERSIONS + 1) * 2);
     let chosen = page
         .named("option")
         .filter(|it| it.attributes.contains_key("selected"));
@@ -118,7 +117,7 @@ fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
     assert_eq!(chosen, ["1.0.0", "1.1.0"]);
     let html = comparison(&fixtures::site(), &package, &versions, None);
     let page = Html::parse(&html);
-    assert_eq!(page.named("option").count(), limits::SHOWN_VERSIONS * 2);
+    assert_eq!(page.named("option").count(), SHOWN_VERSIONS * 2);
     // One is in the row of the package's pages.
     let all = links(&page, "/modules/acme/vpc/aws/versions");
     assert_eq!(all.len(), 2);

@@ -1,10 +1,11 @@
 //! The pages under test, by name.
 
 use serde_json::json;
-use terrace_core::api::details::{PackageKind, PackagePage, VersionDetails, VersionSummary};
+use terrace_core::api::details::{PackagePage, VersionDetails, VersionSummary};
 use terrace_core::api::route::FeedScope;
 use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
+use terrace_core::model::package::PackageKind;
 use terrace_web::badge::BadgeText;
 use terrace_web::comparison::{self, ProviderVersion};
 use terrace_web::feed::{Entry, feed};

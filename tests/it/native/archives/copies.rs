@@ -1,10 +1,11 @@
 //! The copies in the second bucket while archives are removed: by erasures, by garbage collection, and at the same time.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{
-    COPY_REMOVAL_SECONDS, COPY_REMOVALS_SECONDS, COPY_STEP_SECONDS, COPY_SWEEP_SECONDS,
-    GARBAGE_SECONDS, MARK_REMOVAL_SECONDS,
-};
+use terrace_core::limits::{COPY_REMOVAL_SECONDS, COPY_REMOVALS_SECONDS};
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
+use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
+use terrace_core::storage::failover::COPY_STEP_SECONDS;
+use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 
 use super::failover::{Two, key_of};
 use crate::support::documentation::Documentation;

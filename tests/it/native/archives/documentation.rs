@@ -1,9 +1,10 @@
 //! Documentation archives: who may refer to them, and what happens to them when requests meet or storage loses something.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{
-    DOCUMENTATION_ABANDONED_SECONDS, DOCUMENTATION_REMOVAL_SECONDS, FENCE_SECONDS, GARBAGE_SECONDS,
-};
+use terrace_core::limits::DOCUMENTATION_ABANDONED_SECONDS;
+use terrace_core::maintenance::garbage::FENCE_SECONDS;
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
+use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};

@@ -3,9 +3,10 @@
 
 use futures_util::FutureExt as _;
 use serde_json::json;
+use terrace_app::cache::REVOCATIONS_SECONDS;
 use terrace_app::cached_archive;
 use terrace_core::http::reply::{Body, Reply};
-use terrace_core::limits::{LIST_CACHE_SECONDS, REVOCATIONS_SECONDS};
+use terrace_core::limits::LIST_CACHE_SECONDS;
 
 use crate::support::faults::{Failure, When};
 use crate::support::fixtures::sha256;

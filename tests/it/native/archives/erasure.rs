@@ -1,9 +1,9 @@
 //! Erasure of versions and archives: what stays, what never returns, and requests that come in between.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{
-    DOCUMENTATION_ABANDONED_SECONDS, GARBAGE_SECONDS, MARK_REMOVAL_SECONDS,
-};
+use terrace_core::limits::DOCUMENTATION_ABANDONED_SECONDS;
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
+use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;

@@ -1,7 +1,8 @@
 //! Garbage collection of archives that no release refers to, and releases that refer to one just in time.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{FENCE_SECONDS, GARBAGE_SECONDS};
+use terrace_core::maintenance::garbage::FENCE_SECONDS;
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;

@@ -1,7 +1,7 @@
 //! Forged, replayed and guessed requests and responses.
 
 use serde_json::{Value, json};
-use terrace_core::limits::SIGN_IN_SECONDS;
+use terrace_core::auth::login::SIGN_IN_SECONDS;
 
 use super::{claim, logged, page, stopped};
 use crate::support::people::{
@@ -129,7 +129,7 @@ fn wrong_tokens_from_an_address_do_not_block_its_sign_ins() {
 fn a_provider_code_that_is_too_long_is_rejected() {
     let people = People::new();
     let (cookie, state) = people.begin();
-    let long = "c".repeat(terrace_core::limits::PROVIDER_CODE_BYTES + 1);
+    let long = "c".repeat(terrace_core::auth::login::PROVIDER_CODE_BYTES + 1);
     let back = people.come_back(&cookie, &[("code", &long), ("state", &state)]);
     stopped(back, 502, "returned an invalid response");
     assert!(people.provider.forms.borrow().is_empty());

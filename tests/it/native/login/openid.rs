@@ -1,8 +1,8 @@
 //! Sign-in with an OpenID provider, from discovery to the token.
 
 use serde_json::{Value, json};
+use terrace_core::auth::login::SIGN_IN_SECONDS;
 use terrace_core::http::form::encoded;
-use terrace_core::limits::SIGN_IN_SECONDS;
 
 use super::{claim, logged, page, refused, stopped};
 use crate::support::Registry;

@@ -1,7 +1,7 @@
 //! Codes, and the tokens for which terminals redeem them.
 
 use serde_json::{Value, json};
-use terrace_core::limits::LOGIN_CODE_SECONDS;
+use terrace_core::auth::login::LOGIN_CODE_SECONDS;
 
 use super::{logged, page, refused};
 use crate::support::Registry;

@@ -1,7 +1,7 @@
 //! Erasure of pushed content: blobs and manifests, in all repositories that have them.
 
 use serde_json::{Value, json};
-use terrace_core::limits::GARBAGE_SECONDS;
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
 use super::{NAME, in_memory, paths};
 use crate::support::chain;

@@ -1,7 +1,7 @@
 //! Garbage collection of pushed blobs: what is kept when repositories get the blob in between.
 
 use serde_json::{Value, json};
-use terrace_core::limits::GARBAGE_SECONDS;
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
 use super::{NAME, in_memory};
 use crate::support::faults::{Failure, Operations, When, at_each_write};

@@ -1,8 +1,7 @@
 //! Signatures, and the key to which a provider is pinned.
 
 use std::rc::Rc;
-
-use terrace_core::limits::PULL_CHECK_SECONDS;
+use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
 use super::{Pulling, another};
 use crate::support::fixtures::{Signer, add_key};

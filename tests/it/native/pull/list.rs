@@ -3,7 +3,9 @@
 
 use std::rc::Rc;
 
-use terrace_core::limits::{PULL_ABSENCE_SECONDS, PULL_CHECK_SECONDS, PULL_STALE_SECONDS};
+use terrace_core::upstream::pull::PULL_ABSENCE_SECONDS;
+use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
+use terrace_core::upstream::pull::PULL_STALE_SECONDS;
 
 use super::{Pulling, amd64, another};
 use crate::support::faults::{Failure, When, is_of_catalog};

@@ -1,8 +1,7 @@
 //! Versions: their platforms and signed documents, and how an interrupted pull is completed.
 
 use std::rc::Rc;
-
-use terrace_core::limits::PULL_CHECK_SECONDS;
+use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
 use super::{Pulling, amd64, path_of};
 use crate::support::faults::{Failure, Operations, When, at_each_write};

@@ -1,12 +1,11 @@
 //! Repeated reads of packages that do not exist.
 
-use terrace_core::limits::ABSENCE_SECONDS;
-
 use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
 use crate::support::released::Released;
 use crate::support::tokens::create;
 use crate::support::{Registry, Response};
+use terrace_app::absences::ABSENCE_SECONDS;
 
 fn all_kinds() -> [Released; 3] {
     [

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
-use terrace_core::limits::DOCUMENTATION_REMOVAL_SECONDS;
+use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;

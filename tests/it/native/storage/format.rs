@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use terrace_core::api::route::Route;
-use terrace_core::limits::FORMAT_SECONDS;
+use terrace_core::storage::format::FORMAT_SECONDS;
 
 use crate::native::access::paths;
 use crate::support::memory::Memory;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 use terrace_core::limits;
+use terrace_core::maintenance::repair::REPAIR_SECONDS;
 use terrace_core::maintenance::repair::{CursorDocument, PeriodicWalk};
 use terrace_core::storage::index_document::IndexDocument;
 
@@ -483,7 +484,7 @@ fn interrupted_steps_skip_one_package_and_visit_all_others() {
             cursor.begun = Some(begun);
             memory.put_object("repair/cursor", &serde_json::to_vec(&cursor).unwrap());
         }
-        memory.advance(limits::REPAIR_SECONDS);
+        memory.advance(REPAIR_SECONDS);
     }
     for namespace in &namespaces {
         let list = format!("modules/{namespace}/vpc/aws/versions");
@@ -515,7 +516,7 @@ fn interrupted_steps_remove_abandoned_documentation_one_by_one() {
     memory.advance(1_800_000_000 + 2 * limits::DOCUMENTATION_ABANDONED_SECONDS);
     for _ in 0..8 {
         registry.run_repair_step();
-        memory.advance(limits::REPAIR_SECONDS);
+        memory.advance(REPAIR_SECONDS);
     }
     let keys = memory.keys().into_iter();
     let left: Vec<String> = keys.filter(|key| key.starts_with("docs/")).collect();
@@ -541,7 +542,7 @@ fn a_step_over_documentation_lists_a_limited_number_of_names() {
     while cursor_text(&memory).contains("docs/") {
         memory.forget_operations();
         registry.run_repair_step();
-        memory.advance(limits::REPAIR_SECONDS);
+        memory.advance(REPAIR_SECONDS);
         let operations = memory.operations();
         let lists = operations.iter().filter(|it| it.starts_with("R2 list "));
         assert!(lists.count() <= 6, "{operations:?}");

@@ -7,7 +7,6 @@ use std::cell::{Cell, RefCell};
 
 use terrace_core::index::card::CardChange;
 use terrace_core::index::catalog;
-use terrace_core::limits;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::storage::index_document::IndexDocument;
@@ -21,7 +20,12 @@ use crate::index::catalog::cards;
 use crate::index::catalog::cards::Cards;
 use crate::index::expected_indices::Indexed;
 use crate::index::index_writer;
+use crate::index::index_writer::REFRESH_ROUNDS;
 use crate::index::index_writer::Writing;
+
+/// Number of attempts of a publish to write the catalogue of its owner before it responds, one second apart, because KV
+/// allows one write per second to a key: people wait for no more than three seconds. The rest happens after the response.
+pub(crate) const CATALOG_ROUNDS: u32 = 3;
 
 /// Number of packages up to which an owner's catalogue is written before the response to a publish: building it
 /// takes some 12 microseconds of CPU for each, and the free plan allows 10 ms in all. For larger owners it is written
@@ -132,7 +136,7 @@ pub(crate) async fn publish<P: Host>(ctx: &Context<'_, P>, package: &Package, ch
     let owner = Owner::of(package);
     let listing = Listing::default();
     listing.limit.set(Some(CATALOG_CARDS_AT_ONCE));
-    let rounds = limits::CATALOG_ROUNDS;
+    let rounds = CATALOG_ROUNDS;
     let written = match mark_at_once(ctx, &owner).await {
         Ok(Some(marked)) => {
             listing.since.replace(Some(marked));
@@ -171,7 +175,7 @@ pub(crate) async fn publish_later<P: Host>(
     let owner = Owner::of(package);
     let marker = FactKey::OwnerChange(owner.clone());
     let marked = index_writer::rewrite_change_marker(ctx, &marker).await?;
-    let (rounds, listing) = (limits::REFRESH_ROUNDS, Listing::default());
+    let (rounds, listing) = (REFRESH_ROUNDS, Listing::default());
     listing.since.replace(marked);
     let written = write(ctx, &owner, Shard::Packages, change, rounds, &listing).await;
     if listing.needs_symbols(package, change) {
@@ -190,7 +194,7 @@ pub(crate) async fn publish_symbols<P: Host>(
     owner: &Owner,
     change: CardChange,
 ) -> Result<(), Failure> {
-    let rounds = limits::REFRESH_ROUNDS;
+    let rounds = REFRESH_ROUNDS;
     let written = match refresh(ctx, owner, Shard::Symbols, change, rounds).await {
         Ok(written) => written,
         Err(failure) => {

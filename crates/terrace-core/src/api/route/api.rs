@@ -7,6 +7,7 @@ use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
@@ -30,15 +31,6 @@ pub enum ApiRoute {
     Navigation(Package, RequestedVersion),
     /// `/api/v1/{address}/{version}/docs/{document}`
     Document(Package, RequestedVersion, DocumentPath),
-}
-
-/// The version in a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RequestedVersion {
-    /// `latest`: the newest version that can be installed.
-    Latest,
-    /// A version.
-    Exact(Version),
 }
 
 impl ApiRoute {
@@ -126,15 +118,6 @@ fn write_address(f: &mut fmt::Formatter<'_>, package: &Package) -> fmt::Result {
         Package::Provider(address) => write!(f, "providers/{address}"),
         Package::Module(address) => write!(f, "modules/{address}"),
         Package::Mirrored(address) => write!(f, "mirror/{address}"),
-    }
-}
-
-impl fmt::Display for RequestedVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Latest => f.write_str("latest"),
-            Self::Exact(version) => version.fmt(f),
-        }
     }
 }
 

@@ -6,12 +6,13 @@
 use std::fmt;
 
 use super::api::requested;
-use super::{RequestedVersion, mirrored, missing, module, provider};
-use crate::api::details::PackageKind;
+use super::{mirrored, missing, module, provider};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
+use crate::model::package::PackageKind;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 
 /// A route of the web pages. A mirrored package is named by the hostname in the path, which may be one of the registry's

@@ -1,7 +1,7 @@
 //! Tokens that are revoked before they expire, and digests that were erased.
 //!
 //! One index lists all of them, and each isolate caches it for a while, so that neither a request with a token nor a
-//! download through the platform's cache of archives costs a read. [`limits::REVOCATIONS_SECONDS`] and [`limits::LIST_CACHE_SECONDS`] together are the maximum time
+//! download through the platform's cache of archives costs a read. `REVOCATIONS_SECONDS` and [`LIST_CACHE_SECONDS`](crate::limits::LIST_CACHE_SECONDS) together are the maximum time
 //! for which a revoked token may still be accepted somewhere.
 
 use std::collections::{BTreeMap, BTreeSet};

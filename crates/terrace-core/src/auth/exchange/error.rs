@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::TRUSTED_PUBLISHERS;
+use crate::auth::exchange::EXCHANGE_BYTES;
 use crate::http::reply::{CachePolicy, Reply};
-use crate::limits;
 use terrace_base::json;
 
 /// The reason why a job gets no token.
@@ -74,7 +74,7 @@ impl ExchangeError {
                     .to_owned()
             }
             Self::TooLarge => {
-                let limit = limits::EXCHANGE_BYTES;
+                let limit = EXCHANGE_BYTES;
                 format!("the body may be at most {limit} bytes long")
             }
             Self::TooMany => {

@@ -1,8 +1,8 @@
 //! The body of a request to an OAuth endpoint (RFC 6749, appendix B).
 
 use super::ExchangeError;
+use crate::auth::exchange::EXCHANGE_BYTES;
 use crate::http::form::{self, FormError};
-use crate::limits;
 use terrace_base::untrusted::quoted;
 
 /// Maximum number of parameters of a token exchange. RFC 8693 defines ten.
@@ -21,7 +21,7 @@ impl<'a> Form<'a> {
                 "the content type must be application/x-www-form-urlencoded",
             ));
         }
-        if body.len() as u64 > limits::EXCHANGE_BYTES {
+        if body.len() as u64 > EXCHANGE_BYTES {
             return Err(ExchangeError::TooLarge);
         }
         let body = std::str::from_utf8(body)
@@ -97,7 +97,7 @@ mod tests {
         for content_type in [None, Some(""), Some("application/json"), Some("text/plain")] {
             assert!(Form::parse(content_type, b"a=1").is_err());
         }
-        let long = "a".repeat(usize::try_from(limits::EXCHANGE_BYTES).unwrap() + 1);
+        let long = "a".repeat(usize::try_from(EXCHANGE_BYTES).unwrap() + 1);
         assert_eq!(parse(&long).err().as_deref(), Some("TooLarge"));
     }
 

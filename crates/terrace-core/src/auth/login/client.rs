@@ -21,6 +21,10 @@ use super::terminal::{
 use crate::auth::access::Resource;
 use crate::http::form::{Form, encoded};
 
+/// Maximum length of the URL of an OAuth client: its ID, or the one at which it waits. Both travel to the sign-in provider and
+/// back in a URL, next to a code of its own.
+pub(super) const CLIENT_URL_BYTES: usize = 512;
+
 /// The authorization request of an OAuth client that waits on the person's machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientRequest {

@@ -8,9 +8,9 @@ use super::client::{ClientId, ClientRequest, LoopbackRedirect};
 use super::sealed::CodeHolder;
 use super::terminal::{CLIENT_ID, ParameterError, Port, Verifier, must_be, optional, required};
 use crate::auth::access::{Scopes, SealError};
+use crate::auth::login::LOGIN_CODE_SECONDS;
 use crate::http::form::Form;
 use crate::http::reply::{CachePolicy, Reply};
-use crate::limits;
 use terrace_base::json;
 
 /// The code for a refused sign-in: it ends a client that would otherwise wait forever (clients.md 7.5).
@@ -76,7 +76,7 @@ pub enum RedemptionError {
     /// The code has expired.
     #[error(
         "this code expired after {} seconds: sign in again",
-        limits::LOGIN_CODE_SECONDS
+        LOGIN_CODE_SECONDS
     )]
     Expired,
     /// The code was issued to another port.

@@ -6,9 +6,9 @@
 use super::client::{ClientName, ClientRequest};
 use super::{Consent, Recipient, ReturnPath, SIGN_IN_PATH, SignInPurpose, Terminal};
 use crate::auth::access::{Scope, Scopes};
+use crate::auth::login::SIGN_IN_SECONDS;
 use crate::http::form::encoded;
 use crate::http::reply::{CachePolicy, Reply};
-use crate::limits;
 use terrace_base::time::UnixTime;
 use terrace_base::url::authority;
 
@@ -240,10 +240,7 @@ fn rights(body: Html, scopes: &Scopes) -> Html {
 
 /// The time for which a page with a form is valid, in words.
 pub(super) const PATIENCE: &str = "ten minutes";
-const _: () = assert!(
-    limits::SIGN_IN_SECONDS == 600,
-    "the pages state ten minutes"
-);
+const _: () = assert!(SIGN_IN_SECONDS == 600, "the pages state ten minutes");
 
 #[cfg(test)]
 mod tests {

@@ -11,8 +11,8 @@ use super::exchange::{RedemptionError, TokenRequest};
 use super::recipient::CLIENT;
 use super::{Challenge, Person, Port, Recipient, ReturnPath};
 use crate::auth::access::{Resource, Scopes, SealKey, Sealable};
+use crate::auth::login::SIGN_IN_SECONDS;
 use crate::http::cookie::cookie;
-use crate::limits;
 use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
 
@@ -115,7 +115,7 @@ impl BrowserSession {
     /// Returns the `Set-Cookie` value that identifies the browser.
     pub fn cookie(&self) -> String {
         // Once for the provider's page, and once for the consent page.
-        let (value, seconds) = (&self.0, 2 * limits::SIGN_IN_SECONDS);
+        let (value, seconds) = (&self.0, 2 * SIGN_IN_SECONDS);
         // Lax: the browser must send it when the provider redirects back.
         format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Lax")
     }

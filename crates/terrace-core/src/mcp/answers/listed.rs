@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use crate::api::details::{ListedPackage, PackageKind, SearchPage, SearchResult};
-use crate::api::route::RequestedVersion;
+use crate::api::details::{ListedPackage, SearchPage, SearchResult};
 use crate::documentation::DocumentationKind;
 use crate::index::catalog::CatalogLine;
 use crate::mcp::resource::DocumentResource;
+use crate::model::package::PackageKind;
 use crate::model::status::ReleaseState;
+use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
 
 /// The answer of `search`.

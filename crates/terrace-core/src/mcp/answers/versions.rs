@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::api::details::{PackageDetails, PackageKind, StatusView, VersionSummary};
+use crate::api::details::{PackageDetails, StatusView, VersionSummary};
 use crate::mcp::page::{AnswerPage, Entries, cut};
+use crate::model::package::PackageKind;
 use crate::model::version::Version;
 use terrace_base::json;
 

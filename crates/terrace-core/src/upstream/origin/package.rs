@@ -12,6 +12,7 @@ use crate::model::protocol_version::ProtocolVersion;
 use crate::model::shasums::Shasums;
 use crate::model::version::Version;
 use crate::storage::release::SigningKeyDocument;
+use crate::upstream::origin::ORIGIN_PACKAGE_BYTES;
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
@@ -141,7 +142,7 @@ impl PackageInquiry {
         let (provider, os, arch) = (&address.provider, platform.os(), platform.arch());
         let fetch = service.fetch(
             &format!("{provider}/{version}/download/{os}/{arch}"),
-            limits::ORIGIN_PACKAGE_BYTES,
+            ORIGIN_PACKAGE_BYTES,
             Self::DESCRIPTION,
         );
         Self {

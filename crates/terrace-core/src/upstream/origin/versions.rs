@@ -11,6 +11,7 @@ use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::version::Version;
+use crate::upstream::origin::ORIGIN_VERSIONS_BYTES;
 use terrace_base::sort;
 
 /// The versions of one provider, ascending.
@@ -59,7 +60,7 @@ impl OriginVersions {
     /// Returns the request for the versions of a provider.
     pub fn ask(service: &Service, address: &MirroredAddress) -> Fetch {
         let path = format!("{}/versions", address.provider);
-        service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list")
+        service.fetch(&path, ORIGIN_VERSIONS_BYTES, "version list")
     }
 
     /// Parses the response to `fetch`, which [`ask`](Self::ask) returned.

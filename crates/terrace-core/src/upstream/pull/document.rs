@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::PullPolicy;
-use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 use crate::storage::release::SigningKeyDocument;
 use crate::upstream::origin::{OriginVersions, PublishedVersion, check_pin};
+use crate::upstream::pull::PULL_ABSENCE_SECONDS;
+use crate::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
 
@@ -205,9 +206,9 @@ impl OriginDocument {
     pub fn is_due(&self, now: UnixTime) -> bool {
         let is_listed = |seen: &KnownVersion| seen.missing_since.is_none();
         let kept = if !self.versions.iter().any(is_listed) {
-            limits::PULL_ABSENCE_SECONDS
+            PULL_ABSENCE_SECONDS
         } else {
-            limits::PULL_CHECK_SECONDS
+            PULL_CHECK_SECONDS
         };
         now.since(self.checked_at) >= kept
     }
@@ -331,11 +332,8 @@ mod tests {
     fn an_origin_without_versions_is_asked_again_sooner() {
         let some = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(1_000));
         let none = OriginDocument::after(None, &listed(&[]), UnixTime(1_000));
-        const { assert!(limits::PULL_ABSENCE_SECONDS < limits::PULL_CHECK_SECONDS) };
-        for (document, kept) in [
-            (&some, limits::PULL_CHECK_SECONDS),
-            (&none, limits::PULL_ABSENCE_SECONDS),
-        ] {
+        const { assert!(PULL_ABSENCE_SECONDS < PULL_CHECK_SECONDS) };
+        for (document, kept) in [(&some, PULL_CHECK_SECONDS), (&none, PULL_ABSENCE_SECONDS)] {
             assert!(!document.is_due(UnixTime(1_000 + kept - 1)));
             assert!(document.is_due(UnixTime(1_000 + kept)));
         }

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use terrace_core::api::route::Route;
-use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES};
+use terrace_core::storage::failover::FAILBACK_PROBES;
+use terrace_core::storage::failover::FAILOVER_PROBES;
 
 use super::{MINUTE, PATH, Two};
 use crate::native::access::paths;

@@ -1,11 +1,10 @@
 //! Downloads from either bucket: their URLs, and the reads that they cost.
 
-use terrace_core::limits::FAILOVER_SECONDS;
-
 use super::{MINUTE, Two};
 use crate::support::ModuleFixture;
 use crate::support::memory::second_bucket::COPIES;
 use crate::support::registry::{S3, Sent};
+use terrace_app::cache::FAILOVER_SECONDS;
 
 #[test]
 fn downloads_come_from_the_second_bucket_within_a_minute_of_the_change() {

@@ -1,7 +1,9 @@
 //! The probe of the scheduled event: outages that it sees, and when it changes the bucket.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES, LIST_CACHE_SECONDS};
+use terrace_core::limits::LIST_CACHE_SECONDS;
+use terrace_core::storage::failover::FAILBACK_PROBES;
+use terrace_core::storage::failover::FAILOVER_PROBES;
 
 use super::{MINUTE, Two, key_of};
 use crate::support::ModuleFixture;

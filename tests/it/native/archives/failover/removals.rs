@@ -1,7 +1,8 @@
 //! Erased archives, their documentation and garbage, which are removed from both buckets.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{COPY_SWEEP_SECONDS, GARBAGE_SECONDS};
+use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
+use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 
 use super::{Two, key_of};
 use crate::support::ModuleFixture;

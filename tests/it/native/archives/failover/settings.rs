@@ -1,7 +1,8 @@
 //! The settings of the second bucket: none, those of another bucket or of a registry's own, and secrets.
 
 use serde_json::{Value, json};
-use terrace_core::limits::{FAILBACK_PROBES, FAILOVER_PROBES};
+use terrace_core::storage::failover::FAILBACK_PROBES;
+use terrace_core::storage::failover::FAILOVER_PROBES;
 
 use super::{MINUTE, PATH, Two};
 use crate::support::ModuleFixture;

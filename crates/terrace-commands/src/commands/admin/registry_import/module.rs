@@ -5,10 +5,11 @@ use std::io::Read as _;
 use serde::Deserialize;
 use terrace_archive::ArchiveFormat;
 use terrace_base::untrusted;
-use terrace_core::limits;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::ORIGIN_PACKAGE_BYTES;
+use terrace_core::upstream::origin::ORIGIN_VERSIONS_BYTES;
 use terrace_core::upstream::origin::{Fetched, Service};
 
 use super::{Import, Origin, Tried};
@@ -45,7 +46,7 @@ impl Origin<'_> {
     ) -> Result<Vec<Version>, Failure> {
         let path = format!("{address}/versions");
         let service = self.module_service()?;
-        let fetch = service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list");
+        let fetch = service.fetch(&path, ORIGIN_VERSIONS_BYTES, "version list");
         let fetched = self.upstream.fetch(&fetch, &self.hostname)?;
         self.check_status(&fetched, "version list")?;
         let document: Document = serde_json::from_slice(&fetched.body).map_err(|error| {
@@ -101,7 +102,7 @@ impl Origin<'_> {
     ) -> Result<ModuleLocation, Failure> {
         let path = format!("{address}/{version}/download");
         let service = self.module_service()?;
-        let fetch = service.fetch(&path, limits::ORIGIN_PACKAGE_BYTES, "module download");
+        let fetch = service.fetch(&path, ORIGIN_PACKAGE_BYTES, "module download");
         let (fetched, header) =
             self.upstream
                 .fetch_with_header(&fetch, &self.hostname, LOCATION_HEADER)?;

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 use terrace_core::limits;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
+use terrace_core::upstream::origin::ORIGIN_VERSIONS_BYTES;
 use terrace_core::upstream::origin::Service;
 
 use super::Origin;
@@ -274,7 +275,7 @@ fn page(
 ) -> Result<Option<Page>, Failure> {
     let namespace = namespace.unwrap_or_default();
     let path = format!("{namespace}?limit={PAGE}&offset={offset}");
-    let mut fetch = service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "list");
+    let mut fetch = service.fetch(&path, ORIGIN_VERSIONS_BYTES, "list");
     // The list of everything is at the URL of the service itself, without the slash.
     fetch.reference = fetch.reference.replacen("/?limit", "?limit", 1);
     let fetched = origin.upstream.fetch(&fetch, &origin.hostname)?;

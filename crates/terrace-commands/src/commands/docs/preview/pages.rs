@@ -1,9 +1,10 @@
 //! The pages of the preview, at the paths that they have in a registry.
 
 use maud::{Markup, html};
-use terrace_core::api::route::{ApiRoute, PageRoute, RequestedVersion, Route};
+use terrace_core::api::route::{ApiRoute, PageRoute, Route};
 use terrace_core::documentation::DocumentPath;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::model::version::RequestedVersion;
 use terrace_web::assets::Assets;
 use terrace_web::pages::{self, Failure};
 use terrace_web::views::{self, DocumentPage};

@@ -4,11 +4,12 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use terrace_core::limits;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Namespace;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::ORIGIN_PACKAGE_BYTES;
+use terrace_core::upstream::origin::ORIGIN_VERSIONS_BYTES;
 use terrace_core::upstream::origin::{
     Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry,
 };
@@ -294,7 +295,7 @@ impl Target {
             return Err(gap(Outcome::skip(self.no_sample("module"))));
         };
         let path = format!("{address}/versions");
-        let fetch = service.fetch(&path, limits::ORIGIN_VERSIONS_BYTES, "version list");
+        let fetch = service.fetch(&path, ORIGIN_VERSIONS_BYTES, "version list");
         let (fetched, seen) = self
             .fetch(&fetch)
             .map_err(|error| gap(unanswered(&error)))?;
@@ -337,7 +338,7 @@ impl Target {
             return Err(Outcome::skip("the registry serves no modules"));
         };
         let path = format!("{}/{}/download", module.address, module.newest);
-        let fetch = service.fetch(&path, limits::ORIGIN_PACKAGE_BYTES, "module location");
+        let fetch = service.fetch(&path, ORIGIN_PACKAGE_BYTES, "module location");
         let (fetched, seen) = self.fetch(&fetch).map_err(|error| unanswered(&error))?;
         let header = seen.header(LOCATION_HEADER).map(str::to_owned);
         if let Some(outcome) = self.outage(&seen) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use terrace_core::model::address::ModuleAddress;
-use terrace_core::model::source::SourceUrl;
+use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
 use crate::source::git::{Repository, Tag};

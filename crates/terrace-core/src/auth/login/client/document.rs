@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{ClientId, LoopbackRedirect};
-use crate::limits;
+use crate::auth::login::CLIENT_DOCUMENT_BYTES;
 use terrace_base::untrusted::{is_unprintable, quoted};
 
 /// Maximum length of the name of an OAuth client, in characters: a line of the page that asks for consent.
@@ -42,7 +42,7 @@ pub enum ClientDocumentError {
     #[error("its content type is {}: it must be application/json", quoted(.0))]
     ContentType(String),
     /// The response is too long.
-    #[error("it is longer than {} bytes", limits::CLIENT_DOCUMENT_BYTES)]
+    #[error("it is longer than {} bytes", CLIENT_DOCUMENT_BYTES)]
     TooLong,
     /// The response does not have the form of such a document.
     #[error("it is not a document of metadata with client_id, client_name and redirect_uris: {0}")]
@@ -84,7 +84,7 @@ impl ClientDocument {
         if !is_json(content_type) {
             return Err(ClientDocumentError::ContentType(content_type.to_owned()));
         }
-        if body.len() > limits::CLIENT_DOCUMENT_BYTES {
+        if body.len() > CLIENT_DOCUMENT_BYTES {
             return Err(ClientDocumentError::TooLong);
         }
         // serde would read a list, too.
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_response_that_is_no_document_is_refused() {
         let good = document().to_string();
-        let long = good.clone() + &" ".repeat(limits::CLIENT_DOCUMENT_BYTES);
+        let long = good.clone() + &" ".repeat(CLIENT_DOCUMENT_BYTES);
         for (status, content_type, body, words) in [
             (301, JSON, good.as_str(), "status 301"),
             (404, JSON, &good, "status 404"),

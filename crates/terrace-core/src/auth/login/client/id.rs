@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::ClientHost;
 use super::host::authority;
 use crate::auth::login::CLIENT_HOSTS;
-use crate::limits;
+use crate::auth::login::client::CLIENT_URL_BYTES;
 use terrace_base::untrusted::quoted;
 use terrace_base::url::{HttpsUrl, UrlError};
 
@@ -27,10 +27,7 @@ pub enum ClientIdError {
     #[error("must be the URL of a document, without a query")]
     Query,
     /// The URL is too long.
-    #[error(
-        "must be the URL of a document of at most {} bytes",
-        limits::CLIENT_URL_BYTES
-    )]
+    #[error("must be the URL of a document of at most {} bytes", CLIENT_URL_BYTES)]
     TooLong,
 }
 
@@ -63,7 +60,7 @@ impl FromStr for ClientId {
     type Err = ClientIdError;
 
     fn from_str(text: &str) -> Result<Self, ClientIdError> {
-        if text.len() > limits::CLIENT_URL_BYTES {
+        if text.len() > CLIENT_URL_BYTES {
             return Err(ClientIdError::TooLong);
         }
         let url: HttpsUrl = text.parse().map_err(ClientIdError::Url)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::limits;
+use crate::auth::login::client::CLIENT_URL_BYTES;
 use terrace_base::url::{Scheme, Url};
 
 /// The hosts that are the person's own machine (RFC 8252, sections 7.3 and 8.3).
@@ -22,7 +22,7 @@ pub enum LoopbackRedirectError {
     )]
     Elsewhere,
     /// The URL is too long.
-    #[error("must be at most {} bytes long", limits::CLIENT_URL_BYTES)]
+    #[error("must be at most {} bytes long", CLIENT_URL_BYTES)]
     TooLong,
 }
 
@@ -66,7 +66,7 @@ impl FromStr for LoopbackRedirect {
     type Err = LoopbackRedirectError;
 
     fn from_str(text: &str) -> Result<Self, LoopbackRedirectError> {
-        if text.len() > limits::CLIENT_URL_BYTES {
+        if text.len() > CLIENT_URL_BYTES {
             return Err(LoopbackRedirectError::TooLong);
         }
         let url: Option<Url> = text.parse().ok();
