@@ -125,7 +125,7 @@ impl CatalogLine {
         })
     }
 
-    /// Returns the line for the metadata of an object, which is ASCII, of at most [`CARD_BYTES`]. If it is
+    /// Returns the line for the metadata of an object, which is ASCII, of at most `CARD_BYTES`. If it is
     /// longer, it has fewer inputs, and then no description.
     pub fn to_metadata(&self) -> String {
         let mut line = self.clone();

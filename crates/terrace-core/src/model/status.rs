@@ -212,7 +212,7 @@ impl StatusDocument {
     }
 
     /// Returns the warnings for users of `address`, one line each: for the package, then for every revoked
-    /// version, then for at most [`WARNINGS`] others; the newest versions first.
+    /// version, then for at most `WARNINGS` others; the newest versions first.
     pub fn warnings(&self, address: &str) -> Vec<String> {
         let mut versions: Vec<(bool, Version, &ReleaseStatus)> = Vec::new();
         for (version, status) in &self.versions {

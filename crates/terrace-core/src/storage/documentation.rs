@@ -38,7 +38,7 @@ pub struct DocumentationDocument {
     /// The archive.
     #[serde(flatten)]
     pub archive: DocumentationArchive,
-    /// The changes, the newest first; at most [`DOCUMENTATION_HISTORY`]. Sending the same documentation again is no
+    /// The changes, the newest first; at most `DOCUMENTATION_HISTORY`. Sending the same documentation again is no
     /// change; if it is stored again, the newest entry has the time and the caller of that.
     pub history: Vec<DocumentationChange>,
     /// The time at which a request, or a repair, began to remove it.

@@ -113,7 +113,7 @@ impl SessionKeys {
         ))
     }
 
-    /// Returns the `Set-Cookie` value that begins a session of so many seconds, or of [`SESSION_SECONDS`] if
+    /// Returns the `Set-Cookie` value that begins a session of so many seconds, or of `SESSION_SECONDS` if
     /// that is less.
     ///
     /// # Errors
