@@ -18,7 +18,7 @@ use terrace_core::model::status::{KeyStatus, ReleaseState, ReleaseStatus, Status
 use terrace_core::oci::pushed::{LinkDocument, TagDocument, UploadSession};
 use terrace_core::publish::DocumentationPublication;
 use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
-use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument, ProbeCount};
+use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument};
 use terrace_core::storage::fallback::{BucketPage, keeps_versions};
 use terrace_core::storage::format::FormatDocument;
 use terrace_core::storage::index_document::IndexMetadata;
@@ -165,7 +165,6 @@ pub fn documents(data: &[u8]) {
         b'u' => document::<FormatDocument>(data),
         b'p' => document::<FailoverDocument>(data),
         b'q' => document::<FallbackCopyDocument>(data),
-        b'P' => document::<ProbeCount>(data),
         b'y' => {
             let _ = text(data).and_then(keeps_versions);
             let page = text(data).and_then(|text| BucketPage::parse(text).ok());

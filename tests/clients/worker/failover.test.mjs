@@ -20,10 +20,6 @@ import { WatchedRegistry } from "../support/watched.mjs";
 const EFFECT_MS = 60_000;
 const PAUSE_MS = 500;
 
-/** The number of runs of the scheduled event, one a minute, until it changes the bucket, and until it changes it back. */
-const FAILED_PROBES = 3;
-const SUCCESSFUL_PROBES = 5;
-
 const BUCKET = "copies";
 
 /** It verifies signatures and the checksums of uploads. */
@@ -275,18 +271,6 @@ function define(mode) {
       assert.equal(await registry.copyOf(digest), 404, name);
       assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404, name);
     }
-  });
-
-  test("clients install after three failed probes, and again from the main bucket after five successful ones", async (t) => {
-    await registry.compares();
-    await registry.breaks();
-    for (let probe = 0; probe < FAILED_PROBES; probe += 1) await registry.runScheduled();
-    t.diagnostic(`followed after ${await registry.follows("fallback")} ms`);
-    await installs(t);
-    await registry.isRepaired();
-    for (let probe = 0; probe < SUCCESSFUL_PROBES; probe += 1) await registry.runScheduled();
-    await registry.follows("main");
-    await installs(t);
   });
 
   test("clients install within a minute of a change in another isolate", async (t) => {

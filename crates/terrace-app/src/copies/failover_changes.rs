@@ -1,16 +1,13 @@
-//! Changes of the bucket that serves downloads: by an administrator, and by the probe of the scheduled event.
+//! Changes of the bucket that serves downloads, by an administrator.
 //!
 //! The index is written first, and isolates follow it. While R2 takes no writes, the fact and the entry of the audit log are
-//! missing; the first probe after the outage writes them ([`settle`]).
+//! missing; the first scheduled event after the outage writes them ([`settle`]).
 
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use terrace_base::digest::Sha256;
-use terrace_core::limits;
-use terrace_core::storage::failover::{
-    FailoverDocument, FallbackCopyDocument, PROBE, ProbeCount, ServingBucket,
-};
+use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument, ServingBucket};
 use terrace_core::storage::fallback::BUCKET_PAGE_BYTES;
 use terrace_core::storage::fallback::BUCKET_REQUEST_SECONDS;
 use terrace_core::storage::fallback::FallbackBucket;
@@ -20,7 +17,7 @@ use terrace_presign::SignedMethod;
 
 use crate::context::Context;
 use crate::documents::audit::AuditedChange;
-use crate::documents::{audit, failover, failures, fallback_requests};
+use crate::documents::{audit, failover};
 use crate::failure::Failure;
 use crate::host::{
     BucketRequest, Clock as _, Condition, Host, Indices as _, LogLevel, StoreError, Upstream as _,
@@ -70,7 +67,7 @@ async fn read_fact<P: Host>(ctx: &Context<'_, P>) -> Result<StoredFact, Failure>
 
 /// Makes the fact and the index equal. The later state counts: in an outage the index is ahead, and after a loss of KV the fact.
 /// The audit entry of a change comes before its fact, so that none is missing; after an interruption between the two it is there
-/// twice. If neither can be read, the main bucket serves. Returns whether the fact is as new as the index; not if another change has
+/// twice. Returns whether the fact is as new as the index; not if another change has
 /// just replaced it.
 async fn settle<P: Host>(
     ctx: &Context<'_, P>,
@@ -83,18 +80,6 @@ async fn settle<P: Host>(
             let change = AuditedChange::of_failover(before, indexed);
             audit::record(ctx, change, 200).await?;
             let text = json::text(indexed)?;
-            let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
-            Ok(written.is_some())
-        }
-        (None, None) if condition != Condition::Absent => {
-            let state = FailoverDocument {
-                since: ctx.host.clock().now(),
-                by: PROBE.to_owned(),
-                reason: "the stored state was damaged".to_owned(),
-                ..FailoverDocument::default()
-            };
-            put_index(ctx, &IndexKey::Failover, &state.index()).await?;
-            let text = json::text(&state)?;
             let written = documents::put(ctx, &FactKey::Failover, &text, &[], condition).await?;
             Ok(written.is_some())
         }
@@ -127,31 +112,33 @@ pub(crate) async fn is_recorded<P: Host>(
     }
 }
 
-/// Probes the main bucket, and changes the one that serves downloads after several failures or successes in a row. A decision of an
-/// administrator for the second bucket is ended by an administrator, and one for the main bucket holds until that bucket has answered
-/// once since. Logs its own failures. Returns the bucket that serves downloads after it.
-pub(crate) async fn probe<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-) -> ServingBucket {
-    let probed = async {
-        // Without KV there is neither a state nor a place for one.
-        let indexed = failover::stored(ctx).await?;
-        let began = ctx.host.clock().now();
-        let (state, failure) = ask_main(ctx, indexed).await;
-        ctx.host.cache().store_serving(state.serving, began);
-        judge(ctx, fallback, state, failure).await
-    };
-    match probed.await {
-        Ok(()) => {}
-        Err(failure @ (Failure::Origin(_) | Failure::Problem(_))) => {
-            let reason = failures::reason(&failure);
-            ctx.host
-                .log_at(LogLevel::Error, &format!("failover: {reason}"));
+/// Completes the last change, and logs if the main bucket fails. Logs its own failures. Returns the bucket that serves downloads.
+pub(crate) async fn watch<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
+    // Without KV there is neither a state nor a place for one.
+    let indexed = match failover::stored(ctx).await {
+        Ok(indexed) => indexed,
+        Err(error) => {
+            drop(ctx.report(error.into()));
+            return ctx.host.cache().last_serving();
         }
-        Err(failure) => drop(ctx.report(failure)),
+    };
+    let began = ctx.host.clock().now();
+    let (FailoverDocument { serving, .. }, failure) = ask_main(ctx, indexed).await;
+    ctx.host.cache().store_serving(serving, began);
+    match (serving, failure) {
+        (ServingBucket::Main, Some(reason)) => ctx.host.log_at(
+            LogLevel::Error,
+            &format!(
+                "failover: the main bucket fails: {reason}; `terrace admin failover on` lets the second one serve downloads"
+            ),
+        ),
+        (ServingBucket::Fallback, None) => ctx.host.log_at(
+            LogLevel::Info,
+            "failover: the main bucket answers; `terrace admin failover off` lets it serve downloads again",
+        ),
+        _ => {}
     }
-    ctx.host.cache().last_serving()
+    serving
 }
 
 /// Asks the main bucket by its binding, by which the registry reads it, and by its S3 endpoint, by which clients do: either may
@@ -206,72 +193,6 @@ fn probe_key() -> BytesKey {
     let digest = Sha256::of(b"terrace failover probe");
     let kind = ArchiveKind::Shasums;
     ArchiveKey { digest, kind }.into()
-}
-
-/// Counts a probe, and changes the bucket if that suffices.
-async fn judge<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-    state: FailoverDocument,
-    failure: Option<String>,
-) -> Result<(), Failure> {
-    let count = count_probe(ctx, &state, failure.as_deref()).await?;
-    let Some(serving) = count.change(&state, failure.is_none()) else {
-        return Ok(());
-    };
-    if serving == ServingBucket::Fallback {
-        // Without it, nothing is gained. The count stays, so that the next probe tries again.
-        ensure_has_copies(ctx, fallback).await?;
-        fallback_requests::ensure_without_documents(ctx, fallback).await?;
-    }
-    // A probe must not replace a state that it has not seen: each value of KV that this location may have cached expires first.
-    ctx.host.clock().sleep(limits::LIST_CACHE_SECONDS + 1).await;
-    if failover::in_effect(ctx, failover::stored(ctx).await?) != state
-        || is_superseded(ctx, &state).await
-    {
-        return Ok(());
-    }
-    let document = FailoverDocument {
-        serving,
-        bucket: match serving {
-            ServingBucket::Main => String::new(),
-            ServingBucket::Fallback => fallback.url(),
-        },
-        since: state.time_of_change(ctx.host.clock().now()),
-        by: PROBE.to_owned(),
-        reason: failure.unwrap_or_else(|| "the main bucket answers again".to_owned()),
-    };
-    change(ctx, &document).await.map(drop)
-}
-
-/// Returns whether the fact is newer than a state; not if R2 does not answer. Another isolate of this location may have cached the
-/// index again just before it changed.
-async fn is_superseded<P: Host>(ctx: &Context<'_, P>, state: &FailoverDocument) -> bool {
-    let fact = in_time(ctx, read_fact(ctx)).await;
-    fact.is_ok_and(|(fact, _)| fact.is_some_and(|fact| fact.is_newer_than(Some(state))))
-}
-
-/// Counts a probe, which may have found a `failure` of the main bucket.
-async fn count_probe<P: Host>(
-    ctx: &Context<'_, P>,
-    state: &FailoverDocument,
-    failure: Option<&str>,
-) -> Result<ProbeCount, Failure> {
-    let counted = failover::text_of(ctx, &IndexKey::FailoverProbes).await?;
-    let counted = failover::parsed::<ProbeCount>(&counted).unwrap_or_default();
-    let counted = counted.of(state);
-    let count = counted.after_probe(state, failure.is_none());
-    if let Some(reason) = failure {
-        let line = match count.contrary {
-            0 => format!("failover: a probe failed, which changes nothing now: {reason}"),
-            number => format!("failover: failed probe {number}: {reason}"),
-        };
-        ctx.host.log(&line);
-    }
-    if count != counted {
-        put_index(ctx, &IndexKey::FailoverProbes, &count.index()).await?;
-    }
-    Ok(count)
 }
 
 /// Checks that the second bucket has copies of nearly all archives, according to the last complete comparison.

@@ -17,7 +17,7 @@ use crate::removal::garbage;
 
 /// Maximum number of archives that one run copies to the second bucket. Each takes a request to the bucket, of the 50 to other servers
 /// that an event may send on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>), and may take
-/// another one to undo it. With those of [`SURPLUS_AT_ONCE`] and [`COMPLETED_REMOVALS_AT_ONCE`] and three of the probe and the lists,
+/// another one to undo it. With those of [`SURPLUS_AT_ONCE`] and [`COMPLETED_REMOVALS_AT_ONCE`] and two of the check of the main bucket and the lists,
 /// a run sends 43 at most.
 const COPIED_AT_ONCE: usize = 10;
 

@@ -113,7 +113,7 @@ async fn begin<P: Host>(
     Ok(Some(read.await?.1))
 }
 
-/// Records a complete walk in KV, where the probe finds it while R2 does not answer; now and then also one with the same result.
+/// Records a complete walk in KV, where a change finds it while R2 does not answer; now and then also one with the same result.
 async fn record<P: Host>(
     ctx: &Context<'_, P>,
     document: &FallbackCopyDocument,

@@ -5,7 +5,6 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Body;
 use terrace_core::limits;
 use terrace_core::read::IndexForm;
-use terrace_core::storage::failover::FAILBACK_PROBES;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
 use terrace_core::storage::key::IndexKey;
 
@@ -13,9 +12,9 @@ use crate::cache::Cached;
 use crate::context::{Context, Task};
 use crate::host::{Clock as _, Host, Indices as _, StoreError};
 
-/// Time after which a refused change may be tried again while the second bucket serves downloads, in seconds: after an outage the main
-/// one returns with `FAILBACK_PROBES` probes, one a minute, and a minute in which the change takes effect everywhere.
-const FAILOVER_RETRY_SECONDS: u64 = 60 * (FAILBACK_PROBES as u64 + 1);
+/// Time after which a refused change may be tried again while the second bucket serves downloads, in seconds. An administrator ends
+/// that; no command waits so long.
+const FAILOVER_RETRY_SECONDS: u64 = 360;
 
 /// Returns the bucket that serves downloads. Reads nothing without a second bucket, or while the isolate's cache is usable.
 pub(crate) async fn serving<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
@@ -48,7 +47,7 @@ pub(crate) async fn read<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
 }
 
 /// Returns the state in the index, if there is one. One that is unreadable or from the future counts as none: the main bucket
-/// serves, and the next probe writes the index again.
+/// serves, and the next change writes the index again.
 pub(crate) async fn stored<P: Host>(
     ctx: &Context<'_, P>,
 ) -> Result<Option<FailoverDocument>, StoreError> {

@@ -51,13 +51,13 @@ enum Turn {
 /// platform limits the CPU time and the operations of both together. In most minutes deliveries come first. In every fifth one
 /// the repair does, so that a receiver that fails, or more changes than can be delivered, do not stop it.
 ///
-/// With a second bucket, the main one is probed first, and in every fifth minute a page of the two is compared; also in minutes that
-/// nothing else needs, while something is left to copy.
+/// With a second bucket, its last change is completed first, and in every fifth minute a page of the two is compared; also in minutes
+/// that nothing else needs, while something is left to copy.
 pub async fn run_repair_step<P: Host>(ctx: &Context<'_, P>) {
     let minute = ctx.host.clock().now().0 / 60;
-    if let Some(fallback) = &ctx.config.fallback {
+    if ctx.config.fallback.is_some() {
         // Nothing is changed meanwhile, and R2 may not answer.
-        if failover_changes::probe(ctx, fallback).await == ServingBucket::Fallback {
+        if failover_changes::watch(ctx).await == ServingBucket::Fallback {
             return;
         }
         if minute % COPY_TURN_MINUTES == COPY_TURN {

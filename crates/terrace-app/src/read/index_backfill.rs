@@ -50,8 +50,8 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         IndexKey::Pushed(index) => pushed_index_refresh::refresh(ctx, index).await,
         IndexKey::Revocations => index_refresh::refresh_revocations(ctx).await,
         IndexKey::Rules => index_refresh::refresh_rules(ctx).await,
-        // The probe writes it, from the later one of two states.
-        IndexKey::Failover | IndexKey::FailoverProbes | IndexKey::FailoverCopy => Ok(()),
+        // The scheduled event writes it, from the later one of two states.
+        IndexKey::Failover | IndexKey::FailoverCopy => Ok(()),
         IndexKey::Catalog(owner) => shard(ctx, owner, Shard::Packages).await,
         IndexKey::Symbols(owner) => shard(ctx, owner, Shard::Symbols).await,
         IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),

@@ -307,11 +307,9 @@ async fn make<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> Result<MadeIndex
         // No single read rebuilds the catalogue of all owners.
         IndexKey::MergedCatalog(_) => None,
         // No route leads to these indices.
-        IndexKey::Revocations
-        | IndexKey::Rules
-        | IndexKey::Failover
-        | IndexKey::FailoverProbes
-        | IndexKey::FailoverCopy => None,
+        IndexKey::Revocations | IndexKey::Rules | IndexKey::Failover | IndexKey::FailoverCopy => {
+            None
+        }
     };
     Ok(MadeIndex {
         document,

@@ -54,7 +54,6 @@ impl ExpectedIndices {
             | IndexKey::Revocations
             | IndexKey::Rules
             | IndexKey::Failover
-            | IndexKey::FailoverProbes
             | IndexKey::FailoverCopy
             | IndexKey::Catalog(_)
             | IndexKey::Symbols(_)

@@ -134,7 +134,6 @@ fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
         IndexKey::Revocations
         | IndexKey::Rules
         | IndexKey::Failover
-        | IndexKey::FailoverProbes
         | IndexKey::FailoverCopy
         | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
         IndexKey::Versions(package)

@@ -83,7 +83,6 @@ impl Lookup {
             IndexKey::Revocations
             | IndexKey::Rules
             | IndexKey::Failover
-            | IndexKey::FailoverProbes
             | IndexKey::FailoverCopy
             | IndexKey::MergedCatalog(_) => {
                 "this registry has no such path: check the URL".to_owned()

@@ -16,14 +16,6 @@ use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
 
-/// Number of consecutive failed probes of the main bucket, one a minute, after which downloads are served by the second one.
-/// Short failures are more frequent than outages, and clients retry.
-pub const FAILOVER_PROBES: u32 = 3;
-
-/// Number of consecutive successful probes after which the main bucket serves downloads again, if the probe has ended that:
-/// a bucket that answers now and then is not back.
-pub const FAILBACK_PROBES: u32 = 5;
-
 /// Time after which a run begins no further copy, in seconds.
 pub const COPY_RUN_SECONDS: u64 = 60;
 
@@ -59,15 +51,6 @@ pub enum ServingBucket {
 }
 
 impl ServingBucket {
-    /// Returns the other bucket.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Main => Self::Fallback,
-            Self::Fallback => Self::Main,
-        }
-    }
-
     /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,9 +66,6 @@ impl fmt::Display for ServingBucket {
     }
 }
 
-/// The account in [`FailoverDocument::by`] of changes that the probe of the scheduled event made.
-pub const PROBE: &str = "probe";
-
 /// The state of the failover, as stored in the fact and in the index. Without one, the main bucket serves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailoverDocument {
@@ -96,7 +76,7 @@ pub struct FailoverDocument {
     pub bucket: String,
     /// The time of the change.
     pub since: UnixTime,
-    /// The name of the administrator who changed it, or [`PROBE`].
+    /// The name of the administrator who changed it.
     pub by: String,
     /// The reason, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -132,87 +112,7 @@ impl FailoverDocument {
         now.max(self.since.plus(1))
     }
 
-    /// Returns whether the probe set this state. Only then does a probe end it.
-    pub fn is_by_probe(&self) -> bool {
-        self.by == PROBE
-    }
-
-    /// Returns whether an administrator set this state.
-    pub fn is_by_administrator(&self) -> bool {
-        !self.by.is_empty() && !self.is_by_probe()
-    }
-
     /// Returns the index of the state.
-    pub fn index(&self) -> IndexDocument {
-        IndexDocument::new(json::to_string(self))
-    }
-}
-
-/// The number of consecutive probes whose result speaks against the bucket that serves downloads. It has an index of its own,
-/// without a fact: a probe that counts must not bring back a state that an administrator has just changed. It belongs to one
-/// state, so that an older count does not end a newer state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProbeCount {
-    /// The time of the state ([`FailoverDocument::since`]) in which they were counted.
-    #[serde(default)]
-    pub since: UnixTime,
-    /// Their number.
-    pub contrary: u32,
-    /// Whether a probe has seen the main bucket answer since an administrator set that state.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub answered: bool,
-}
-
-impl ProbeCount {
-    /// Returns the count for a state: this one, or none if it belongs to another state.
-    #[must_use]
-    pub fn of(self, state: &FailoverDocument) -> Self {
-        match self.since == state.since {
-            true => self,
-            false => Self {
-                since: state.since,
-                ..Self::default()
-            },
-        }
-    }
-
-    /// Returns the count after a probe in this state, which has found that the main bucket `answers` or not.
-    ///
-    /// An administrator's decision for the main bucket holds until the bucket has answered once since, and one for the second
-    /// bucket until an administrator ends it.
-    #[must_use]
-    pub fn after_probe(self, state: &FailoverDocument, answers: bool) -> Self {
-        let is_held = state.is_by_administrator();
-        let (speaks_against, answered) = match state.serving {
-            ServingBucket::Main => {
-                let answered = self.answered || (is_held && answers);
-                (!answers && (answered || !is_held), answered)
-            }
-            ServingBucket::Fallback => (answers && !is_held, self.answered),
-        };
-        Self {
-            contrary: match speaks_against {
-                // Further ones change nothing, and would cost a write each.
-                true => (self.contrary + 1).min(FAILOVER_PROBES.max(FAILBACK_PROBES)),
-                false => 0,
-            },
-            answered,
-            ..self
-        }
-    }
-
-    /// Returns the bucket that is to serve downloads instead, if this count suffices: after a probe in this state, which has found that
-    /// the main bucket `answers` or not.
-    pub fn change(&self, state: &FailoverDocument, answers: bool) -> Option<ServingBucket> {
-        let needed = match (state.serving, answers) {
-            (ServingBucket::Main, false) => FAILOVER_PROBES,
-            (ServingBucket::Fallback, true) => FAILBACK_PROBES,
-            _ => return None,
-        };
-        (self.contrary >= needed).then(|| state.serving.other())
-    }
-
-    /// Returns the index of the count.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
     }
@@ -328,7 +228,7 @@ impl FallbackCopyDocument {
         }
     }
 
-    /// Returns the index of the document, as it is when a walk has ended: the probe needs the result while R2 does not answer.
+    /// Returns the index of the document, as it is when a walk has ended: a change needs the result while R2 does not answer.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))
     }
@@ -413,7 +313,7 @@ mod tests {
             serving: ServingBucket::Fallback,
             bucket: "https://copies.test/copies/".to_owned(),
             since: UnixTime(1_800_000_000),
-            by: PROBE.to_owned(),
+            by: "root".to_owned(),
             reason: "R2 does not answer".to_owned(),
         }
     }
@@ -422,16 +322,7 @@ mod tests {
     fn the_documents_are_pinned() {
         assert_pinned(
             &json::to_string(&failed_over()),
-            r#"{"serving":"fallback","bucket":"https://copies.test/copies/","since":1800000000,"by":"probe","reason":"R2 does not answer"}"#,
-        );
-        let counted = ProbeCount {
-            since: UnixTime(1_800_000_000),
-            contrary: 1,
-            answered: true,
-        };
-        assert_pinned(
-            &json::to_string(&counted),
-            r#"{"since":1800000000,"contrary":1,"answered":true}"#,
+            r#"{"serving":"fallback","bucket":"https://copies.test/copies/","since":1800000000,"by":"root","reason":"R2 does not answer"}"#,
         );
         let copy = FallbackCopyDocument {
             bucket: "https://copies.test/copies/".to_owned(),
@@ -467,39 +358,6 @@ mod tests {
             }),
             ..FallbackCopyDocument::default()
         }
-    }
-
-    #[test]
-    fn probes_of_another_state_are_not_counted() {
-        let state = FailoverDocument::default();
-        let once = ProbeCount::default().of(&state).after_probe(&state, false);
-        let twice = once.of(&state).after_probe(&state, false);
-        assert_eq!(twice.contrary, 2);
-        assert_eq!(twice.of(&failed_over()).contrary, 0);
-        let back = twice.of(&failed_over()).after_probe(&failed_over(), true);
-        assert_eq!(back.contrary, 1);
-        assert_eq!(back.after_probe(&failed_over(), false).contrary, 0);
-    }
-
-    #[test]
-    fn a_decision_for_the_main_bucket_holds_until_the_bucket_has_answered() {
-        let state = FailoverDocument {
-            serving: ServingBucket::Main,
-            by: "root".to_owned(),
-            ..failed_over()
-        };
-        let failed = ProbeCount::default().of(&state).after_probe(&state, false);
-        assert_eq!(failed, ProbeCount::default().of(&state));
-        let answered = failed.after_probe(&state, true);
-        assert!(answered.answered && answered.contrary == 0);
-        assert_eq!(answered.after_probe(&state, false).contrary, 1);
-        // One for the second bucket is ended by an administrator only.
-        let state = FailoverDocument {
-            by: "root".to_owned(),
-            ..failed_over()
-        };
-        let count = ProbeCount::default().of(&state);
-        assert_eq!(count.after_probe(&state, true), count);
     }
 
     #[test]

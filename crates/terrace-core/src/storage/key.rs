@@ -75,7 +75,6 @@
 //! ├── symbols/{owner}                                           the resources and functions of an owner's providers
 //! ├── merged-catalog/{number}                                   the packages and symbols of all owners, in parts
 //! ├── failover/serving                                          the bucket that serves downloads; newer than its fact while R2 takes no writes
-//! ├── failover/probes                                           the number of consecutive probes that speak against it
 //! ├── failover/copy                                             the result of the last complete comparison of the two buckets
 //! ├── rules                                                     the active rules of rules/
 //! └── revocations                                               all revoked tokens, and the erased digests
@@ -216,8 +215,6 @@ pub enum IndexKey {
     Rules,
     /// The bucket that serves downloads.
     Failover,
-    /// The number of consecutive probes that speak against this bucket.
-    FailoverProbes,
     /// The result of the last complete comparison of the second bucket with the main one.
     FailoverCopy,
     /// The versions of a package, with their dates and statuses.
@@ -260,7 +257,6 @@ impl IndexKey {
             Self::Revocations => Self::Revocations,
             Self::Rules => Self::Rules,
             Self::Failover => Self::Failover,
-            Self::FailoverProbes => Self::FailoverProbes,
             Self::FailoverCopy => Self::FailoverCopy,
             Self::Overview(package) => Self::Overview(package.hidden()),
             Self::About(package, version) => Self::About(package.hidden(), version),
@@ -498,7 +494,6 @@ impl fmt::Display for IndexKey {
             Self::Revocations => f.write_str("revocations"),
             Self::Rules => f.write_str("rules"),
             Self::Failover => f.write_str("failover/serving"),
-            Self::FailoverProbes => f.write_str("failover/probes"),
             Self::FailoverCopy => f.write_str("failover/copy"),
             Self::Pushed(index) => index.fmt(f),
             Self::Overview(package) => write!(f, "{package}/overview"),

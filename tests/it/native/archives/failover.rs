@@ -2,7 +2,6 @@
 
 mod decisions;
 mod downloads;
-mod probe;
 mod removals;
 mod replication;
 mod scheduled_copy;

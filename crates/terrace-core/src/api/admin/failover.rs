@@ -28,7 +28,7 @@ pub struct FailoverAnswer {
     /// The time of the last change (RFC 3339); none if there never was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// The name of the administrator who changed it, or `probe`.
+    /// The name of the administrator who changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The reason of the change.

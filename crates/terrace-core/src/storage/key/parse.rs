@@ -218,7 +218,6 @@ impl IndexKey {
             "failover" => {
                 return match whole {
                     "serving" => Some(Self::Failover),
-                    "probes" => Some(Self::FailoverProbes),
                     "copy" => Some(Self::FailoverCopy),
                     _ => None,
                 };
@@ -264,7 +263,6 @@ impl IndexKey {
             | Self::Revocations
             | Self::Rules
             | Self::Failover
-            | Self::FailoverProbes
             | Self::FailoverCopy
             | Self::Catalog(_)
             | Self::Symbols(_)
@@ -389,7 +387,6 @@ mod tests {
             IndexKey::Revocations,
             IndexKey::Rules,
             IndexKey::Failover,
-            IndexKey::FailoverProbes,
             IndexKey::FailoverCopy,
         ];
         for package in packages() {

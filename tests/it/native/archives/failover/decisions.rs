@@ -1,14 +1,15 @@
 //! Decisions of administrators: when they are accepted, recorded and ended, and the changes that they stop.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use terrace_core::api::route::Route;
-use terrace_core::storage::failover::FAILBACK_PROBES;
-use terrace_core::storage::failover::FAILOVER_PROBES;
+use terrace_core::limits::LIST_CACHE_SECONDS;
 
 use super::{MINUTE, PATH, Two};
 use crate::native::access::paths;
 use crate::support::ModuleFixture;
 use crate::support::chain;
+use crate::support::faults::{Failure, When};
+use crate::support::memory::second_bucket::{COPIES, EndpointFault};
 use crate::support::registry::{S3, Sent, TOKEN};
 use crate::support::tokens::post;
 
@@ -56,25 +57,6 @@ fn the_audit_log_states_the_bucket_before_a_change() {
 }
 
 #[test]
-fn a_decision_for_the_main_bucket_holds_until_that_bucket_has_answered_again() {
-    let two = Two::copied(&S3);
-    let fault = two.break_r2();
-    two.minutes(FAILOVER_PROBES);
-    assert_eq!(two.state()["serving"], "fallback");
-    two.switch("main").expect(200);
-    two.minutes(4 * FAILOVER_PROBES);
-    assert_eq!(two.state()["serving"], "main");
-    two.mend_r2(&fault);
-    two.minutes(1);
-    let fault = two.break_r2();
-    two.minutes(FAILOVER_PROBES - 1);
-    assert_eq!(two.state()["serving"], "main");
-    two.minutes(1);
-    assert_eq!(two.state()["serving"], "fallback");
-    two.mend_r2(&fault);
-}
-
-#[test]
 fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
     let two = Two::new(&S3);
     let refused = two.switch("fallback").expect(409);
@@ -95,14 +77,6 @@ fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
     two.switch("fallback").expect(409);
     two.memory.put_index("failover/copy", &record);
     two.switch("fallback").expect(200);
-}
-
-#[test]
-fn a_state_that_an_administrator_has_set_ends_by_an_administrator() {
-    let two = Two::copied(&S3);
-    two.switch("fallback").expect(200);
-    two.minutes(2 * FAILBACK_PROBES);
-    assert_eq!(two.state()["serving"], "fallback");
 }
 
 #[test]
@@ -217,4 +191,80 @@ fn a_request_for_another_bucket_or_without_a_reason_is_rejected() {
             .expect(status);
     }
     assert_eq!(two.state()["serving"], "main");
+}
+
+#[test]
+fn only_an_administrator_changes_the_bucket_and_the_log_says_when() {
+    let two = Two::copied(&S3);
+    let said = |text: &str| two.memory.log().iter().any(|line| line.contains(text));
+    let fault = two.break_r2();
+    two.minutes(5);
+    assert_eq!(two.state()["serving"], "main");
+    assert!(said("R2 does not answer; `terrace admin failover on`"));
+    two.switch("fallback").expect(200);
+    two.mend_r2(&fault);
+    two.minutes(5);
+    assert_eq!(two.state()["serving"], "fallback");
+    assert!(said(
+        "the main bucket answers; `terrace admin failover off`"
+    ));
+}
+
+#[test]
+fn a_failed_endpoint_is_logged_and_wrong_keys_are_no_outage() {
+    for (status, fails) in [(403, false), (429, false), (500, true), (503, true)] {
+        let two = Two::copied(&S3);
+        let fault = EndpointFault::Status(status);
+        two.memory.set_endpoint_fault(Some(fault));
+        two.minutes(1);
+        let log = two.memory.log().join("\n");
+        assert_eq!(
+            log.contains("the main bucket fails"),
+            fails,
+            "{status}: {log}"
+        );
+    }
+}
+
+#[test]
+fn a_state_from_the_future_has_no_effect_and_the_next_change_replaces_it() {
+    let two = Two::copied(&S3);
+    let future = json!({ "serving": "fallback", "bucket": COPIES, "since": 9_000_000_000_u64, "by": "root", "reason": "a wrong clock" });
+    two.memory
+        .put_object("failover/serving", future.to_string().as_bytes());
+    two.memory
+        .put_index("failover/serving", &future.to_string());
+    two.memory.advance(MINUTE);
+    assert_eq!(two.state()["serving"], "main");
+    for serving in ["fallback", "main"] {
+        two.switch(serving).expect(200);
+        let state = two.state();
+        assert_eq!(
+            (&state["serving"], &state["recorded"]),
+            (&json!(serving), &json!(true))
+        );
+        let fact: Value =
+            serde_json::from_slice(&two.memory.object_bytes("failover/serving")).unwrap();
+        assert_eq!(fact["serving"], serving);
+    }
+}
+
+#[test]
+fn the_scheduled_event_does_not_write_an_older_fact_over_an_index_that_it_has_not_seen() {
+    let two = Two::copied(&S3);
+    let there = two.at(1);
+    two.memory.at_an_edge();
+    two.memory
+        .read_index("failover/serving", LIST_CACHE_SECONDS);
+    there.switch("main").expect(200);
+    two.memory.advance(5);
+    let fault = two
+        .memory
+        .fail("R2 put failover/serving", 0.., When::Before, Failure::Error);
+    there.switch("fallback").expect(200);
+    two.memory.advance(5);
+    two.registry.run_repair_step();
+    fault.lift();
+    two.minutes(2);
+    assert_eq!(there.state()["serving"], "fallback");
 }
