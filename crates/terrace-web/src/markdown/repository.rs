@@ -68,15 +68,11 @@ impl Repository {
     /// Returns the URL of a file or a directory, whose path is relative to the top. Where the form of the host's URLs is
     /// unknown, a link leads to the repository itself, and an image nowhere.
     pub(super) fn file(&self, path: &str, kind: TargetKind) -> Option<String> {
-        let is_image = kind == TargetKind::Image;
-        match self.form {
-            Some(Form::GitHub) if is_image => Some(self.page("raw", path)),
-            Some(Form::GitHub) => Some(self.page("blob", path)),
-            Some(Form::GitLab) if is_image => Some(self.page("-/raw", path)),
-            Some(Form::GitLab) => Some(self.page("-/blob", path)),
-            Some(_) if is_image => Some(self.page("raw", path)),
-            Some(_) => Some(self.page("src", path)),
-            None => (!is_image).then(|| self.url.clone()),
+        match (self.form, kind) {
+            (Some(form), TargetKind::Image) => Some(self.page(form, form.words().1, path)),
+            (Some(form), TargetKind::Link) => Some(self.page(form, form.words().0, path)),
+            (None, TargetKind::Image) => None,
+            (None, TargetKind::Link) => Some(self.url.clone()),
         }
     }
 
@@ -84,21 +80,18 @@ impl Repository {
     pub fn source(&self) -> String {
         let is_page = self.revision.is_some() || !self.directory.is_empty();
         match self.form.filter(|_| is_page) {
-            Some(Form::GitHub) => self.page("tree", &self.directory),
-            Some(Form::GitLab) => self.page("-/tree", &self.directory),
-            Some(_) => self.page("src", &self.directory),
+            Some(form) => self.page(form, form.words().2, &self.directory),
             None => self.url.clone(),
         }
     }
 
-    /// Returns the URL of a page of this kind, by the host's word for it: `raw` for the contents of a file.
-    fn page(&self, kind: &str, path: &str) -> String {
+    /// Returns the URL of a page of this kind, by one of the host's words.
+    fn page(&self, form: Form, kind: &str, path: &str) -> String {
         let (url, path) = (&self.url, encode_segments(path));
         let revision = self.revision.as_deref().unwrap_or(DEFAULT_REVISION);
-        let page = match self.form {
-            Some(Form::AzureDevOps) => return self.azure_devops(kind, &path),
-            Some(Form::BitbucketServer) => return self.bitbucket_server(kind, &path),
-            Some(Form::Gitea) => format!("{url}/{kind}/commit/{revision}/{path}"),
+        let page = match form {
+            Form::AzureDevOps => return self.azure_devops(kind, &path),
+            Form::BitbucketServer => return self.bitbucket_server(kind, &path),
             _ => format!("{url}/{kind}/{revision}/{path}"),
         };
         page.trim_end_matches('/').to_owned()
@@ -109,7 +102,7 @@ impl Repository {
         let path = path.replace('&', "%26").replace('+', "%2B");
         let revision = self.revision.as_deref();
         match (self.url.split_once("/_git/"), kind) {
-            (Some((project, name)), "raw") => {
+            (Some((project, name)), "items") => {
                 let version = revision.map_or_else(String::new, |it| {
                     format!("&versionDescriptor.versionType=commit&versionDescriptor.version={it}")
                 });
@@ -135,7 +128,6 @@ impl Repository {
             }
             _ => self.url.trim_end_matches("/browse").to_owned(),
         };
-        let kind = if kind == "raw" { kind } else { "browse" };
         let at = self.revision.as_ref();
         let at = at.map_or_else(String::new, |revision| format!("?at={revision}"));
         format!("{url}/{kind}/{path}{at}")
@@ -143,6 +135,18 @@ impl Repository {
 }
 
 impl Form {
+    /// Returns the words for the page of a file or a directory, for the contents of a file, and for the page of a directory.
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::AzureDevOps => ("_git", "items", "_git"),
+            Self::Bitbucket => ("src", "raw", "src"),
+            Self::BitbucketServer => ("browse", "raw", "browse"),
+            Self::Gitea => ("src/commit", "raw/commit", "src/commit"),
+            Self::GitHub => ("blob", "raw", "tree"),
+            Self::GitLab => ("-/blob", "-/raw", "-/tree"),
+        }
+    }
+
     /// Returns the form of a host's URLs, by its name or by the system of the job that it ran.
     fn of(url: &str, job: Option<&Provenance>) -> Option<Self> {
         let host = host(url).to_ascii_lowercase();
