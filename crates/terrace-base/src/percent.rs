@@ -1,5 +1,5 @@
-//! Percent-encoding of queries, forms and signed paths (RFC 3986, section 2.1). The paths of requests are
-//! never decoded.
+//! Percent-encoding of queries, forms and signed paths (RFC 3986, section 2.1). Of the
+//! paths of requests, only the names of submodules and examples are decoded.
 
 use std::borrow::Cow;
 
@@ -42,6 +42,11 @@ pub fn is_unreserved(byte: u8) -> bool {
 /// Encodes every byte that is not unreserved.
 pub fn encode(text: &str) -> String {
     encode_except(text, |_| false)
+}
+
+/// Encodes every byte that the segments of a path cannot have (RFC 3986, section 3.3), but no slash.
+pub fn encode_segments(text: &str) -> String {
+    encode_except(text, |byte| b"/!$&'()*+,;=:@".contains(&byte))
 }
 
 /// Encodes every byte that is neither unreserved nor a slash.

@@ -19,6 +19,7 @@ pub mod platform;
 pub mod protocol_version;
 pub mod provenance;
 mod random_id;
+pub mod relative_path;
 pub mod rule_id;
 pub mod shasums;
 pub mod source;

@@ -31,7 +31,7 @@ mod text;
 pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
 pub use calls::{ModuleSource, module_sources};
 pub use draft::{Draft, Warning};
-pub use module::module_details;
+pub use module::{is_submodule, module_details};
 pub use provider_docs::{ProviderOptions, provider_details};
 pub use schema::{Schema, SchemaError};
 pub use source::SourceFile;

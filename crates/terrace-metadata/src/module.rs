@@ -15,7 +15,6 @@ use terrace_core::limits::DOCUMENTATION_PAGES;
 use crate::draft::Draft;
 use crate::limits;
 use crate::module::part::PartReader;
-use crate::names::page_name_fault;
 use crate::source::{SourceFile, Tree};
 use crate::text::{Messages, shown};
 
@@ -24,6 +23,26 @@ const SUBMODULES: &str = "modules";
 
 /// The directory of the examples.
 const EXAMPLES: &str = "examples";
+
+/// Directories of a submodule that have no submodules: consumers call none of its examples and tests.
+const NOT_CALLED: [&str; 4] = ["example", "examples", "test", "tests"];
+
+/// Returns whether a directory of a module is offered to consumers as a submodule, if it has configuration.
+pub fn is_submodule(directory: &str) -> bool {
+    let Some((SUBMODULES, name)) = directory.split_once('/') else {
+        return false;
+    };
+    !is_hidden(name)
+        && !name
+            .split('/')
+            .skip(1)
+            .any(|part| NOT_CALLED.contains(&part))
+}
+
+/// Returns whether a path is in a hidden directory, such as the modules that `terraform init` has installed.
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
+}
 
 /// Extracts the details of a module from the files of its directory tree. The pages are the files of its examples.
 ///
@@ -65,14 +84,18 @@ impl ModuleReader<'_, '_> {
         part
     }
 
-    /// Returns the directories below `parent` that have configuration files or a README.
+    /// Returns the directories below `parent` that have configuration files, at any depth, or a README directly below it.
     fn named_parts(&mut self, parent: &str) -> Vec<NamedPart> {
         let mut parts = Vec::new();
         for name in self.tree.directories(parent) {
             let directory = format!("{parent}/{name}");
-            if self.tree.configuration(&directory).is_empty()
-                && readme::file(self.tree.files(&directory)).is_none()
-            {
+            let is_part = match parent {
+                SUBMODULES => is_submodule(&directory),
+                _ => !is_hidden(name),
+            };
+            let is_described =
+                || !name.contains('/') && readme::file(self.tree.files(&directory)).is_some();
+            if !is_part || self.tree.configuration(&directory).is_empty() && !is_described() {
                 continue;
             }
             if parts.len() == limits::MODULE_PARTS {
@@ -82,24 +105,20 @@ impl ModuleReader<'_, '_> {
                 ));
                 break;
             }
-            let Ok(page_name) = name.parse() else {
-                self.notes.add(format!(
-                    "{} was skipped, because the name of the directory {}",
-                    shown(&directory),
-                    page_name_fault(name)
-                ));
-                continue;
+            let name = match name.parse() {
+                Ok(name) => name,
+                Err(error) => {
+                    let directory = shown(&directory);
+                    self.notes.add(format!("{directory} was skipped: {error}"));
+                    continue;
+                }
             };
             let part = self.part(&directory);
             let files = match parent {
                 EXAMPLES => self.files(&directory),
                 _ => Vec::new(),
             };
-            parts.push(NamedPart {
-                name: page_name,
-                part,
-                files,
-            });
+            parts.push(NamedPart { name, part, files });
         }
         parts
     }

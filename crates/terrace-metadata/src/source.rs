@@ -50,12 +50,12 @@ impl<'a> Tree<'a> {
         files.map(|(name, file)| (*name, *file))
     }
 
-    /// Returns the names of the directories below `parent` that have files, ascending.
+    /// Returns the paths of the directories below `parent`, at any depth, that have files, ascending.
     pub(crate) fn directories(&self, parent: &str) -> BTreeSet<&'a str> {
-        let below = self.0.keys().filter_map(|directory| {
-            let rest = directory.strip_prefix(parent)?.strip_prefix('/')?;
-            (!rest.contains('/')).then_some(rest)
-        });
+        let below = self
+            .0
+            .keys()
+            .filter_map(|directory| directory.strip_prefix(parent)?.strip_prefix('/'));
         below.collect()
     }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_one_level_below_their_parent() {
+    fn directories_are_below_their_parent_at_any_depth() {
         let files = [
             "modules/a/main.tf",
             "modules/b/c/main.tf",
@@ -177,6 +177,6 @@ mod tests {
             .map(|path| SourceFile { path, bytes: b"" })
             .collect();
         let tree = Tree::new(&files);
-        assert_eq!(tree.directories("modules"), BTreeSet::from(["a"]));
+        assert_eq!(tree.directories("modules"), BTreeSet::from(["a", "b/c"]));
     }
 }

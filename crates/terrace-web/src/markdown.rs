@@ -23,13 +23,15 @@ mod ids;
 mod links;
 mod raw;
 mod raw_html;
+mod repository;
 mod tables;
 mod target;
 mod tree;
 mod writer;
 
 pub use ids::{ESCAPED_ID, RESERVED_ID};
-pub use links::{DocumentationLinks, ModuleLinks, Repository};
+pub use links::{DocumentationLinks, ModuleLinks};
+pub use repository::Repository;
 
 use crate::limits;
 use writer::Writer;

@@ -9,13 +9,8 @@ use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::RequestedVersion;
 
-use crate::markdown::{
-    DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, Repository, render,
-};
+use crate::markdown::{DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, render};
 use crate::parts::package_head::Release;
-
-/// The revision of a repository if the commit is unknown: its default branch.
-const DEFAULT_REVISION: &str = "HEAD";
 
 /// Renders a document of a provider.
 pub fn document(
@@ -48,19 +43,13 @@ pub fn document(
 
 /// Renders the README in a directory of a module, such as `examples/simple`; the directory of the root is empty.
 pub fn readme(release: &Release<'_>, directory: &str, text: &str) -> Rendered {
-    let source = release.details.version.source.as_ref();
-    let url = source.map(|source| source.url.to_string());
-    let commit = source.and_then(|source| source.commit.as_ref());
-    let commit = commit.map(ToString::to_string);
+    let repository = release.repository();
     let module = release.details.module.as_ref();
     let links = ModuleLinks {
         root: &root(release),
         directory,
         has_part: &|part| module.is_some_and(|module| has_part(module, part)),
-        repository: url.as_deref().map(|url| Repository {
-            url,
-            revision: commit.as_deref().unwrap_or(DEFAULT_REVISION),
-        }),
+        repository: repository.as_ref(),
     };
     rendered(text, &links)
 }

@@ -80,7 +80,13 @@ pub(crate) fn oci_module(
 
 /// Returns the part of a source address that names a directory of the module.
 fn below(directory: Option<&str>) -> String {
-    directory.map_or_else(String::new, |it| format!("//{it}"))
+    // In a quoted template, these begin or end something.
+    let quoted = |it: &str| {
+        it.replace('"', "\\\"")
+            .replace("${", "$${")
+            .replace("%{", "%%{")
+    };
+    directory.map_or_else(String::new, |it| format!("//{}", quoted(it)))
 }
 
 fn call(package: &Package, arguments: &[&str], part: Option<&ModulePart>) -> String {

@@ -1,8 +1,11 @@
 //! The pages of a version, from its view and its texts. The registry shows published versions with them, and
 //! `terrace docs preview` a directory.
 
+use std::borrow::Cow;
+
+use terrace_base::percent::{self, Plus};
 use terrace_core::api::details::{DocumentView, NamedPartView, document_path};
-use terrace_core::documentation::{DocumentPath, PageName};
+use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
 use terrace_core::read::VersionView;
 
@@ -83,10 +86,9 @@ impl<'v> DocumentPage<'v> {
         match self.subject {
             Subject::Document(_) => Some(self.path.clone()),
             Subject::Part(part, _) => {
-                let shown = format!("{}/{SHOWN_FILE}", part.name);
                 let mut files = part.files.iter();
-                files.find(|file| file.name == shown)?;
-                let file: PageName = SHOWN_FILE.parse().ok()?;
+                files.find(|file| name_of(file) == SHOWN_FILE)?;
+                let file = SHOWN_FILE.parse().ok()?;
                 Some(DocumentPath::ExampleFile(part.name.clone(), file))
             }
         }
@@ -120,13 +122,11 @@ impl<'v> DocumentPage<'v> {
         let directory = format!("{directory}/{}", part.name);
         let readme = part.part.readme.as_deref();
         let readme = readme.map(|text| rendering::readme(&self.release, &directory, text));
-        let files = part.files.iter().map(|file| {
-            let name = file.name.rsplit('/').next().unwrap_or(&file.name);
-            ExampleFile {
-                name,
-                text: text.filter(|_| name == SHOWN_FILE),
-                path: &file.path,
-            }
+        let files: Vec<_> = part.files.iter().map(|it| (name_of(it), it)).collect();
+        let files = files.iter().map(|(name, file)| ExampleFile {
+            name,
+            text: text.filter(|_| name == SHOWN_FILE),
+            path: &file.path,
         });
         let shown = ShownPart {
             path: self.path,
@@ -136,6 +136,12 @@ impl<'v> DocumentPage<'v> {
         };
         pages::module_part(site, &self.release, &shown)
     }
+}
+
+/// Returns the name of a file of an example.
+fn name_of(file: &DocumentView) -> Cow<'_, str> {
+    let name = file.name.rsplit('/').next().unwrap_or(&file.name);
+    percent::decoded(name, Plus::Plus).unwrap_or(Cow::Borrowed(name))
 }
 
 fn part<'v>(view: &'v VersionView, path: &DocumentPath) -> Option<Subject<'v>> {

@@ -47,12 +47,13 @@ pub(super) async fn answer<P: Host>(
     } = requested;
     let address = package.address();
     let exact = RequestedVersion::Exact(version.clone());
-    let route = match path.clone() {
+    let module = view.details.module.as_ref();
+    let mut examples = module.into_iter().flat_map(|module| &module.examples);
+    let shown = path
+        .clone()
+        .shown_by(|name| examples.any(|it| it.name == *name));
+    let route = match shown {
         DocumentPath::Readme => PageRoute::Version(package, exact),
-        // Only the API has a path for a file.
-        DocumentPath::ExampleFile(example, _) => {
-            PageRoute::Document(package, exact, DocumentPath::Example(example))
-        }
         path => PageRoute::Document(package, exact, path),
     };
     let page = format!("{}{route}", call.origin);

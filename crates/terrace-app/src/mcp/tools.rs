@@ -3,7 +3,7 @@
 use terrace_base::json;
 use terrace_core::api::route::PageRoute;
 use terrace_core::auth::access::Owner;
-use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
+use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::limits;
@@ -17,6 +17,7 @@ use terrace_core::mcp::{
 };
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
+use terrace_core::model::relative_path::RelativePath;
 use terrace_core::model::version::RequestedVersion;
 use terrace_core::model::version::Version;
 use terrace_core::read::{PageSubject, PageView, VersionView};
@@ -128,7 +129,7 @@ async fn answered<P: Host>(
 /// The question about a package, or about a version of it.
 enum About {
     /// A version of a module, or its submodule of this name.
-    Module(Option<PageName>),
+    Module(Option<RelativePath>),
     /// A version of a provider, with its documents of this kind.
     Provider(Option<DocumentationKind>),
     /// A document of a version.
@@ -211,7 +212,7 @@ fn module<P: Host>(
     call: &Call,
     package: &Package,
     view: VersionView,
-    submodule: Option<PageName>,
+    submodule: Option<RelativePath>,
     page: &mut AnswerPage,
 ) -> Result<String, Problem> {
     let links = module_links(ctx, call, package, &view, submodule.as_ref());
@@ -257,7 +258,7 @@ fn module_links<P: Host>(
     call: &Call,
     package: &Package,
     view: &VersionView,
-    submodule: Option<&PageName>,
+    submodule: Option<&RelativePath>,
 ) -> Links {
     let site = site(ctx, &call.origin, &call.caller);
     let version = &view.details.version.version;

@@ -381,6 +381,7 @@ fn a_url_is_cloned_and_its_commits_are_recorded_with_the_source() {
     let description = registry.description();
     assert_eq!(description["source"], source);
     assert_eq!(description["commit"], document["versions"][0]["commit"]);
+    assert_eq!(description["directory"], "modules/vpc");
     for (url, code, part) in [
         ("ext::sh -c true://", 2, "only"),
         ("http://git.example.com/modules", 2, "only"),

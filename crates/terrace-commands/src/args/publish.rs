@@ -124,8 +124,8 @@ pub(crate) struct SourceArguments {
     #[arg(long, value_name = "URL", conflicts_with = "no_source")]
     pub(crate) source: Option<SourceUrl>,
 
-    /// The full ID of the commit that the release was built from, such as the output of "git rev-parse HEAD". The
-    /// registry verifies it only if a CI job publishes without a stored token
+    /// The full ID of the commit that the release was built from, such as the output of "git rev-parse HEAD". By default
+    /// that of a module's directory in a checkout without changes. The registry verifies it only if a CI job publishes without a stored token
     #[arg(long, value_name = "SHA", conflicts_with = "no_source")]
     pub(crate) commit: Option<CommitId>,
 

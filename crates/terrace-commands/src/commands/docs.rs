@@ -2,6 +2,7 @@
 
 mod add;
 mod check;
+mod links;
 mod preview;
 
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::source::documentation::{
-    DocumentationFiles, REPOSITORY_PREFIX, is_module, provider_files,
+    DocumentationFiles, REPOSITORY_PREFIX, has_configuration, is_module, is_provider,
+    provider_files,
 };
 
 /// Executes the command.
@@ -62,6 +64,32 @@ impl DocsSubject {
     fn known_type(&self) -> Option<ProviderType> {
         let given = self.provider_type.clone();
         given.or_else(|| type_of_directory(&self.dir))
+    }
+
+    /// Returns the links in READMEs of a module that lead to no file.
+    fn dead_links(&self, files: &DocumentationFiles) -> Vec<String> {
+        match self.is_module() {
+            true => links::dead(&self.dir, files),
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns what the directory was read as, if its contents do not agree and the user did not say what it is.
+    fn doubt(&self) -> Option<String> {
+        let is_given = self.provider_type.is_some() || self.schema.is_some();
+        if is_given || !has_configuration(&self.dir) {
+            return None;
+        }
+        let read = match is_provider(&self.dir) {
+            (true, _) => {
+                "a provider, because of its name or its pages, although it has configuration files"
+            }
+            (false, true) => {
+                "a module, because it has configuration files, although it has docs like a provider: --type reads it as one"
+            }
+            (false, false) => return None,
+        };
+        Some(format!("{} was read as {read}", self.dir.display()))
     }
 
     fn is_module(&self) -> bool {

@@ -15,7 +15,9 @@ use crate::output::{bytes, plural};
 pub(crate) use archive::{
     CONFIGURATION_ENDINGS, is_configuration, module_directory_files, module_files, zip_files,
 };
-pub(crate) use directory::{REPOSITORY_PREFIX, has_documentation, is_module, provider_files};
+pub(crate) use directory::{
+    REPOSITORY_PREFIX, has_configuration, has_documentation, is_module, is_provider, provider_files,
+};
 
 /// Maximum number of files that are read. An archive of a module may have 20,000.
 const MOST_FILES: usize = 25_000;

@@ -4,13 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use terrace_metadata::ModuleSource;
+use terrace_metadata::{ModuleSource, is_submodule};
 
 use crate::archive::pack::{Extent, below};
-
-/// Directories of a module that no consumer installs: a call from there that leaves the package only fails in these
-/// examples and tests themselves.
-const NOT_INSTALLED: [&str; 4] = ["example", "examples", "test", "tests"];
 
 /// The start of a path below the directory of a module, in a template.
 const MODULE_PATH: &str = "${path.module}/";
@@ -42,7 +38,7 @@ pub(crate) struct Escape {
 pub(crate) struct Escapes {
     /// Those that consumers of the module fail with.
     pub(crate) fatal: Vec<Escape>,
-    /// Those of examples, tests, and modules that the module does not call.
+    /// Those of directories that consumers do not reach, such as examples and tests.
     pub(crate) harmless: Vec<Escape>,
 }
 
@@ -58,9 +54,7 @@ pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
     }
     let mut escapes = Escapes::default();
     let mut reached: BTreeSet<String> = BTreeSet::new();
-    let starts = calls
-        .keys()
-        .filter(|directory| is_installed(directory, top));
+    let starts = calls.keys().filter(|directory| is_offered(directory, top));
     let mut open: Vec<String> = starts.map(|directory| (*directory).to_owned()).collect();
     while let Some(directory) = open.pop() {
         for call in calls.get(directory.as_str()).into_iter().flatten() {
@@ -119,10 +113,9 @@ pub(crate) fn outside_files(file: &str, text: &str, packed: &Extent) -> Vec<Esca
     found
 }
 
-/// Returns whether consumers of the module in `top` may install the module in a directory.
-pub(crate) fn is_installed(directory: &str, top: &str) -> bool {
-    let below = below(directory, top);
-    below.is_some_and(|below| !below.split('/').any(|part| NOT_INSTALLED.contains(&part)))
+/// Returns whether a directory is that of the module in `top`, or that of a submodule which it offers to its consumers.
+pub(crate) fn is_offered(directory: &str, top: &str) -> bool {
+    below(directory, top).is_some_and(|below| below.is_empty() || is_submodule(below))
 }
 
 /// Returns the place that the source of a call leads to, if it is a relative path, by the rule of the clients.
@@ -131,6 +124,21 @@ pub(crate) fn local(directory: &str, source: &str) -> Option<Place> {
         .iter()
         .any(|start| source.starts_with(start));
     is_local.then(|| resolve(directory, &source.replace('\\', "/")))
+}
+
+/// Returns the highest directory that a relative path passes through, if it starts and ends below the top.
+pub(crate) fn highest(directory: &str, path: &str) -> String {
+    let parts: Vec<&str> = directory.split('/').filter(|it| !it.is_empty()).collect();
+    let (mut depth, mut least) = (parts.len(), parts.len());
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => depth = depth.saturating_sub(1),
+            _ => depth += 1,
+        }
+        least = least.min(depth);
+    }
+    parts.get(..least).unwrap_or_default().join("/")
 }
 
 fn is_absolute(source: &str) -> bool {
@@ -208,6 +216,8 @@ mod tests {
             call("modules/a/main.tf", "../../../common"),
             call("examples/x/main.tf", "../../"),
             call("examples/x/other.tf", "../../../sibling"),
+            call("recipe-ha/main.tf", "../../proj"),
+            call("modules/a/examples/x/main.tf", "../../../../../b"),
             call("b.tf", "/srv/modules/b"),
         ];
         let escapes = escapes(&sources, "");
@@ -220,7 +230,11 @@ mod tests {
         );
         assert_eq!(
             found(&escapes.harmless),
-            [("examples/x/other.tf", "../../../sibling")]
+            [
+                ("examples/x/other.tf", "../../../sibling"),
+                ("modules/a/examples/x/main.tf", "../../../../../b"),
+                ("recipe-ha/main.tf", "../../proj"),
+            ]
         );
     }
 

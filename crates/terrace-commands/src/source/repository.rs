@@ -4,6 +4,7 @@ use std::env;
 use std::path::Path;
 
 use terrace_core::model::commit::CommitId;
+use terrace_core::model::relative_path::RelativePath;
 use terrace_core::model::source_url::SourceUrl;
 use url::Url;
 
@@ -27,12 +28,51 @@ pub(crate) enum RepositoryChoice {
 pub(crate) struct ReleaseSource {
     /// The URL of the repository, if known.
     pub(crate) url: Option<SourceUrl>,
-    /// The commit in that repository, if given.
+    /// The commit in that repository, if known.
     pub(crate) commit: Option<CommitId>,
+    /// The directory of the module in that repository; `None` for the top, or if it is unknown.
+    pub(crate) directory: Option<RelativePath>,
+}
+
+impl ReleaseSource {
+    /// Returns the source of a module in a directory of a checkout: with the directory, and with the commit unless one is
+    /// given or the files differ from it. Another repository than the checkout's may have other directories.
+    pub(crate) fn in_checkout(self, directory: &Path) -> Self {
+        let Some(url) = &self.url else {
+            return self;
+        };
+        let is_own = remotes(directory)
+            .iter()
+            .any(|remote| url.is_within(remote));
+        // A directory that is not part of the commit was generated.
+        if !is_own || git(directory, &["rev-parse", "--verify", "--quiet", "HEAD:./"]).is_none() {
+            return self;
+        }
+        let is_clean = || {
+            let status = git(
+                directory,
+                &[
+                    "status",
+                    "--porcelain",
+                    "--untracked-files=normal",
+                    "--",
+                    ".",
+                ],
+            );
+            status.is_some_and(|changes| changes.is_empty())
+        };
+        let head = || git(directory, &["rev-parse", "HEAD"])?.parse().ok();
+        let prefix = git(directory, &["rev-parse", "--show-prefix"]);
+        Self {
+            directory: prefix.and_then(|it| it.trim_end_matches('/').parse().ok()),
+            commit: self.commit.or_else(|| is_clean().then(head)?),
+            url: self.url,
+        }
+    }
 }
 
 /// Finds the source of the release in `directory`. A commit is only taken from the command line: the commit of
-/// the job or of the directory may differ from the one that was built.
+/// the job or of the directory may differ from the one that an archive was built from.
 ///
 /// # Errors
 /// If a commit is given and no repository is known.
@@ -53,6 +93,7 @@ pub(crate) fn find(
         _ => Ok(ReleaseSource {
             url,
             commit: commit.cloned(),
+            directory: None,
         }),
     }
 }
@@ -103,13 +144,18 @@ fn of_job(variable: impl Fn(&str) -> Option<String>) -> Option<SourceUrl> {
 
 /// Returns the only remote of the git repository around a directory.
 fn of_git(directory: &Path) -> Option<SourceUrl> {
-    let remotes = git(directory, &["remote"])?;
-    let mut names = remotes.lines();
-    let name = match (names.next(), names.next()) {
-        (Some(name), None) => name,
-        _ => return None,
-    };
-    web_url(&git(directory, &["remote", "get-url", name])?)
+    let names = git(directory, &["remote"])?;
+    match remotes(directory).as_slice() {
+        [only] if names.lines().count() == 1 => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the remotes of the git repository around a directory, without those that have no URL in a browser.
+fn remotes(directory: &Path) -> Vec<SourceUrl> {
+    let names = git(directory, &["remote"]).unwrap_or_default();
+    let url = |name| web_url(&git(directory, &["remote", "get-url", name])?);
+    names.lines().filter_map(url).collect()
 }
 
 /// Returns the output of a git command; `None` without git or a repository.
@@ -146,6 +192,14 @@ fn web_url(remote: &str) -> Option<SourceUrl> {
     // A name without a dot is an alias of this machine's SSH configuration.
     let is_public = host.contains('.') && !path.is_empty();
     let is_plain = url.query().is_none() && url.fragment().is_none();
+    if let ("ssh.dev.azure.com" | "vs-ssh.visualstudio.com", Some(path)) =
+        (host, path.strip_prefix("v3/"))
+    {
+        let (project, name) = path.rsplit_once('/')?;
+        return format!("https://dev.azure.com/{project}/_git/{name}")
+            .parse()
+            .ok();
+    }
     (is_public && is_plain).then(|| format!("{scheme}://{host}{port}/{path}").parse().ok())?
 }
 
@@ -186,9 +240,65 @@ mod tests {
                 "https://git.acme.test/a/vpc",
             ),
             ("git://git.acme.test/vpc.git", "https://git.acme.test/vpc"),
+            (
+                "git@ssh.dev.azure.com:v3/acme/my%20infra/vpc",
+                "https://dev.azure.com/acme/my%20infra/_git/vpc",
+            ),
         ] {
             assert_eq!(web_url(remote).unwrap().as_str(), url, "{remote}");
         }
+    }
+
+    #[test]
+    fn the_place_of_files_in_a_checkout_is_known_if_it_is_of_the_same_repository() {
+        let top = tempfile::tempdir().unwrap();
+        let directory = top.path().join("modules/a b");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("main.tf"), "").unwrap();
+        for arguments in [
+            &["init", "--quiet"][..],
+            &["remote", "add", "origin", "git@github.com:acme/infra.git"],
+            &["add", "."],
+            &[
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "commit",
+                "--quiet",
+                "-m",
+                "a",
+            ],
+        ] {
+            git(top.path(), arguments).unwrap();
+        }
+        let place = |url: &str, directory: &Path| {
+            let url = Some(url.parse().unwrap());
+            let source = ReleaseSource {
+                url,
+                ..ReleaseSource::default()
+            };
+            let found = source.in_checkout(directory);
+            (
+                found.directory.map(|it| it.to_string()),
+                found.commit.is_some(),
+            )
+        };
+        let url = "https://github.com/acme/infra";
+        let known = |is_clean| (Some("modules/a b".to_owned()), is_clean);
+        assert_eq!(place(url, &directory), known(true));
+        assert_eq!(place(url, top.path()), (None, true));
+        assert_eq!(
+            place("https://github.com/acme/other", &directory),
+            (None, false)
+        );
+        std::fs::write(top.path().join("elsewhere"), "").unwrap();
+        assert_eq!(place(url, &directory), known(true));
+        std::fs::write(directory.join("new.tf"), "").unwrap();
+        assert_eq!(place(url, &directory), known(false));
+        let generated = top.path().join("dist");
+        std::fs::create_dir(&generated).unwrap();
+        assert_eq!(place(url, &generated), (None, false));
     }
 
     #[test]

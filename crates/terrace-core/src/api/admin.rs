@@ -123,6 +123,9 @@ pub struct ModuleBody {
     /// The commit in that repository that the release was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The directory of the module in that repository, if it is known and not the top one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 /// The archive within [`ModuleBody`].

@@ -6,9 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::route::ApiRoute;
-use crate::documentation::{
-    DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart, PageName,
-};
+use crate::documentation::{DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart};
 use crate::index::catalog::CatalogLine;
 use crate::index::overview::OverviewVersion;
 use crate::model::package::Package;
@@ -16,6 +14,7 @@ use crate::model::package::PackageKind;
 use crate::model::package_hash::PackageHash;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
+use crate::model::relative_path::RelativePath;
 use crate::model::source::SourceDocument;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
 use crate::model::version::RequestedVersion;
@@ -169,17 +168,17 @@ pub struct SigningKeyView {
 pub struct ModuleView {
     /// The root module.
     pub root: ModulePart,
-    /// The directories below `modules/`.
+    /// The directories with configuration below `modules/`.
     pub submodules: Vec<NamedPartView>,
-    /// The directories below `examples/`.
+    /// The directories with configuration below `examples/`.
     pub examples: Vec<NamedPartView>,
 }
 
 /// A submodule or an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedPartView {
-    /// The name of its directory below `modules/` or `examples/`.
-    pub name: PageName,
+    /// The path of its directory below `modules/` or `examples/`.
+    pub name: RelativePath,
     /// Its README, inputs, outputs and requirements, as those of the root module.
     #[serde(flatten)]
     pub part: ModulePart,
@@ -210,7 +209,7 @@ pub struct Navigation {
 pub struct DocumentView {
     /// The kind: that of a provider's page, `readme`, `submodules` or `examples`.
     pub kind: String,
-    /// The name within its kind.
+    /// The name within its kind, as in its path.
     pub name: String,
     /// The path of its text.
     pub path: String,

@@ -4,17 +4,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::page::{Page, PageName};
+use super::page::Page;
+use crate::model::relative_path::RelativePath;
 
 /// The details of a module: of its root, and of the modules and examples in its archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleDetails {
     /// The root module.
     pub root: ModulePart,
-    /// The directories below `modules/`, ascending by name.
+    /// The directories with configuration below `modules/`, at any depth, ascending by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub submodules: Vec<NamedPart>,
-    /// The directories below `examples/`, ascending by name.
+    /// The directories with configuration below `examples/`, at any depth, ascending by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<NamedPart>,
 }
@@ -22,8 +23,8 @@ pub struct ModuleDetails {
 /// A submodule or an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedPart {
-    /// The name of its directory, below `modules/` or `examples/`.
-    pub name: PageName,
+    /// The path of its directory, below `modules/` or `examples/`.
+    pub name: RelativePath,
     /// Its details.
     #[serde(default)]
     pub part: ModulePart,

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::model::relative_path::RelativePath;
 
 /// Maximum length of the gzip member of a page. Incompressible contents grow by 5 bytes for each 16 KiB and by the 18
 /// bytes of the frame (RFC 1951, section 3.2.4; RFC 1952); the rest is room for other encoders.
@@ -39,7 +40,7 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// The name of the file.
-    pub name: PageName,
+    pub name: RelativePath,
     /// Its place in the archive.
     pub member: Member,
     /// Whether the file was cut at [`limits::PAGE_BYTES`].

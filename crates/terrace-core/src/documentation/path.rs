@@ -7,6 +7,7 @@ use super::module::NamedPart;
 use super::page::{Member, PageName};
 use super::provider::DocumentationKind;
 use crate::model::package::Package;
+use crate::model::relative_path::RelativePath;
 
 /// A document of a version, as the last segments of its path name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +18,12 @@ pub enum DocumentPath {
     Page(DocumentationKind, PageName),
     /// `readme`: the README of a module.
     Readme,
-    /// `submodules/{name}`: the README of a submodule.
-    Submodule(PageName),
-    /// `examples/{name}`: the README of an example.
-    Example(PageName),
-    /// `examples/{name}/{file}`: a file of an example.
-    ExampleFile(PageName, PageName),
+    /// `submodules/{name}`: the README of a submodule, whose name may have several segments.
+    Submodule(RelativePath),
+    /// `examples/{name}`: the README of an example. A name of several segments is parsed as an example and a file.
+    Example(RelativePath),
+    /// `examples/{name}/{file}`: a file of an example; if there is none, the README of the example at this path.
+    ExampleFile(RelativePath, RelativePath),
 }
 
 /// The text of a document.
@@ -56,16 +57,19 @@ impl Head {
                 readme(named(&module.examples, name)?)
             }
             (Contents::Module(module), DocumentPath::ExampleFile(name, file)) => {
-                let mut files = named(&module.examples, name)?.files.iter();
-                let file = files.find(|known| known.name == *file)?;
-                Some(DocumentText::At(file.member))
+                let example = named(&module.examples, name);
+                let mut files = example.into_iter().flat_map(|example| &example.files);
+                match files.find(|known| known.name == *file) {
+                    Some(file) => Some(DocumentText::At(file.member)),
+                    None => readme(named(&module.examples, &name.joined(file))?),
+                }
             }
             _ => None,
         }
     }
 }
 
-fn named<'h>(parts: &'h [NamedPart], name: &PageName) -> Option<&'h NamedPart> {
+fn named<'h>(parts: &'h [NamedPart], name: &RelativePath) -> Option<&'h NamedPart> {
     parts.iter().find(|part| part.name == *name)
 }
 
@@ -78,12 +82,15 @@ impl DocumentPath {
     /// document that such a version could have.
     pub fn parse(package: &Package, segments: &[&str]) -> Option<Self> {
         let name = |text: &str| text.parse::<PageName>().ok();
+        let part = RelativePath::from_url;
         let is_module = matches!(package, Package::Module(_));
         Some(match segments {
             ["readme"] if is_module => Self::Readme,
-            ["submodules", part] if is_module => Self::Submodule(name(part)?),
-            ["examples", part] if is_module => Self::Example(name(part)?),
-            ["examples", part, file] if is_module => Self::ExampleFile(name(part)?, name(file)?),
+            ["submodules", name @ ..] if is_module => Self::Submodule(part(name)?),
+            ["examples", name] if is_module => Self::Example(part(&[*name])?),
+            ["examples", name @ .., file] if is_module => {
+                Self::ExampleFile(part(name)?, part(&[*file])?)
+            }
             _ if is_module => return None,
             ["overview"] => Self::Overview,
             [kind, page] => match kind.parse().ok()? {
@@ -92,6 +99,19 @@ impl DocumentPath {
             },
             _ => return None,
         })
+    }
+
+    /// Returns the path whose page shows this document: the example at this path, or the one with this file.
+    #[must_use]
+    pub fn shown_by(self, is_example: impl FnOnce(&RelativePath) -> bool) -> Self {
+        let Self::ExampleFile(example, file) = self else {
+            return self;
+        };
+        let whole = example.joined(&file);
+        match is_example(&whole) {
+            true => Self::Example(whole),
+            false => Self::Example(example),
+        }
     }
 
     /// Creates the path of a page of a provider.
@@ -119,9 +139,11 @@ impl fmt::Display for DocumentPath {
             Self::Overview => f.write_str("overview"),
             Self::Page(kind, name) => write!(f, "{kind}/{name}"),
             Self::Readme => f.write_str("readme"),
-            Self::Submodule(name) => write!(f, "submodules/{name}"),
-            Self::Example(name) => write!(f, "examples/{name}"),
-            Self::ExampleFile(name, file) => write!(f, "examples/{name}/{file}"),
+            Self::Submodule(name) => write!(f, "submodules/{}", name.in_url()),
+            Self::Example(name) => write!(f, "examples/{}", name.in_url()),
+            Self::ExampleFile(name, file) => {
+                write!(f, "examples/{}/{}", name.in_url(), file.in_url())
+            }
         }
     }
 }
@@ -139,7 +161,7 @@ mod tests {
     fn a_document_is_found_by_its_path() {
         let module = r##"{"schema":1,"contents":{"module":{"root":{"readme":"# Root"},
             "submodules":[{"name":"a","part":{"readme":"# A"}}],
-            "examples":[{"name":"b","files":[{"name":"main.tf","member":{"offset":5,"length":6,"size":7}}]}]}}}"##;
+            "examples":[{"name":"b/c","part":{"readme":"# C"}},{"name":"b","files":[{"name":"main.tf","member":{"offset":5,"length":6,"size":7}}]}]}}}"##;
         let provider = r#"{"schema":1,"contents":{"provider":{"pages":[
             {"kind":"overview","name":"index","title":"x","member":{"offset":1,"length":2,"size":3}},
             {"kind":"resources","name":"x","title":"x","member":{"offset":4,"length":5,"size":6}}]}}}"#;
@@ -153,6 +175,12 @@ mod tests {
             ),
             (module, "acme/vpc/aws", "submodules/b", None),
             (module, "acme/vpc/aws", "examples/b", None),
+            (
+                module,
+                "acme/vpc/aws",
+                "examples/b/c",
+                Some("Here(\"# C\")"),
+            ),
             (
                 module,
                 "acme/vpc/aws",
@@ -192,6 +220,9 @@ mod tests {
             ("acme/vpc/aws", "submodules/endpoints"),
             ("acme/vpc/aws", "examples/simple"),
             ("acme/vpc/aws", "examples/simple/main.tf"),
+            ("acme/vpc/aws", "submodules/permissions/A"),
+            ("acme/vpc/aws", "examples/github+tf_oss/my%20file.tf"),
+            ("acme/vpc/aws", "examples/cloud/github/main.tf"),
         ] {
             let parsed = parse(package, path).expect(path);
             assert_eq!(parsed.to_string(), path);
@@ -209,7 +240,9 @@ mod tests {
             ("acme/widget", ""),
             ("acme/vpc/aws", "overview"),
             ("acme/vpc/aws", "resources/widget"),
-            ("acme/vpc/aws", "examples/a/b/c"),
+            ("acme/vpc/aws", "submodules"),
+            ("acme/vpc/aws", "examples/a//c"),
+            ("acme/vpc/aws", "examples/%2e%2e/c"),
         ] {
             assert_eq!(parse(package, path), None, "{package} {path}");
         }

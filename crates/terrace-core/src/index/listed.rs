@@ -4,6 +4,7 @@ use super::digests;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
+use crate::model::relative_path::RelativePath;
 use crate::model::source::SourceDocument;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
@@ -57,6 +58,8 @@ const SIGNING_KEY: &str = "key";
 pub(super) const SOURCE: &str = "source";
 /// The metadata name of the commit in that repository.
 const COMMIT: &str = "commit";
+/// The metadata name of the directory of a module in that repository, as segments of a URL.
+const DIRECTORY: &str = "directory";
 /// The metadata name that states that the repository and the commit are verified. Its value is `true`.
 const VERIFIED: &str = "verified";
 /// The metadata name of the time of publication, in seconds since 1970.
@@ -155,6 +158,8 @@ impl ListedRelease {
         if let Some(source) = &self.source {
             metadata.push((SOURCE, source.url.to_string()));
             metadata.extend(source.commit.iter().map(|id| (COMMIT, id.to_string())));
+            let directory = source.directory.iter();
+            metadata.extend(directory.map(|it| (DIRECTORY, it.in_url())));
             metadata.extend((!source.claimed).then(|| (VERIFIED, "true".to_owned())));
         }
         if let Some(PublicationTime::Exact(time)) = self.published {
@@ -214,6 +219,7 @@ fn source_in<'a>(metadata: &impl Fn(&str) -> Option<&'a str>) -> Option<SourceDo
         url: metadata(SOURCE)?.parse().ok()?,
         claimed: metadata(VERIFIED).is_none(),
         commit: metadata(COMMIT).and_then(|id| id.parse().ok()),
+        directory: metadata(DIRECTORY).and_then(|path| RelativePath::from_url(&[path])),
     })
 }
 

@@ -2,11 +2,12 @@
 
 use super::members::Members;
 use super::tools::Tool;
-use crate::documentation::{DocumentPath, DocumentationKind, PageName};
+use crate::documentation::{DocumentPath, DocumentationKind};
 use crate::model::address::ModuleAddress;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
+use crate::model::relative_path::RelativePath;
 use crate::model::version::Version;
 use crate::search::{Cursor, Query, SearchKind};
 use terrace_base::untrusted::quoted;
@@ -33,7 +34,7 @@ pub enum ToolCall {
         /// Its version.
         version: Option<Version>,
         /// The submodule to describe in place of the root.
-        submodule: Option<PageName>,
+        submodule: Option<RelativePath>,
         /// The offset.
         offset: usize,
     },

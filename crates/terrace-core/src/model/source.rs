@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::commit::CommitId;
 use crate::model::provenance::Provenance;
+use crate::model::relative_path::RelativePath;
 use crate::model::source_url::SourceUrl;
 
 /// The source of a release, as stored.
@@ -16,6 +17,9 @@ pub struct SourceDocument {
     /// The commit that the release was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitId>,
+    /// The directory of the module in the repository; `None` for the top, or if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<RelativePath>,
 }
 
 impl SourceDocument {
@@ -25,7 +29,14 @@ impl SourceDocument {
             url,
             claimed: true,
             commit,
+            directory: None,
         }
+    }
+
+    /// Adds the directory of the module.
+    #[must_use]
+    pub fn with_directory(self, directory: Option<RelativePath>) -> Self {
+        Self { directory, ..self }
     }
 
     /// Returns the source of a release that a job publishes. A claim that agrees with the job's verified

@@ -53,7 +53,7 @@ impl SourceUrl {
 
     /// Returns whether this is the URL of a repository or of a path in it. CI systems ignore the case of
     /// names.
-    pub(super) fn is_within(&self, repository: &Self) -> bool {
+    pub fn is_within(&self, repository: &Self) -> bool {
         let (own, whole) = (self.0.as_bytes(), repository.0.as_bytes());
         let Some((start, rest)) = own.split_at_checked(whole.len()) else {
             return false;

@@ -5,6 +5,7 @@ use super::{ExpectedArchive, ExpectedContents};
 use crate::api::admin::ModuleBody;
 use crate::model::address::ModuleAddress;
 use crate::model::provenance::Provenance;
+use crate::model::relative_path::RelativePath;
 use crate::model::source::SourceDocument;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
@@ -39,6 +40,8 @@ impl ModulePublication {
         let format = body.archive.format.parse::<ArchiveFormat>();
         let sha256 = body.archive.sha256.parse::<Sha256>();
         let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
+        let directory = body.directory.as_deref();
+        let directory = directory.map(str::parse::<RelativePath>).transpose();
         let source = parse_source(body.source.as_deref(), body.commit.as_deref());
         if version.has_build() {
             // If terraform is asked for 1.0.0+a, it downloads 1.0.0 if that exists, without a message.
@@ -51,9 +54,18 @@ impl ModulePublication {
         reasons.extend(sha256.as_ref().err().map(ToString::to_string));
         reasons.extend(subdir.as_ref().err().map(ToString::to_string));
         reasons.extend(source.as_ref().err().cloned().into_iter().flatten());
+        match (&directory, &source) {
+            (Err(error), _) => reasons.push(format!("the directory in the repository: {error}")),
+            (Ok(Some(directory)), Ok(None)) => reasons.push(format!(
+                "the directory {directory} is given without its repository: add source, the URL of the repository"
+            )),
+            _ => {}
+        }
         reasons.extend(size_reason("archive", body.archive.size));
-        match (format, sha256, subdir, source) {
-            (Ok(format), Ok(sha256), Ok(subdir), Ok(source)) if reasons.is_empty() => {
+        match (format, sha256, subdir, source, directory) {
+            (Ok(format), Ok(sha256), Ok(subdir), Ok(source), Ok(directory))
+                if reasons.is_empty() =>
+            {
                 let size = body.archive.size;
                 let document = ModuleArchiveDocument {
                     format,
@@ -65,7 +77,7 @@ impl ModulePublication {
                     address,
                     version,
                     document,
-                    source,
+                    source: source.map(|source| source.with_directory(directory)),
                     provenance: None,
                 })
             }

@@ -1,11 +1,10 @@
 //! The files of examples.
 
-use terrace_core::documentation::{Page, PageName};
+use terrace_core::documentation::Page;
 use terrace_core::limits::PAGE_BYTES;
 
 use crate::draft::UNPACKED;
 use crate::module::readme;
-use crate::names::page_name_fault;
 use crate::source::SourceFile;
 use crate::text::{Messages, cut, shown};
 
@@ -19,10 +18,12 @@ pub(super) fn page(
         return None;
     }
     let path = shown(file.path);
-    let Ok(name) = name.parse::<PageName>() else {
-        let fault = page_name_fault(name);
-        notes.add(format!("{path} was skipped, because its name {fault}"));
-        return None;
+    let name = match name.parse() {
+        Ok(name) => name,
+        Err(error) => {
+            notes.add(format!("{path} was skipped: {error}"));
+            return None;
+        }
     };
     let text = str::from_utf8(file.bytes)
         .ok()

@@ -57,12 +57,13 @@ fn the_files_of_an_example_are_pages() {
         ("examples/simple/a b.txt", b"x"),
         ("examples/simple/nested/x.tf", b"x"),
         ("examples/simple/values.auto.tfvars", b"a = 1"),
-        ("examples/no code/main.tf", b""),
+        ("examples/no\u{200b}code/main.tf", b""),
         ("examples/empty/values.txt", b""),
     ]);
-    let [example] = details(&found).examples.as_slice() else {
-        panic!("one example");
+    let [example, nested] = details(&found).examples.as_slice() else {
+        panic!("two examples");
     };
+    assert_eq!(nested.name.as_str(), "simple/nested");
     assert_eq!(example.part.readme.as_deref(), Some("# Simple"));
     assert_eq!(example.part.calls[0].source, "../..");
     let files: Vec<_> = example
@@ -70,16 +71,32 @@ fn the_files_of_an_example_are_pages() {
         .iter()
         .map(|file| file.name.as_str())
         .collect();
-    assert_eq!(files, ["main.tf", "values.auto.tfvars"]);
-    assert_eq!(found.pages[1], b"a = 1");
+    assert_eq!(files, ["a b.txt", "main.tf", "values.auto.tfvars"]);
+    assert_eq!(found.pages[2], b"a = 1");
     assert_eq!(
         found.notes,
         [
-            "examples/no code was skipped, because the name of the directory has characters other than ASCII letters, digits, dots, dashes and underscores",
-            "examples/simple/a b.txt was skipped, because its name has characters other than ASCII letters, digits, dots, dashes and underscores",
+            "examples/no\\u{200b}code was skipped: \"no\\u{200b}code\" is not a relative path: up to 255 bytes with \"/\" between its parts, without empty, \".\" or \"..\" parts, backslashes, and control or invisible characters",
             "examples/simple/logo.png was skipped, because it is not text in UTF-8",
         ]
     );
+}
+
+#[test]
+fn submodules_are_found_at_any_depth_and_under_any_name() {
+    let found = draft(&[
+        ("modules/iam/a+b/main.tf", b""),
+        ("modules/vpc/main.tf", b""),
+        ("modules/vpc/docs/README.md", b"# No module"),
+        ("modules/vpc/examples/simple/main.tf", b""),
+        ("modules/vpc/modules/subnet/main.tofu", b""),
+        ("modules/vpc/.terraform/modules/x/main.tf", b""),
+        ("modules/notes/README.md", b"# Notes"),
+    ]);
+    let names = details(&found).submodules.iter();
+    let names: Vec<_> = names.map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["iam/a+b", "notes", "vpc", "vpc/modules/subnet"]);
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
 }
 
 #[test]

@@ -60,8 +60,7 @@ pub(super) fn check(page: &Frontmatter, kind: Kind, is_legacy: bool, bytes: usiz
     found
 }
 
-/// Compares the names of pages with those of a schema. Pages have a kind, a name and a path, findings a place. Kinds
-/// without any page are left to the schema.
+/// Compares the names of pages with those of a schema. Pages have a kind, a name and a path, findings a place.
 pub(super) fn check_names<'p>(
     schema: &Schema,
     provider_type: &str,
@@ -81,12 +80,11 @@ pub(super) fn check_names<'p>(
         }
     }
     for (kind, symbol) in schema.symbols() {
-        let mut same_kind = pages.iter().filter(|page| page.0 == kind).peekable();
-        let has_pages = same_kind.peek().is_some();
+        let mut same_kind = pages.iter().filter(|page| page.0 == kind);
         let is_described = same_kind.any(|(_, name, _)| {
             *name == symbol || symbols::full_name(kind, name, provider_type) == symbol
         });
-        if has_pages && !is_described {
+        if !is_described {
             let message = "no file describes it, so a page is generated from the schema";
             found.push((format!("{kind}/{symbol}"), message.to_owned()));
         }

@@ -1,9 +1,12 @@
 //! The meaning of links in the documentation of providers and in the READMEs of modules.
 
+use std::borrow::Cow;
+
+use terrace_base::percent::{self, Plus, encode_segments};
 use terrace_core::documentation::{DocumentationKind, PageName};
 use terrace_core::model::address::ProviderAddress;
 
-use super::{Links, TargetKind};
+use super::{Links, Repository, TargetKind};
 
 /// The hosts whose pages of the same provider are this registry's own.
 const REGISTRIES: [&str; 5] = [
@@ -45,16 +48,7 @@ pub struct ModuleLinks<'l> {
     /// Returns whether a directory, such as `examples/simple`, has a page.
     pub has_part: &'l dyn Fn(&str) -> bool,
     /// The repository with the module's code, if known.
-    pub repository: Option<Repository<'l>>,
-}
-
-/// A repository with the code of a module.
-#[derive(Debug, Clone, Copy)]
-pub struct Repository<'l> {
-    /// The URL of its page, such as `https://github.com/acme/terraform-aws-vpc`.
-    pub url: &'l str,
-    /// The commit, tag or branch.
-    pub revision: &'l str,
+    pub repository: Option<&'l Repository>,
 }
 
 impl Links for DocumentationLinks<'_> {
@@ -150,16 +144,27 @@ impl Links for ModuleLinks<'_> {
         if host_and_path(path).is_some() {
             return None;
         }
+        let path = percent::decoded(path, Plus::Plus).unwrap_or(Cow::Borrowed(path));
+        let top = self.repository.map_or("", Repository::directory);
+        let directory = format!("{top}/{}", self.directory);
         let segments = match path.strip_prefix('/') {
             Some(path) => joined("", path)?,
-            None => joined(self.directory, path)?,
+            None => joined(&directory, &path)?,
         };
+        let top = joined(top, "")?;
+        let in_module = segments.strip_prefix(top.as_slice());
         if kind == TargetKind::Link
-            && let Some(page) = self.page(&segments)
+            && let Some(page) = in_module.and_then(|segments| self.page(segments))
         {
             return Some(format!("{page}{suffix}"));
         }
-        let file = self.repository?.file(&segments, kind)?;
+        let file = self.repository?.file(&segments.join("/"), kind)?;
+        // A URL has one query.
+        let fragment = suffix.find('#').and_then(|at| suffix.get(at..));
+        let suffix = match file.contains('?') {
+            true => fragment.unwrap_or_default(),
+            false => suffix,
+        };
         Some(format!("{file}{suffix}"))
     }
 }
@@ -170,36 +175,14 @@ impl ModuleLinks<'_> {
             [directory @ .., "README.md"] => directory,
             directory => directory,
         };
-        let kind = match directory {
+        let (kind, name) = match directory {
             [] => return Some(self.root.to_owned()),
-            ["modules", _] => "submodules",
-            ["examples", _] => "examples",
+            ["modules", name @ ..] => ("submodules", name),
+            ["examples", name @ ..] => ("examples", name),
             _ => return None,
         };
         let has_page = (self.has_part)(&directory.join("/"));
-        let name = directory.last().filter(|_| has_page)?;
-        Some(format!("{}/{kind}/{name}", self.root))
-    }
-}
-
-impl Repository<'_> {
-    /// Returns the URL of a file of the module; `None` if the form of the host's URLs is unknown.
-    fn file(&self, segments: &[&str], kind: TargetKind) -> Option<String> {
-        let (host, _) = host_and_path(self.url)?;
-        let is_image = kind == TargetKind::Image;
-        let form = match host {
-            "github.com" if is_image => "raw",
-            "github.com" => "blob",
-            "bitbucket.org" if is_image => "raw",
-            "bitbucket.org" => "src",
-            host if host.split('.').any(|label| label == "gitlab") && is_image => "-/raw",
-            host if host.split('.').any(|label| label == "gitlab") => "-/blob",
-            _ => return None,
-        };
-        let url = self.url.trim_end_matches('/');
-        let url = url.strip_suffix(".git").unwrap_or(url);
-        let file = segments.join("/");
-        Some(format!("{url}/{form}/{}/{file}", self.revision))
+        has_page.then(|| format!("{}/{kind}/{}", self.root, encode_segments(&name.join("/"))))
     }
 }
 
@@ -251,6 +234,7 @@ fn kind_of(directory: &str) -> Option<DocumentationKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrace_core::model::source::SourceDocument;
 
     fn documentation(from: DocumentationKind, target: &str) -> Option<String> {
         let provider = "acme/widget".parse().unwrap();
@@ -341,15 +325,21 @@ mod tests {
         );
     }
 
-    fn module(directory: &str, url: &str, target: &str, kind: TargetKind) -> Option<String> {
+    const COMMIT: &str = "1111111111111111111111111111111111111111";
+
+    /// Resolves a link in the README of a directory of a module, which is in the directory `top` of its repository.
+    fn module(top: &str, directory: &str, target: &str, kind: TargetKind) -> Option<String> {
+        let url = "https://github.com/a/b.git".parse().unwrap();
+        let source = SourceDocument::claimed(url, Some(COMMIT.parse().unwrap()));
+        let source = source.with_directory(top.parse().ok());
         let links = ModuleLinks {
             root: "/modules/acme/vpc/aws/1.0.0",
             directory,
-            has_part: &|path| matches!(path, "modules/subnet" | "examples/simple"),
-            repository: Some(Repository {
-                url,
-                revision: "v1.0.0",
-            }),
+            has_part: &|path| {
+                let known = ["modules/subnet", "modules/iam/a b", "examples/simple"];
+                known.contains(&path)
+            },
+            repository: Some(&Repository::of(&source, None)),
         };
         links.resolve(target, kind)
     }
@@ -359,6 +349,7 @@ mod tests {
         let root = "/modules/acme/vpc/aws/1.0.0";
         for (directory, target, expected) in [
             ("", "modules/subnet", "/submodules/subnet"),
+            ("", "modules/iam/a%20b", "/submodules/iam/a%20b"),
             (
                 "",
                 "./examples/simple/README.md#usage",
@@ -373,42 +364,44 @@ mod tests {
                 "/examples/simple",
             ),
         ] {
-            let found = module(
-                directory,
-                "https://github.com/a/b",
-                target,
-                TargetKind::Link,
-            );
-            assert_eq!(found, Some(format!("{root}{expected}")), "{target}");
+            for top in ["", "infra/vpc"] {
+                let target = match target.strip_prefix('/') {
+                    Some(path) => format!("/{top}/{path}"),
+                    None => target.to_owned(),
+                };
+                let found = module(top, directory, &target, TargetKind::Link);
+                assert_eq!(found, Some(format!("{root}{expected}")), "{target}");
+            }
         }
     }
 
     #[test]
-    fn links_to_other_files_lead_to_the_repository() {
-        let link = |url, target| module("", url, target, TargetKind::Link);
-        let github = "https://github.com/a/b.git";
-        assert_eq!(
-            link(github, "LICENSE"),
-            Some("https://github.com/a/b/blob/v1.0.0/LICENSE".into())
-        );
-        assert_eq!(
-            link(github, "examples/other"),
-            Some("https://github.com/a/b/blob/v1.0.0/examples/other".into())
-        );
-        assert_eq!(
-            module("modules/subnet", github, "a.png", TargetKind::Image),
-            Some("https://github.com/a/b/raw/v1.0.0/modules/subnet/a.png".into())
-        );
-        assert_eq!(
-            link("https://gitlab.com/a/b/", "x"),
-            Some("https://gitlab.com/a/b/-/blob/v1.0.0/x".into())
-        );
-        assert_eq!(
-            link("https://bitbucket.org/a/b", "x"),
-            Some("https://bitbucket.org/a/b/src/v1.0.0/x".into())
-        );
-        assert_eq!(link("https://git.example.com/a/b", "x"), None);
-        assert_eq!(link(github, "../x"), None);
-        assert_eq!(link(github, "https://example.com"), None);
+    fn links_to_other_files_lead_to_their_place_in_the_repository() {
+        for (top, directory, target, expected) in [
+            ("", "", "LICENSE", Some("LICENSE")),
+            ("", "", "./docs/a.md?x#b", Some("docs/a.md?x#b")),
+            ("", "", "examples/other", Some("examples/other")),
+            ("", "", "../x", None),
+            ("", "", "https://example.com", None),
+            ("modules/vpc", "", "LICENSE", Some("modules/vpc/LICENSE")),
+            (
+                "modules/vpc",
+                "modules/subnet",
+                "a b.md",
+                Some("modules/vpc/modules/subnet/a%20b.md"),
+            ),
+            ("modules/vpc", "", "../other", Some("modules/other")),
+            ("modules/vpc", "", "../../LICENSE", Some("LICENSE")),
+            ("modules/vpc", "", "/LICENSE", Some("LICENSE")),
+            ("modules/vpc", "", "../vpc2", Some("modules/vpc2")),
+            ("modules/vpc", "", "../../../x", None),
+        ] {
+            let found = module(top, directory, target, TargetKind::Link);
+            let blob = |path| format!("https://github.com/a/b/blob/{COMMIT}/{path}");
+            assert_eq!(found, expected.map(blob), "{target}");
+        }
+        let image = module("m", "modules/subnet", "a.png", TargetKind::Image);
+        let expected = format!("https://github.com/a/b/raw/{COMMIT}/m/modules/subnet/a.png");
+        assert_eq!(image, Some(expected));
     }
 }

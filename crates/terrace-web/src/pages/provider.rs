@@ -172,6 +172,7 @@ pub(super) fn source(release: &Release<'_>) -> Markup {
             dd {
                 a href=(source.url) rel="nofollow noopener noreferrer" { (source.url) (icons::external()) }
                 @if let Some(commit) = &source.commit { " at " code { (commit) } }
+                @if let Some(directory) = &source.directory { " in " code { bdi { (directory) } } }
                 @if source.claimed { " (stated by the publisher)" } @else { " (verified)" }
             }
         }

@@ -12,6 +12,7 @@ use terrace_core::model::version::Version;
 use super::layout::Page;
 use super::{icons, label, state_label, time};
 use crate::links::{owner_path, version_path};
+use crate::markdown::Repository;
 use crate::snippets::Shown;
 use crate::text::state_name;
 
@@ -69,6 +70,12 @@ impl Release<'_> {
             class: "package",
             ..Page::default()
         }
+    }
+
+    /// Returns the repository with the code of the version.
+    pub(crate) fn repository(&self) -> Option<Repository> {
+        let source = self.details.version.source.as_ref()?;
+        Some(Repository::of(source, self.details.provenance.as_ref()))
     }
 
     /// Returns the newest version, if it is another one, and not withdrawn.
@@ -133,8 +140,8 @@ impl Release<'_> {
         html! {
             p.meta {
                 @if let Some(at) = &self.details.version.published_at { span { "Published " (time(at)) } }
-                @if let Some(source) = &self.details.version.source {
-                    a.external href=(source.url) rel="nofollow noopener noreferrer" { "Source" (icons::external()) }
+                @if let Some(repository) = self.repository() {
+                    a.external href=(repository.source()) rel="nofollow noopener noreferrer" { "Source" (icons::external()) }
                 }
                 @if let Some(license) = license { span { "Licence " bdi { (license) } } }
                 @if self.details.provenance.is_some() {

@@ -162,6 +162,39 @@ fn an_invalid_commit_is_422_with_the_rule() {
 }
 
 #[test]
+fn the_directory_of_a_module_is_described_and_must_be_a_relative_path_of_the_source() {
+    let (registry, fixture) = module("1.0.0");
+    let put = |source: Value, directory: &str| {
+        let mut body = fixture.description();
+        body["source"] = source;
+        body["directory"] = json!(directory);
+        registry.admin(
+            "PUT",
+            &fixture.admin_path(),
+            Some(body.to_string().as_bytes()),
+        )
+    };
+    for (source, directory, rule) in [
+        (Value::Null, "modules/vpc", "add source"),
+        (json!(SOURCE), "../vpc", "\"../vpc\" is not a relative path"),
+    ] {
+        let errors = put(source, directory).expect(422).errors();
+        assert!(errors.contains(rule), "{errors}");
+    }
+    put(json!(SOURCE), "modules/a b").expect(201);
+    for path in [
+        fixture.path().replace("/v1/", "/api/v1/"),
+        format!("{}/1.0.0", fixture.path().replace("/v1/", "/api/v1/")),
+    ] {
+        let answer = registry.get(&path).expect(200).json();
+        let source = answer
+            .get("versions")
+            .map_or(&answer["source"], |it| &it[0]["source"]);
+        assert_eq!(source["directory"], "modules/a b", "{path}");
+    }
+}
+
+#[test]
 fn the_first_publishers_source_stays() {
     let (registry, fixture) = module("1.0.0");
     put_module(&registry, &fixture, SOURCE).expect(201);

@@ -106,11 +106,28 @@ fn a_module_passes_unless_a_file_of_it_cannot_be_read() {
 }
 
 #[test]
+fn a_provider_with_a_stray_configuration_file_is_checked_as_one_with_a_note() {
+    let broken = format!("{PAGE}\n[x](./nope.md)\n");
+    let docs = directory(&[("docs/resources/thing.md", &broken), ("sample.tf", "")]);
+    let ended = check(&[docs.path().to_str().unwrap()]).expect(3);
+    let reasons = ended.errors();
+    assert!(reasons.contains("nope.md leads to no page"), "{reasons}");
+    let module = directory(&[
+        ("docs/index.md", "# A\n"),
+        ("main.tf", "variable \"a\" {}\n"),
+    ]);
+    let report = check(&[module.path().to_str().unwrap()]).expect(0).json();
+    assert_eq!(report["documentation"]["inputs"], 1);
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("was read as a module"), "{notes}");
+}
+
+#[test]
 fn a_part_of_a_module_that_readers_would_not_see_is_an_error() {
     let module = directory(&[
         ("main.tf", "variable \"a\" {}\n"),
         ("README.md", &"# A\n".repeat(200_000)),
-        ("examples/with space/main.tf", ""),
+        ("examples/with\u{200b}space/main.tf", ""),
     ]);
     let reasons = check(&[module.path().to_str().unwrap()]).expect(3).errors();
     assert!(
@@ -118,7 +135,7 @@ fn a_part_of_a_module_that_readers_would_not_see_is_an_error() {
         "{reasons}"
     );
     assert!(
-        reasons.contains("examples/with space was skipped"),
+        reasons.contains("examples/with\\u{200b}space was skipped"),
         "{reasons}"
     );
 }

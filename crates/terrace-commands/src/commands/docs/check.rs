@@ -12,14 +12,16 @@ pub(super) fn run(subject: &DocsSubject, output: &Output) -> Result<(), Failure>
     let files = subject.files()?;
     let extracted = Extracted::new(subject.draft(&files)?, &files);
     let mut reasons = extracted.problems();
+    reasons.extend(subject.dead_links(&files));
     if extracted.is_empty() {
         let place = subject.dir.display();
         reasons.push(format!(
             "{place}: there is no documentation; name the directory of a module, or that of a provider's pages"
         ));
     }
-    let mut notes = extracted.notes();
+    let mut notes: Vec<String> = extracted.notes().into_iter().cloned().collect();
     notes.retain(|note| !reasons.contains(note));
+    notes.extend(subject.doubt());
     for note in &notes {
         output.progress(&format!("note: {note}"));
     }

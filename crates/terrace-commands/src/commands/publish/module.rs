@@ -118,7 +118,11 @@ fn prepare_checked(
     output: &Output,
 ) -> Result<PublishRequest, Failure> {
     let (archive, format) = archive(&arguments.path, output)?;
-    let source = arguments.source.find(&arguments.path, output)?;
+    let mut source = arguments.source.find(&arguments.path, output)?;
+    if arguments.path.is_dir() {
+        let subdir = arguments.subdir.as_ref().map_or("", Subdir::as_str);
+        source = source.in_checkout(&arguments.path.join(subdir));
+    }
     let rules = PackageRules {
         label: "",
         top: arguments.subdir.as_ref().map_or("", Subdir::as_str),
@@ -174,6 +178,7 @@ impl<'a> Release<'a> {
             subdir: self.subdir.map(ToString::to_string),
             source: source.url.map(|url| url.to_string()),
             commit: source.commit.map(|commit| commit.to_string()),
+            directory: source.directory.map(|directory| directory.to_string()),
         };
         let module = ModulePublication::parse(address.clone(), version.clone(), &body)
             .map_err(Failure::Refused)?;

@@ -7,7 +7,7 @@ use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
 use super::tree::Tree;
 use crate::archive::pack::{Extent, below, joined};
-use crate::source::local_paths::{Place, directory_of, is_installed, local};
+use crate::source::local_paths::{Place, directory_of, highest, is_offered, local};
 
 /// Maximum number of directories that are read for one module.
 const MOST_DIRECTORIES: usize = 10_000;
@@ -24,13 +24,14 @@ pub(crate) struct PackagePlace {
 }
 
 /// Returns the package of the module in a directory: that directory and those of every module that it calls, in the lowest
-/// directory that has all of them, so that the paths of the calls stay the same.
+/// directory that no path of a call leaves, so that the paths stay the same.
 ///
 /// # Errors
 /// A call leads out of the tree or to a directory without a module, or a file cannot be read.
 pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, String> {
-    let mut open = installed(tree, module)?;
+    let mut open = offered(tree, module)?;
     let mut reached = BTreeSet::new();
+    let mut top = module.to_owned();
     while let Some(directory) = open.pop() {
         if reached.len() > MOST_DIRECTORIES {
             return Err(format!(
@@ -43,7 +44,12 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
             .map(|(path, bytes)| SourceFile { path, bytes })
             .collect();
         for call in module_sources(&files) {
-            match local(directory_of(&call.file), &call.source) {
+            let from = directory_of(&call.file);
+            let place = local(from, &call.source);
+            if let Some(Place::Inside(_)) = place {
+                top = common(&top, &highest(from, &call.source));
+            }
+            match place {
                 Some(Place::Inside(place)) if reached.contains(&place) => {}
                 Some(Place::Inside(place)) => {
                     // The contents of these directories are packed anyway.
@@ -69,13 +75,12 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
         }
         reached.insert(directory);
     }
-    let directory = reached
-        .iter()
-        .fold(module.to_owned(), |one, other| common(&one, other));
+    let reached = reached.into_iter();
+    let directory = top;
     let in_package = |path: &str| below(path, &directory).unwrap_or_default().to_owned();
     Ok(PackagePlace {
         subdir: in_package(module),
-        extent: Extent::of(reached.iter().map(|path| in_package(path))),
+        extent: Extent::of(reached.map(|path| in_package(&path))),
         directory,
     })
 }
@@ -87,15 +92,16 @@ fn named(call: &ModuleSource) -> String {
     format!("{}{line}: the source {}", call.file, quoted(&call.source))
 }
 
-/// Returns a module's directory, and those below it that consumers may install too.
-fn installed(tree: &impl Tree, module: &str) -> Result<Vec<String>, String> {
+/// Returns a module's directory, and those of the submodules that it offers.
+fn offered(tree: &impl Tree, module: &str) -> Result<Vec<String>, String> {
     let mut found = vec![module.to_owned()];
     let mut next = 0;
     while let Some(directory) = found.get(next).cloned() {
         next += 1;
         for (name, is_directory) in tree.names(&directory)? {
             let path = joined(&directory, &name);
-            if !is_directory || name.starts_with('.') || !is_installed(&path, module) {
+            let is_parent = || path == joined(module, "modules");
+            if !is_directory || !(is_parent() || is_offered(&path, module)) {
                 continue;
             }
             if found.len() > MOST_DIRECTORIES {
@@ -143,7 +149,7 @@ mod tests {
 
     impl Tree for Bottomless {
         fn names(&self, _: &str) -> Result<Vec<(String, bool)>, String> {
-            Ok(vec![("a".to_owned(), true)])
+            Ok(vec![("modules".to_owned(), true)])
         }
 
         fn read(&self, _: &str) -> Result<Vec<u8>, String> {
@@ -201,6 +207,22 @@ mod tests {
             ("m/a/examples/e/main.tf", "../../../b"),
         ];
         assert_eq!(package_of(&example, "m/a"), place(["m/a", "", ""]));
+        let recipe = [
+            ("m/a/main.tf", "acme/c/aws"),
+            ("m/a/recipe-ha/main.tf", "../../b"),
+        ];
+        assert_eq!(package_of(&recipe, "m/a"), place(["m/a", "", ""]));
+        let submodule = [
+            ("m/a/main.tf", "acme/c/aws"),
+            ("m/a/modules/x/y/main.tf", "../../../../b"),
+            ("m/b/main.tf", "acme/c/aws"),
+        ];
+        assert_eq!(package_of(&submodule, "m/a"), place(["m", "a", "a b"]));
+        let through_the_top = [("m/a/main.tf", "../../m/b"), ("m/b/main.tf", "acme/c/aws")];
+        assert_eq!(
+            package_of(&through_the_top, "m/a"),
+            place(["", "m/a", "m/a m/b"])
+        );
     }
 
     #[test]

@@ -58,12 +58,14 @@ pub(crate) fn has_documentation(repository: &Path) -> bool {
 }
 
 /// Returns whether a directory is that of a module: it has configuration files, or directories with them below `modules` or
-/// `examples`. Repositories of providers have such examples too; their names or their documentation tell them apart.
+/// `examples`. Repositories of providers have such files too; their names or their documentation tell them apart.
 pub(crate) fn is_module(directory: &Path) -> bool {
-    has_configuration(directory) || (has_parts(directory) && !is_provider(directory))
+    let (is_provider, has_overview) = is_provider(directory);
+    !is_provider && (has_configuration(directory) || has_parts(directory) && !has_overview)
 }
 
-fn has_configuration(directory: &Path) -> bool {
+/// Returns whether a directory has configuration files itself.
+pub(crate) fn has_configuration(directory: &Path) -> bool {
     let mut names = entries(directory).map(|path| file_name(&path));
     names.any(|name| super::archive::is_configuration(&name))
 }
@@ -74,23 +76,29 @@ fn has_parts(directory: &Path) -> bool {
     parents.any(|parent| entries(&directory.join(parent)).any(|part| has_configuration(&part)))
 }
 
-/// Returns whether a directory is named like the repository of a provider, or has pages of a provider.
-fn is_provider(directory: &Path) -> bool {
+/// Returns whether a directory is named like the repository of a provider, or has pages that only a provider has; and
+/// whether it has an overview or guides, which the documentation of a module may have, too.
+pub(crate) fn is_provider(directory: &Path) -> (bool, bool) {
     let path = fs::canonicalize(directory).unwrap_or_default();
-    file_name(&path).starts_with(REPOSITORY_PREFIX)
-        || LAYOUTS.iter().any(|layout| {
-            entries(&directory.join(layout)).any(|path| has_pages_of_provider(&file_name(&path)))
-        })
+    let layouts = LAYOUTS.iter();
+    let places = layouts.flat_map(|layout| entries(&directory.join(layout)));
+    let (general, others): (Vec<PathBuf>, Vec<PathBuf>) = places.partition(|place| {
+        let name = file_name(place);
+        name.starts_with("index.") || name == "guides"
+    });
+    let has_pages = |place: &PathBuf| {
+        let name = file_name(place);
+        let is_kind =
+            matches!(name.as_str(), "r" | "d") || name.parse::<DocumentationKind>().is_ok();
+        let mut pages = entries(place).map(|page| file_name(&page));
+        is_kind && pages.any(|page| page.ends_with(".md") || page.ends_with(".markdown"))
+    };
+    let is_provider =
+        file_name(&path).starts_with(REPOSITORY_PREFIX) || others.iter().any(has_pages);
+    (is_provider, !general.is_empty())
 }
 
-/// Returns whether an entry of the directory `docs` or `website/docs` is the first page of a provider or a directory of pages.
-fn has_pages_of_provider(name: &str) -> bool {
-    name.starts_with("index.")
-        || matches!(name, "r" | "d")
-        || name.parse::<DocumentationKind>().is_ok()
-}
-
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path())
 }

@@ -180,7 +180,6 @@ impl PageRoute {
     /// Parses the segments after the version; `None` if they name no document.
     fn document(package: Package, version: RequestedVersion, segments: &[&str]) -> Option<Self> {
         let (last, directories) = segments.split_last()?;
-        let is_page = |path: &DocumentPath| !matches!(path, DocumentPath::ExampleFile(..));
         let parse = |last: &str| {
             let mut segments = directories.to_vec();
             segments.push(last);
@@ -190,7 +189,8 @@ impl PageRoute {
                 (_, ["docs", segments @ ..]) => segments,
                 _ => return None,
             };
-            DocumentPath::parse(&package, below).filter(is_page)
+            // Only the API has a path for a file.
+            DocumentPath::parse(&package, below).map(|path| path.shown_by(|_| true))
         };
         if let Some(document) = last.strip_suffix(".md").and_then(parse) {
             return Some(Self::Text(package, version, document));
@@ -441,6 +441,9 @@ mod tests {
             "/modules/acme/vpc/aws/latest",
             "/modules/acme/vpc/aws/1.2.3-rc.1",
             "/modules/acme/vpc/aws/1.2.3/submodules/endpoints",
+            "/modules/acme/vpc/aws/1.2.3/submodules/permissions/A",
+            "/modules/acme/vpc/aws/1.2.3/examples/cloud/github+tf_oss",
+            "/modules/acme/vpc/aws/1.2.3/examples/a/b%20c.md",
             "/modules/acme/vpc/aws/1.2.3/examples/simple",
             "/modules/acme/vpc/aws/1.2.3/readme.md",
             "/modules/acme/vpc/aws/1.2.3/submodules/endpoints.md",
@@ -535,7 +538,6 @@ mod tests {
             "/namespaces/a.b",
             "/modules/acme",
             "/modules/acme/vpc/aws/1.0.0/docs",
-            "/modules/acme/vpc/aws/1.0.0/examples/a/main.tf",
             "/modules/acme/vpc/aws/compare/1.0.0",
             "/providers/acme/widget/1.0.0/docs/widgets/x",
             "/providers/acme/widget/1.0.0/resources/x",

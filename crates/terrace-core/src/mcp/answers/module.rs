@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::{Links, UNDOCUMENTED, document_name};
 use crate::api::details::{ModuleView, NamedPartView, StatusView};
 use crate::documentation::{
-    Input, ModulePart, Output, PageName, ProviderRequirement, Resource, ResourceMode,
+    Input, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
 };
 use crate::mcp::page::{AnswerPage, Entries, cut};
+use crate::model::relative_path::RelativePath;
 use crate::model::version::Version;
 use crate::read::VersionView;
 use terrace_base::json;
@@ -100,13 +101,13 @@ struct ResourceEntry {
 
 #[derive(Serialize)]
 struct SubmoduleEntry<'a> {
-    name: &'a PageName,
+    name: &'a RelativePath,
     required_inputs: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct NamedEntry<'a> {
-    name: &'a PageName,
+    name: &'a RelativePath,
     documents: Vec<String>,
 }
 
@@ -119,7 +120,7 @@ impl ModuleAnswer {
     /// Creates the answer about a version of a module, or one of its submodules. `None` if it has no such submodule.
     pub fn new(
         view: VersionView,
-        submodule: Option<&PageName>,
+        submodule: Option<&RelativePath>,
         links: Links,
         page: &mut AnswerPage,
     ) -> Option<Self> {
@@ -179,7 +180,7 @@ fn few<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
 }
 
 /// Returns a submodule.
-fn part_of<'m>(module: &'m ModuleView, name: &PageName) -> Option<&'m ModulePart> {
+fn part_of<'m>(module: &'m ModuleView, name: &RelativePath) -> Option<&'m ModulePart> {
     let mut submodules = module.submodules.iter();
     submodules.find(|it| it.name == *name).map(|it| &it.part)
 }

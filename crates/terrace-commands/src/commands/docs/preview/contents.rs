@@ -64,6 +64,7 @@ impl Contents {
     ) -> Result<Self, Failure> {
         let extracted = Extracted::new(arguments.subject.draft(files)?, files);
         let mut problems = extracted.warnings().to_vec();
+        problems.extend(arguments.subject.dead_links(files));
         if extracted.is_empty() {
             problems.push("there is no documentation in the directory".to_owned());
         }

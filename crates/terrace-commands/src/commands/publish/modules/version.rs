@@ -133,7 +133,12 @@ impl VersionPublisher<'_> {
         let commit = self.version.tag.as_ref().filter(|_| url.is_some());
         let source = ReleaseSource {
             commit: commit.and_then(|tag| tag.commit.parse().ok()),
+            directory: commit.and(self.version.directory.parse().ok()),
             url,
+        };
+        let source = match self.version.tag {
+            Some(_) => source,
+            None => source.in_checkout(&self.origin.directory.join(&self.version.directory)),
         };
         let rules = PackageRules {
             label: &label,
