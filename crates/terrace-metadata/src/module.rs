@@ -10,10 +10,9 @@ mod resource;
 mod variable;
 
 use terrace_core::documentation::{Contents, ModuleDetails, ModulePart, NamedPart};
-use terrace_core::limits::DOCUMENTATION_PAGES;
+use terrace_core::limits::{DOCUMENTATION_PAGES, MODULE_PARTS};
 
 use crate::draft::Draft;
-use crate::limits;
 use crate::module::part::PartReader;
 use crate::names::page_name_fault;
 use crate::source::{SourceFile, Tree};
@@ -75,10 +74,9 @@ impl ModuleReader<'_, '_> {
             {
                 continue;
             }
-            if parts.len() == limits::MODULE_PARTS {
-                let max = limits::MODULE_PARTS;
+            if parts.len() == MODULE_PARTS {
                 self.notes.add(format!(
-                    "{parent} has more than {max} directories; the others are left out"
+                    "{parent} has more than {MODULE_PARTS} directories; the others are left out"
                 ));
                 break;
             }
