@@ -85,15 +85,15 @@ impl AsRef<[u8]> for Waiting {
 /// memory for a long text, which is held until the client has accepted the text.
 pub(crate) fn respond(
     reply: Reply<ByteStream>,
-    take: impl FnOnce(usize) -> Option<Share>,
+    take: &dyn Fn(usize) -> Option<Share>,
 ) -> hyper::Response<ReplyBody> {
     let body = match reply.body {
         reply::Body::Empty => ReplyBody::Empty,
         reply::Body::Text(text) if text.is_empty() => ReplyBody::Empty,
         reply::Body::Text(text) if text.len() <= SMALL_REPLY_BYTES => ReplyBody::Text(text.into()),
-        reply::Body::Text(text) => match take(text.len()) {
+        reply::Body::Text(text) => match take(text.capacity()) {
             Some(_share) => ReplyBody::Text(Bytes::from_owner(Waiting { text, _share })),
-            None => return respond(crowded(), |_| None),
+            None => return respond(crowded(), take),
         },
         reply::Body::Stream(stream) => ReplyBody::Stream(stream),
     };
@@ -124,7 +124,7 @@ mod tests {
         let page = |length: usize| {
             let text = reply::Body::Text("x".repeat(length));
             let reply = Reply::new(200, CachePolicy::NoStore).with_body(text);
-            respond(reply, |bytes| shares.take(None, bytes))
+            respond(reply, &|bytes| shares.take(None, bytes))
         };
         let waiting = [page(SMALL_REPLY_BYTES + 1), page(SMALL_REPLY_BYTES + 1)];
         assert!(waiting.iter().all(|page| page.status() == 200));

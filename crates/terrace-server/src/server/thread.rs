@@ -196,7 +196,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             Err(error) => Problem::BadRequest(error.to_string()).reply(),
         };
         let counted = self.entrance.counted(peer.address);
-        respond(reply, |bytes| self.entrance.replies.take(counted, bytes))
+        respond(reply, &|bytes| self.entrance.replies.take(counted, bytes))
     }
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
