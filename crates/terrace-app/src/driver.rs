@@ -134,7 +134,7 @@ pub(crate) struct Record {
     began: u64,
     usage: Usage,
     index: Option<IndexState>,
-    is_admin: bool,
+    shows_usage: bool,
     needs_security_headers: bool,
     is_open_to_websites: bool,
     varies_by_cookie: bool,
@@ -157,6 +157,12 @@ pub fn begin<S>(
     let mut record = Record::new(head, route, now);
     if !config.log_fields.is_empty() {
         (record.members, record.subject_length) = members(head, config, time);
+    }
+    // The numbers of operations tell how much there is of others.
+    if head.path.starts_with(ADMIN_PREFIX) {
+        let access = &config.access;
+        let caller = access.caller_at(head.authorization, None, || time);
+        record.shows_usage = caller.is_ok_and(|caller| caller.is_admin());
     }
     let is_valid = |token| cache.is_known_valid(token, time);
     let remaining = match decision {
@@ -448,7 +454,7 @@ impl Record {
             began: now,
             usage: Usage::default(),
             index: None,
-            is_admin: head.path.starts_with(ADMIN_PREFIX),
+            shows_usage: false,
             needs_security_headers: needs_security_headers(head.path),
             is_open_to_websites: is_anonymous && is_open_to_websites(head.path),
             varies_by_cookie: matches!(head.cookies, CookieHeader::Read(_)),
@@ -487,7 +493,7 @@ impl Record {
         if self.varies_by_cookie {
             reply = reply.varying_by("cookie");
         }
-        if self.is_admin {
+        if self.shows_usage {
             let timing = self.line(reply.status, millis).server_timing();
             reply = reply.with("server-timing", timing);
         }

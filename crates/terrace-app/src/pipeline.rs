@@ -4,7 +4,7 @@
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
 use terrace_core::api::route::{
-    AdminRoute, HandledRoute, MIRROR_PREFIX, PageRoute, is_open_to_websites,
+    ADMIN_PREFIX, AdminRoute, HandledRoute, MIRROR_PREFIX, PageRoute, is_open_to_websites,
 };
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::config::Config;
@@ -100,7 +100,8 @@ fn begin_with<P: Host, R: Request>(
     let if_none_match = request.header("if-none-match");
     let needs_header = ctx.config.access.guards_reads()
         || ctx.config.log_fields.include_caller()
-        || is_open_to_websites(request.path());
+        || is_open_to_websites(request.path())
+        || request.path().starts_with(ADMIN_PREFIX);
     let authorization = needs_header
         .then(|| request.header("authorization"))
         .flatten();

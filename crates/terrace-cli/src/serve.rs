@@ -20,6 +20,7 @@ use terrace_server::disk::{Directory, OpenError};
 use terrace_server::memory::Memory;
 #[cfg(feature = "object-store")]
 use terrace_server::objects::ObjectStorage;
+use terrace_server::process::keep_files_private;
 use terrace_server::server::{Server, ServerSettings};
 use terrace_server::tls::ServerTls;
 
@@ -27,6 +28,7 @@ use admin_token::AdminToken;
 
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
+    keep_files_private();
     let store = Store::open(arguments)?;
     let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;

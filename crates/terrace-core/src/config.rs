@@ -7,7 +7,7 @@ mod settings;
 use std::borrow::Cow;
 
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
-use crate::auth::login::Login;
+use crate::auth::login::{Login, Provider};
 use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers};
 use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
@@ -22,6 +22,7 @@ use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPatte
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
+use terrace_jose::IssuerUrl;
 use terrace_presign::{Endpoint, Presigner};
 
 pub use brand::{Accent, AccentError, Brand};
@@ -105,6 +106,18 @@ impl Config {
     /// Returns whether a signed-in browser may read more than anyone. If not, no cookie is read.
     pub fn reads_sessions(&self) -> bool {
         self.login.is_some() && self.access.guards_reads()
+    }
+
+    /// Returns the issuers that the configuration names: those of the rules for CI jobs, and the provider of the sign-in.
+    pub fn issuers(&self) -> Vec<&IssuerUrl> {
+        let mut issuers = self.trusted_publishers.issuers();
+        if let Some(login) = &self.login
+            && let Provider::OpenId(issuer, _) = &login.provider
+            && !issuers.contains(&issuer)
+        {
+            issuers.push(issuer);
+        }
+        issuers
     }
 
     /// Returns the signer of the URLs for downloads while this bucket serves them. Uploads always go to the main bucket.

@@ -15,6 +15,7 @@
 //! Extraction from Terraform code and Markdown files, which is up to the command; compression, which is up to the
 //! caller.
 
+mod excess;
 mod head;
 mod module;
 mod page;

@@ -230,6 +230,28 @@ pub const DOCUMENTATION_SYMBOLS: usize = 5_000;
 /// Maximum length of the name of a symbol, in bytes: the type of a provider, an underscore and the name of a page.
 pub const SYMBOL_NAME_BYTES: usize = PROVIDER_PART_BYTES + 1 + PAGE_NAME_BYTES;
 
+/// Maximum number of characters of the title, the group and the description of a page in the navigation.
+pub const TITLE_CHARS: usize = 301;
+
+/// Maximum number of submodules, and of examples, in the documentation of a module. The largest public modules have about 60.
+pub const MODULE_PARTS: usize = 500;
+
+/// Maximum number of entries of the root module, a submodule or an example in its documentation: inputs, outputs, resources,
+/// providers, calls and errors. Large public modules have some hundred inputs. A page and its comparisons show all.
+pub const PART_ENTRIES: usize = 5_000;
+
+/// Maximum number of such entries of a module with its submodules and examples.
+pub const MODULE_ENTRIES: usize = 20_000;
+
+/// Maximum size of such an entry, as JSON. Types of public modules reach 20 KB.
+pub const ENTRY_BYTES: usize = 300_000;
+
+/// Maximum number of notes in documentation. The command writes at most 200, and some about what it has left out.
+pub const DOCUMENTATION_NOTES: usize = 250;
+
+/// Maximum number of characters of such a note.
+pub const DOCUMENTATION_NOTE_CHARS: usize = 1_000;
+
 /// Maximum size of the head of a documentation archive, inflated. The navigation of 2,000 pages has about 400 KB, the
 /// details of the largest public modules with all their README texts have as much. An index holds it, and it is parsed
 /// in wasm.

@@ -17,9 +17,6 @@ pub const NESTING_LEVELS: usize = 100;
 /// Maximum number of items in one pair of brackets: the parser compares each key of an object with all earlier ones.
 pub const BRACKET_ITEMS: usize = 5_000;
 
-/// Maximum number of submodules, and of examples. The largest public modules have about 60.
-pub const MODULE_PARTS: usize = 500;
-
 /// Maximum number of errors that are reported for one directory.
 pub const PART_ERRORS: usize = 100;
 
@@ -31,9 +28,6 @@ pub const NOTE_CHARS: usize = 400;
 
 /// Maximum size of a type, a default value or a description, in bytes. Types of public modules reach 20 KB.
 pub const TEXT_BYTES: usize = 64 * 1024;
-
-/// Maximum number of characters of the title, the subcategory and the description of a page in the navigation.
-pub const TITLE_CHARS: usize = 300;
 
 /// Maximum size of a provider's schema, in bytes. That of the largest public provider has about 70 MB.
 pub const SCHEMA_BYTES: usize = 256 * 1024 * 1024;

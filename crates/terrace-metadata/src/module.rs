@@ -10,10 +10,9 @@ mod resource;
 mod variable;
 
 use terrace_core::documentation::{Contents, ModuleDetails, ModulePart, NamedPart};
-use terrace_core::limits::DOCUMENTATION_PAGES;
+use terrace_core::limits::{DOCUMENTATION_PAGES, MODULE_PARTS};
 
 use crate::draft::Draft;
-use crate::limits;
 use crate::module::part::PartReader;
 use crate::source::{SourceFile, Tree};
 use crate::text::{Messages, shown};
@@ -98,10 +97,9 @@ impl ModuleReader<'_, '_> {
             if !is_part || self.tree.configuration(&directory).is_empty() && !is_described() {
                 continue;
             }
-            if parts.len() == limits::MODULE_PARTS {
-                let max = limits::MODULE_PARTS;
+            if parts.len() == MODULE_PARTS {
                 self.notes.add(format!(
-                    "{parent} has more than {max} directories; the others are left out"
+                    "{parent} has more than {MODULE_PARTS} directories; the others are left out"
                 ));
                 break;
             }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use terrace_base::untrusted;
 
+use terrace_core::limits::TITLE_CHARS;
+
 use crate::limits;
 
 /// Messages in the order in which they arose, up to a number.
@@ -66,7 +68,8 @@ pub(crate) fn characters(text: &str, limit: usize) -> Cow<'_, str> {
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    characters(&line, limits::TITLE_CHARS).into_owned()
+    // The ellipsis is a character, too.
+    characters(&line, TITLE_CHARS - 1).into_owned()
 }
 
 /// Returns a path or a name from outside as part of a message.

@@ -12,6 +12,7 @@
 //! | [`stores`], `metered` | the storage that the host requires; its usage counters |
 //! | [`memory`], [`disk`], `objects`, [`index`] | storage in memory, in a directory and in an object store; the indices |
 //! | `volume`, `arriving`, `hashing`, `blocking` | a file system; bytes on their way to a store; their digests; work that blocks a thread |
+//! | [`process`], `shares` | the limits and rights of the process; the shares of its clients |
 //! | [`proxy`], `origin` | proxies that are trusted; the hostnames that are served |
 //! | `fork`, `internet` | requests to other servers |
 //! | `host`, `panics` | the host traits; panics of requests |
@@ -40,8 +41,10 @@ pub mod objects;
 mod origin;
 mod outgoing;
 mod panics;
+pub mod process;
 pub mod proxy;
 pub mod server;
+mod shares;
 mod socket;
 pub mod stores;
 pub mod stream;

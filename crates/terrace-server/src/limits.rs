@@ -26,9 +26,18 @@ pub const WRITE_STALL: Duration = Duration::from_secs(120);
 /// response.
 pub const LINGER: Duration = Duration::from_secs(5);
 
-/// Maximum number of connections at once. Each may need two files, and systems allow a process 1,024 or more: a server for
-/// more clients has a higher limit (`LimitNOFILE` in systemd, `ulimit -n`).
+/// Maximum number of connections at once. Each may need two files: a system that allows a process fewer files
+/// (`LimitNOFILE` in systemd, `ulimit -Hn`) allows it fewer connections.
 pub const CONNECTIONS: usize = 4_096;
+
+/// Number of open files that connections leave to everything else.
+pub const OTHER_FILES: usize = 128;
+
+/// Maximum size of all replies that wait in memory until their clients accept them, in bytes. Archives are streams.
+pub const REPLY_BYTES: usize = 128 * 1024 * 1024;
+
+/// Size up to which a reply does not count as such, in bytes: the system's buffers accept it.
+pub const SMALL_REPLY_BYTES: usize = 64 * 1024;
 
 /// Time that running requests have to complete after the server was told to stop: less than the 30 seconds after which
 /// Kubernetes kills a container, and the 90 of systemd.
@@ -36,6 +45,9 @@ pub const GRACE: Duration = Duration::from_secs(25);
 
 /// Pause after the system refused to accept a connection, such as for lack of file descriptors.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Minimum time between two lines of the log about connections that were refused.
+pub const REFUSAL_LOG_TIME: Duration = Duration::from_secs(1);
 
 /// Time between two steps of the periodic repair: that of the Worker's cron trigger.
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(60);

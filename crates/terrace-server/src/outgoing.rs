@@ -8,9 +8,12 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{HeaderName, HeaderValue};
+use terrace_core::http::problem::Problem;
 use terrace_core::http::reply;
 use terrace_core::http::reply::Reply;
 
+use crate::limits::SMALL_REPLY_BYTES;
+use crate::shares::Share;
 use crate::stream::ByteStream;
 
 /// The body of a response.
@@ -58,12 +61,40 @@ impl Body for ReplyBody {
     }
 }
 
-/// Converts a reply into a response. Its headers are exactly those of the reply, and `Date`.
-pub(crate) fn respond(reply: Reply<ByteStream>) -> hyper::Response<ReplyBody> {
+fn crowded() -> Reply<ByteStream> {
+    Problem::Unavailable(
+        "too many responses wait for clients that do not accept them: send the same request again later"
+            .to_owned(),
+    )
+    .reply()
+}
+
+/// A text that waits for its client.
+struct Waiting {
+    text: String,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Waiting {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+/// Converts a reply into a response. Its headers are exactly those of the reply, and `Date`. `take` returns the share of
+/// memory for a long text, which is held until the client has accepted the text.
+pub(crate) fn respond(
+    reply: Reply<ByteStream>,
+    take: &dyn Fn(usize) -> Option<Share>,
+) -> hyper::Response<ReplyBody> {
     let body = match reply.body {
         reply::Body::Empty => ReplyBody::Empty,
         reply::Body::Text(text) if text.is_empty() => ReplyBody::Empty,
-        reply::Body::Text(text) => ReplyBody::Text(text.into()),
+        reply::Body::Text(text) if text.len() <= SMALL_REPLY_BYTES => ReplyBody::Text(text.into()),
+        reply::Body::Text(text) => match take(text.capacity()) {
+            Some(_share) => ReplyBody::Text(Bytes::from_owner(Waiting { text, _share })),
+            None => return respond(crowded(), take),
+        },
         reply::Body::Stream(stream) => ReplyBody::Stream(stream),
     };
     let mut response = hyper::Response::new(body);
@@ -78,4 +109,28 @@ pub(crate) fn respond(reply: Reply<ByteStream>) -> hyper::Response<ReplyBody> {
         }
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use terrace_core::http::reply::CachePolicy;
+
+    use super::*;
+    use crate::shares::Shares;
+
+    #[test]
+    fn long_replies_wait_up_to_a_number_of_bytes() {
+        let shares = Shares::new(SMALL_REPLY_BYTES * 3);
+        let page = |length: usize| {
+            let text = reply::Body::Text("x".repeat(length));
+            let reply = Reply::new(200, CachePolicy::NoStore).with_body(text);
+            respond(reply, &|bytes| shares.take(None, bytes))
+        };
+        let waiting = [page(SMALL_REPLY_BYTES + 1), page(SMALL_REPLY_BYTES + 1)];
+        assert!(waiting.iter().all(|page| page.status() == 200));
+        assert_eq!(page(SMALL_REPLY_BYTES + 1).status(), 503);
+        assert_eq!(page(SMALL_REPLY_BYTES).status(), 200);
+        drop(waiting);
+        assert_eq!(page(SMALL_REPLY_BYTES + 1).status(), 200);
+    }
 }

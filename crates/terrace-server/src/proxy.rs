@@ -22,7 +22,7 @@ impl TrustedProxies {
         Self(networks)
     }
 
-    fn include(&self, address: IpAddr) -> bool {
+    pub(crate) fn include(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address))
     }
 

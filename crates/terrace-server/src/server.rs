@@ -18,10 +18,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::host::Shared;
-use crate::limits::{BLOCKING_THREADS, CONNECTIONS};
+use crate::limits::{BLOCKING_THREADS, REPLY_BYTES};
 use crate::log;
 use crate::origin::ServedHosts;
+use crate::process;
 use crate::proxy::TrustedProxies;
+use crate::shares::Shares;
 use crate::stores::{Bucket, IndexStore};
 use crate::tls::ServerTls;
 use thread::{Entrance, Thread};
@@ -82,6 +84,7 @@ impl Server {
         // A process has one configuration, which lives as long as the process.
         let config: &'static Config = Box::leak(Box::new(config));
         let hosts = ServedHosts::new(config.hostnames.clone(), address.ip());
+        let connections = process::connections();
         Ok(Self {
             listener,
             address,
@@ -90,9 +93,11 @@ impl Server {
             entrance: Entrance {
                 tls: settings.tls,
                 proxies: TrustedProxies::new(settings.trusted_proxies),
+                connections: Shares::new(connections),
+                replies: Shares::new(REPLY_BYTES),
             },
             look_interval: settings.look_interval,
-            connections: Arc::new(Semaphore::new(CONNECTIONS)),
+            connections: Arc::new(Semaphore::new(connections)),
             stop: watch::Sender::new(false),
         })
     }

@@ -1,7 +1,7 @@
 //! The operations of a file system that the store needs. Tests put a simulated disk in its place, which can lose power.
 
 use std::fmt::Debug;
-use std::fs::{self, File, FileTimes, OpenOptions};
+use std::fs::{self, File, FileTimes, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ pub(crate) trait Volume: Debug + Send + Sync + 'static {
     fn create(&self, path: &Path) -> io::Result<Box<dyn VolumeFile>>;
     /// Opens a file for reads.
     fn open(&self, path: &Path) -> io::Result<Box<dyn VolumeFile>>;
-    /// Opens a file for reads and writes. Creates it if it does not exist.
+    /// Opens a file for reads and writes by this process alone. Creates it if it does not exist.
     fn open_or_create(&self, path: &Path) -> io::Result<Box<dyn VolumeFile>>;
     /// Returns the properties of a file.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
@@ -108,7 +108,15 @@ impl Volume for Local {
     fn open_or_create(&self, path: &Path) -> io::Result<Box<dyn VolumeFile>> {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
-        Ok(Box::new(options.open(path)?))
+        let file = options.open(path)?;
+        // The lock of a directory is a file that may be removed.
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                io::Error::other("another process uses it: stop that first")
+            }
+            TryLockError::Error(error) => error,
+        })?;
+        Ok(Box::new(file))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {

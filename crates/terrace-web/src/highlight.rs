@@ -7,6 +7,7 @@
 mod lexer;
 
 use crate::escape::push_text;
+use crate::limits::{EXPANSION, EXPANSION_BASE};
 
 pub use lexer::{Kind, Token, tokens};
 
@@ -41,10 +42,11 @@ pub fn is_terraform(language: &str) -> bool {
     names.iter().any(|name| language.eq_ignore_ascii_case(name))
 }
 
-/// Returns Terraform code as HTML: escaped text with spans, for a `<code>` element.
+/// Returns Terraform code as HTML: escaped text with spans, for a `<code>` element. Beyond the size that a document of this
+/// length may have, it has no spans.
 pub fn terraform(code: &str) -> String {
     let mut html = String::with_capacity(code.len() * 2);
-    push_terraform(&mut html, code, usize::MAX);
+    push_terraform(&mut html, code, code.len() * EXPANSION + EXPANSION_BASE);
     html
 }
 

@@ -13,10 +13,20 @@ pub const NESTING_RESERVE: usize = 8;
 
 /// Maximum size of the HTML of a document, as a multiple of the document: rendering stops there. The documents of
 /// three large public providers need at most 2.1, hostile ones (a callout or a coloured token of two bytes) could ask for 50.
-pub const EXPANSION: usize = 12;
+pub const EXPANSION: usize = 6;
 
 /// Size of HTML that is allowed whatever the document's size, in bytes.
 pub const EXPANSION_BASE: usize = 16 * 1024;
+
+/// Maximum size of the rows of a module's tables, and of those of a comparison, in bytes of HTML. An input of a public module
+/// takes about a kilobyte, and large ones have some hundred.
+pub const ROWS_BYTES: usize = 2 * 1024 * 1024;
+
+/// Maximum number of required inputs in the call of a module that readers copy.
+pub const SNIPPET_INPUTS: usize = 200;
+
+/// Maximum length of the name of an input in that call, in bytes: all lines are as wide as the longest name.
+pub const INPUT_NAME_BYTES: usize = 200;
 
 /// Maximum number of characters of an id. The longest anchors of public providers, for nested blocks, have 205.
 pub const ID_CHARS: usize = 300;

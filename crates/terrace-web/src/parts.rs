@@ -6,6 +6,7 @@ pub(crate) mod code;
 pub(crate) mod icons;
 pub(crate) mod layout;
 pub(crate) mod package_head;
+pub(crate) mod room;
 pub(crate) mod tabs;
 pub(crate) mod tree;
 

@@ -26,6 +26,8 @@ pub struct Site {
     pub has_login: bool,
     /// The hosts of the applications that sign their users in for the MCP endpoints.
     pub client_hosts: Vec<String>,
+    /// The issuers that the configuration names.
+    pub issuers: Vec<String>,
     /// The problems of the configuration, if the reader is an administrator who is signed in; otherwise empty.
     pub problems: Vec<ConfigProblem>,
 }
@@ -81,6 +83,7 @@ impl Site {
             is_private: false,
             has_login: false,
             client_hosts: Vec::new(),
+            issuers: Vec::new(),
             problems: Vec::new(),
         }
     }

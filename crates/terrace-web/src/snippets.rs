@@ -8,7 +8,9 @@ use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
+use crate::limits::{INPUT_NAME_BYTES, SNIPPET_INPUTS};
 use crate::site::Site;
+use crate::text::counted;
 
 /// A version, and the newest one.
 #[derive(Debug, Clone, Copy)]
@@ -177,15 +179,19 @@ fn local_name(kind: &str, name: &str) -> String {
 fn push_inputs(code: &mut String, part: Option<&ModulePart>) {
     let inputs = part.map_or(&[][..], |part| &part.inputs);
     let required = || {
-        inputs
-            .iter()
-            .filter(|it| it.is_required() && is_identifier(&it.name))
+        let inputs = inputs.iter().filter(|it| it.is_required());
+        inputs.filter(|it| is_identifier(&it.name) && it.name.len() <= INPUT_NAME_BYTES)
     };
-    let width = required().map(|input| input.name.chars().count()).max();
+    let shown = || required().take(SNIPPET_INPUTS);
+    let width = shown().map(|input| input.name.chars().count()).max();
     let Some(width) = width else { return };
     code.push('\n');
-    for input in required() {
+    for input in shown() {
         let _ = writeln!(code, "  {:width$} = {}", input.name, placeholder(input));
+    }
+    let others = required().count().saturating_sub(SNIPPET_INPUTS);
+    if others > 0 {
+        let _ = writeln!(code, "  # and {}", counted(others, "other required input"));
     }
 }
 

@@ -185,10 +185,9 @@ async fn read_from<P: Host>(
         authorization: None,
         max_bytes: limit as u64,
     };
+    let guard = issuer_guard(issuer, &ctx.config.issuers());
     let upstream = ctx.host.upstream();
-    let answer = upstream
-        .inquire(&inquiry, &issuer_guard(issuer), SECONDS)
-        .await;
+    let answer = upstream.inquire(&inquiry, &guard, SECONDS).await;
     let answer = answer.map_err(|error| failed(issuer, error))?;
     match answer.status {
         200 => Ok(answer.body),

@@ -7,7 +7,6 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
     ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
 };
-use terrace_core::auth::login::Provider;
 use terrace_core::http::guard::Guard;
 use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
 use terrace_core::model::package::Package;
@@ -187,14 +186,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
             error,
         }
     });
-    let mut issuers = ctx.config.trusted_publishers.issuers();
-    if let Some(login) = &ctx.config.login
-        && let Provider::OpenId(issuer, _) = &login.provider
-        && !issuers.contains(&issuer)
-    {
-        issuers.push(issuer);
-    }
-    let issuers = issuers.into_iter().take(EXAMINED_SERVERS);
+    let issuers = ctx.config.issuers().into_iter().take(EXAMINED_SERVERS);
     let issuers = issuers.map(async |issuer| ServiceFacts {
         kind: "issuer".to_owned(),
         name: issuer.to_string(),

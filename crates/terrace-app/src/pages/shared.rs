@@ -54,6 +54,7 @@ pub(crate) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
         is_private: config.access.is_private(),
         has_login: config.login.is_some(),
         client_hosts: client_hosts(config),
+        issuers: config.issuers().iter().map(ToString::to_string).collect(),
         problems: match caller.is_admin_in_browser() {
             true => problems(config),
             false => Vec::new(),

@@ -81,7 +81,7 @@ pub(crate) async fn person<P: Host>(
         )
     };
     let redemption = redemption.ok_or_else(unknown)?;
-    let guard = issuer_guard(issuer);
+    let guard = issuer_guard(issuer, &[issuer]);
     let answer = redeem_code(ctx, endpoint, &guard, redemption).await?;
     let no_token = || log::distrusted(ctx, format!("{issuer} returned no id_token for the code"));
     let text = answer.id_token.ok_or_else(no_token)?;

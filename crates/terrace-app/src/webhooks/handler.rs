@@ -39,7 +39,12 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         call.caller.name(),
         audit::newest_known(ctx).await?,
     );
-    let webhook = webhook.named(name).of_registry(&call.origin);
+    let webhook = webhook.named(name);
+    // A client chooses among the names of the registry, and one with a name of its own is not for this machine alone.
+    let webhook = match ctx.config.hostnames.is_empty() {
+        true => webhook.of_registry(&call.origin),
+        false => webhook,
+    };
     let checked = webhook.guard().check(webhook.url().as_url().into());
     checked.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
     let webhook = webhooks::change(ctx, |list| {

@@ -243,6 +243,16 @@ fn an_admin_token_is_kept_by_the_start_that_shows_it() {
     let first = Served::started(&mut start("127.0.0.1:0"));
     let token = first.greeting["token"].as_str().unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
+    #[cfg(unix)]
+    for (path, rights) in [
+        ("", 0o700),
+        (".terrace", 0o700),
+        (".terrace/indices.redb", 0o600),
+    ] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let metadata = std::fs::metadata(data.join(path)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, rights, "{path}");
+    }
     drop(first);
     let second = Served::started(&mut start("127.0.0.1:0"));
     assert_eq!(second.greeting.get("token"), None);

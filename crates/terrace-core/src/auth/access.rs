@@ -274,12 +274,17 @@ impl Access {
 
     /// Returns the name of the token, person or job alone, for the log line of a request; `None` for an anonymous caller.
     pub fn logged_name(&self, caller: &Caller) -> Option<String> {
-        match caller {
-            Caller::Anonymous => None,
-            Caller::Root(_) => Some(self.audited_name(caller)),
-            Caller::Bearer(token) => Some(token.name.to_string()),
-            Caller::Browser(session) => Some(session.name().to_string()),
-            Caller::Client(token) => Some(token.name().to_string()),
+        let name = match caller {
+            Caller::Anonymous => return None,
+            Caller::Root(_) => return Some(self.audited_name(caller)),
+            Caller::Bearer(token) => token.name.to_string(),
+            Caller::Browser(session) => session.name().to_string(),
+            Caller::Client(token) => token.name().to_string(),
+        };
+        // A name that looks like that of the admin token has its ID with it.
+        match name.starts_with("root") {
+            true => Some(caller.name()),
+            false => Some(name),
         }
     }
 
@@ -497,6 +502,23 @@ mod tests {
     fn written(scopes: &str) -> String {
         let access = access(ReadPolicy::default());
         access.keys().unwrap().write(&token(scopes))
+    }
+
+    #[test]
+    fn no_name_in_the_log_looks_like_that_of_the_admin_token() {
+        let access = access(ReadPolicy::default());
+        let logged = |name: &str| {
+            let token = Token {
+                name: name.parse().unwrap(),
+                ..token("read")
+            };
+            access
+                .logged_name(&Caller::Bearer(Box::new(token)))
+                .unwrap()
+        };
+        assert_eq!(logged("ci"), "ci");
+        let name = logged("root (key 8bab)");
+        assert_eq!(name, "token 0000000000000001 (root (key 8bab))");
     }
 
     #[test]

@@ -44,21 +44,26 @@ use terrace_jose::IssuerUrl;
 
 use crate::http::guard::Guard;
 
-/// Returns the guard for requests to an issuer: it allows public hosts and the issuer's own host, which the
-/// operator has named and which may be private.
-pub fn issuer_guard(issuer: &IssuerUrl) -> Guard {
+/// Returns the guard for requests to an issuer: it allows public hosts, and the own host of an issuer that the operator has
+/// `named`, which may be private.
+pub fn issuer_guard(issuer: &IssuerUrl, named: &[&IssuerUrl]) -> Guard {
     let url = issuer.as_url();
-    Guard::public().naming(url.host(), url.port_or_default())
+    match named.contains(&issuer) {
+        true => Guard::public().naming(url.host(), url.port_or_default()),
+        false => Guard::public(),
+    }
 }
 
 #[cfg(test)]
 #[test]
 fn a_private_host_is_allowed_only_if_it_is_the_issuers_own() {
     use terrace_base::url::Url;
-    let guard = issuer_guard(&"https://localhost:8443/oidc".parse().unwrap());
+    let issuer = "https://localhost:8443/oidc".parse().unwrap();
+    let guard = issuer_guard(&issuer, &[&issuer]);
     let check = |url: &str| guard.check((&url.parse::<Url>().unwrap()).into());
     assert!(check("https://localhost:8443/jwks").is_ok());
     assert!(check("https://www.googleapis.com/oauth2/v3/certs").is_ok());
     assert!(check("https://localhost:8444/jwks").is_err());
     assert!(check("https://169.254.169.254/jwks").is_err());
+    assert_eq!(issuer_guard(&issuer, &[]), Guard::public());
 }

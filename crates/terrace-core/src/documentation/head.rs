@@ -71,6 +71,21 @@ pub enum HeadError {
         max = limits::SYMBOL_NAME_BYTES
     )]
     SymbolName(String),
+    /// A text of a page in the navigation is too long.
+    #[error("the title, the group or the description of the page {0:?} has more than {max} characters", max = limits::TITLE_CHARS)]
+    Title(String),
+    /// There are too many entries, or too long ones.
+    #[error(
+        "the documentation exceeds its limits by {0} entries: at most {parts} submodules, as many examples, {of_part} inputs, outputs, \
+         resources and the like of one directory, {entries} of all, of {bytes} bytes each, and {notes} notes of {chars} characters each are allowed",
+        parts = limits::MODULE_PARTS,
+        of_part = limits::PART_ENTRIES,
+        entries = limits::MODULE_ENTRIES,
+        bytes = limits::ENTRY_BYTES,
+        notes = limits::DOCUMENTATION_NOTES,
+        chars = limits::DOCUMENTATION_NOTE_CHARS
+    )]
+    Excess(usize),
     /// A page is outside the archive, or too long.
     #[error("the page {0:?} of the documentation is outside the archive, or longer than {max} bytes", max = limits::PAGE_BYTES)]
     Page(String),
@@ -95,7 +110,7 @@ impl Head {
         if bytes.len() > limits::DOCUMENTATION_HEAD_BYTES {
             return Err(HeadError::TooLong(bytes.len()));
         }
-        let head: Self = serde_json::from_slice(bytes)?;
+        let mut head: Self = serde_json::from_slice(bytes)?;
         if head.schema != SCHEMA {
             return Err(HeadError::Schema(head.schema));
         }
@@ -123,14 +138,25 @@ impl Head {
         if let Some((name, _)) = members.find(|(_, member)| !member.is_within(available)) {
             return Err(HeadError::Page(name));
         }
-        head.check_symbols()?;
-        Ok(head)
+        head.check_provider()?;
+        match head.remove_excess() {
+            0 => Ok(head),
+            excess => Err(HeadError::Excess(excess)),
+        }
     }
 
-    fn check_symbols(&self) -> Result<(), HeadError> {
+    fn check_provider(&self) -> Result<(), HeadError> {
         let Contents::Provider(provider) = &self.contents else {
             return Ok(());
         };
+        let is_long = |text: &str| text.chars().nth(limits::TITLE_CHARS).is_some();
+        let mut pages = provider.pages.iter();
+        if let Some(page) = pages.find(|page| {
+            let other = [&page.subcategory, &page.description];
+            is_long(&page.title) || other.into_iter().flatten().any(|text| is_long(text))
+        }) {
+            return Err(HeadError::Title(format!("{}/{}", page.kind, page.name)));
+        }
         let symbols = &provider.symbols;
         if symbols.len() > limits::DOCUMENTATION_SYMBOLS {
             return Err(HeadError::TooManySymbols(symbols.len()));
@@ -241,6 +267,26 @@ mod tests {
         let pages = vec![page(0, 10); limits::DOCUMENTATION_PAGES + 1];
         let error = Head::parse(navigation(pages).as_bytes(), &provider(), 10).unwrap_err();
         assert!(matches!(error, HeadError::TooManyPages(2_001)), "{error}");
+    }
+
+    #[test]
+    fn a_page_with_a_long_title_group_or_description_is_rejected() {
+        let parse = |change: fn(&mut ProviderPage)| {
+            let mut page = page(0, 10);
+            change(&mut page);
+            Head::parse(navigation(vec![page]).as_bytes(), &provider(), 10)
+        };
+        fn long() -> String {
+            "é".repeat(limits::TITLE_CHARS + 1)
+        }
+        assert!(parse(|page| page.title = "é".repeat(limits::TITLE_CHARS)).is_ok());
+        for parsed in [
+            parse(|page| page.title = long()),
+            parse(|page| page.subcategory = Some(long())),
+            parse(|page| page.description = Some(long())),
+        ] {
+            assert!(matches!(parsed, Err(HeadError::Title(name)) if name == "resources/widget"));
+        }
     }
 
     fn symbols(count: usize, name: &str) -> String {

@@ -1,7 +1,7 @@
 //! Heads that would be too long.
 
 use terrace_core::documentation::{Contents, Head, ModuleDetails, ModulePart, ProviderDetails};
-use terrace_core::limits::DOCUMENTATION_HEAD_BYTES;
+use terrace_core::limits::{DOCUMENTATION_HEAD_BYTES, ENTRY_BYTES, MODULE_ENTRIES, PART_ENTRIES};
 
 use crate::text::cut;
 
@@ -11,8 +11,15 @@ const README_BYTES: [usize; 6] = [200_000, 100_000, 50_000, 20_000, 5_000, 0];
 /// The lengths to which other texts are cut, one after the other.
 const TEXT_BYTES: [usize; 3] = [1_000, 200, 0];
 
-/// Returns a head as JSON. Parts of it are cut or removed until it is within its limit, each with a note.
+/// Returns a head as JSON. Parts of it are cut or removed until it is within its limits, each with a note.
 pub(super) fn shrink(head: &mut Head) -> Vec<u8> {
+    let excess = head.remove_excess();
+    if excess > 0 {
+        head.notes.push(format!(
+            "{excess} inputs, outputs, resources and the like were left out, because the details would have more than {PART_ENTRIES} of \
+             one directory or {MODULE_ENTRIES} in all, or one of more than {ENTRY_BYTES} bytes"
+        ));
+    }
     if let Some(json) = fitting(head) {
         return json;
     }

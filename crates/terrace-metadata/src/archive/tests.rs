@@ -5,6 +5,8 @@ use terrace_core::documentation::{
     ProviderPage, Symbol,
 };
 
+use terrace_core::limits::PART_ENTRIES;
+
 use super::*;
 use crate::draft::UNPACKED;
 
@@ -162,6 +164,27 @@ fn a_head_of_any_size_fits() {
         is_complete(&archive, &module());
         assert!(archive.head.notes.len() > 1);
     }
+}
+
+#[test]
+fn entries_beyond_the_limits_are_left_out_with_a_note() {
+    let root = ModulePart {
+        required_versions: vec![">= 1.5".to_owned(); PART_ENTRIES + 3],
+        ..part(40)
+    };
+    let details = ModuleDetails {
+        root,
+        ..ModuleDetails::default()
+    };
+    let archive = draft(Contents::Module(details), Vec::new()).pack();
+    is_complete(&archive, &module());
+    let Contents::Module(details) = &archive.head.contents else {
+        panic!("a module");
+    };
+    assert_eq!(details.root.required_versions.len(), PART_ENTRIES);
+    assert!(details.root.readme.is_some());
+    let note = &archive.head.notes[1];
+    assert!(note.starts_with("3 inputs, outputs"), "{note}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Tests of whole directory trees, most of them hostile.
 
 use proptest::prelude::*;
-use terrace_core::limits::PAGE_BYTES;
+use terrace_core::limits::{MODULE_PARTS, PAGE_BYTES};
 
 use super::*;
+use crate::limits;
 
 fn draft(files: &[(&str, &[u8])]) -> Draft {
     let files: Vec<_> = files
@@ -231,7 +232,7 @@ fn ten_thousand_files_are_within_the_limits() {
         .map(|name| (name.as_str(), b"".as_slice()))
         .collect();
     let found = draft(&files);
-    assert_eq!(details(&found).examples.len(), limits::MODULE_PARTS);
+    assert_eq!(details(&found).examples.len(), MODULE_PARTS);
     assert_eq!(found.notes.len(), limits::NOTES + 1);
     assert!(found.notes.iter().all(|note| !note.contains('\u{202e}')));
 }

@@ -123,6 +123,9 @@ fn a_directory_in_use_is_refused_with_the_id_of_its_process() {
         panic!("it is in use");
     };
     assert_eq!(holder, format!("the process {}", std::process::id()));
+    fs::remove_file(place.path().join(super::layout::LOCK)).unwrap();
+    let error = Directory::open(place.path()).unwrap_err();
+    assert!(error.to_string().contains("another process"), "{error}");
     drop(first);
     Directory::open(place.path()).unwrap();
 }

@@ -346,6 +346,8 @@ async fn the_repair_continues_after_a_panic() {
     let entrance = Entrance {
         tls: None,
         proxies: TrustedProxies::new(Vec::new()),
+        connections: Shares::new(1),
+        replies: Shares::new(1),
     };
     let memory = Memory::new();
     let shared = Arc::new(Shared::new(config, hosts));

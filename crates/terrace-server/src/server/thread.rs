@@ -26,12 +26,14 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use crate::host::{NativeHost, Shared};
 use crate::incoming::{Incoming, Peer};
 use crate::limits::{
-    ACCEPT_PAUSE, GRACE, HEAD_BYTES, HEAD_TIME, HEADERS, REPAIR_INTERVAL, WRITE_STALL,
+    ACCEPT_PAUSE, GRACE, HEAD_BYTES, HEAD_TIME, HEADERS, REFUSAL_LOG_TIME, REPAIR_INTERVAL,
+    WRITE_STALL,
 };
 use crate::log;
 use crate::outgoing::{ReplyBody, respond};
 use crate::panics::unless_panicked;
 use crate::proxy::TrustedProxies;
+use crate::shares::Shares;
 use crate::socket::Watched;
 use crate::stores::{Bucket, IndexStore};
 use crate::stream::ByteStream;
@@ -43,6 +45,17 @@ use crate::work::Work;
 pub(super) struct Entrance {
     pub(super) tls: Option<ServerTls>,
     pub(super) proxies: TrustedProxies,
+    /// The connections.
+    pub(super) connections: Arc<Shares>,
+    /// The bytes of replies that wait in memory.
+    pub(super) replies: Arc<Shares>,
+}
+
+impl Entrance {
+    /// Returns the address to which a connection counts; `None` for one of a proxy, which has many clients.
+    fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
+        (!self.proxies.include(peer)).then_some(peer)
+    }
 }
 
 /// A thread: what its requests share.
@@ -76,6 +89,13 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         connections: Arc<Semaphore>,
         mut stopping: watch::Receiver<bool>,
     ) {
+        let mut logged: Option<Instant> = None;
+        let mut refuse = |reason: &str| {
+            if logged.is_none_or(|at| at.elapsed() >= REFUSAL_LOG_TIME) {
+                log::line(&format!("server: a connection was not accepted: {reason}"));
+                logged = Some(Instant::now());
+            }
+        };
         loop {
             let accepted = async {
                 // The semaphore is never closed.
@@ -88,17 +108,20 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             };
             match accepted {
                 Ok((stream, address)) => {
+                    let counted = self.entrance.counted(address.ip());
+                    let Some(share) = self.entrance.connections.take(counted, 1) else {
+                        refuse(&format!("{} has half of all connections", address.ip()));
+                        continue;
+                    };
                     let (thread, stopping) = (Rc::clone(self), stopping.clone());
                     let piece = self.work.begin();
                     spawn_local(async move {
-                        let _held = (piece, permit);
+                        let _held = (piece, permit, share);
                         thread.enter(stream, address.ip(), stopping).await;
                     });
                 }
                 Err(error) => {
-                    log::line(&format!(
-                        "server: a connection could not be accepted: {error}"
-                    ));
+                    refuse(&error.to_string());
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -169,10 +192,11 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         peer: Peer,
     ) -> hyper::Response<ReplyBody> {
         let reply = match Incoming::new(request, peer, &self.entrance.proxies) {
-            Ok(request) => self.answer(request).await,
+            Ok(request) => Rc::clone(&self).answer(request).await,
             Err(error) => Problem::BadRequest(error.to_string()).reply(),
         };
-        respond(reply)
+        let counted = self.entrance.counted(peer.address);
+        respond(reply, &|bytes| self.entrance.replies.take(counted, bytes))
     }
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {

@@ -11,6 +11,7 @@ use crate::comparison::{Change, ChangeKind, Comparison, FieldChange};
 use crate::parts::label;
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, feed};
+use crate::parts::room::Room;
 use crate::site::Site;
 use crate::text::counted;
 use terrace_core::limits::SHOWN_VERSIONS;
@@ -112,6 +113,7 @@ fn differences(compared: &ComparedVersions<'_>) -> Markup {
         };
     };
     let breaking = comparison.breaking();
+    let room = Room::new();
     html! {
         @if comparison.sections.is_empty() {
             p.empty { "The documented interfaces of these versions are equal." }
@@ -123,9 +125,10 @@ fn differences(compared: &ComparedVersions<'_>) -> Markup {
         @for section in &comparison.sections {
             section.changes {
                 h3 { (section.title) " " span.count { (section.changes.len()) } }
-                ul { @for it in &section.changes { (change(it)) } }
+                ul { (room.rows(&section.changes, change)) }
             }
         }
+        (room.notice())
     }
 }
 

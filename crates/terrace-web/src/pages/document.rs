@@ -40,7 +40,7 @@ pub fn document(
     let has_contents = shown.text.contents.len() > 1;
     let body = html! {
         main {
-        (release.head(Section::Documentation, tree::first(package, navigation)))
+        (release.head(site, Section::Documentation, tree::first(package, navigation)))
         div.columns.(if has_contents { "three" } else { "two" }) {
             (tree::tree(package, navigation, Some(shown.path)))
             div.content #page-content tabindex="-1" {

@@ -47,7 +47,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
     let root = details.module.as_ref().map(|module| &module.root);
     let body = html! {
         main {
-        (release.head(Section::Overview, None))
+        (release.head(site, Section::Overview, None))
         div.columns.(if details.module.is_some() { "two" } else { "one" }) {
             @if let Some(module) = &details.module { (sidebar(release, module, readme.is_some(), None)) }
             div.content #page-content tabindex="-1" {
@@ -90,7 +90,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
     };
     let body = html! {
         main {
-        (release.head(Section::Overview, None))
+        (release.head(site, Section::Overview, None))
         div.columns.two {
             @if let Some(module) = &details.module { (sidebar(release, module, false, Some(shown.path))) }
             div.content #page-content tabindex="-1" {

@@ -5,6 +5,7 @@ use terrace_core::documentation::{
     Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
 };
 
+use crate::parts::room::Room;
 use crate::parts::{code, label};
 use crate::text::counted;
 
@@ -38,33 +39,35 @@ pub(super) fn section_links(part: &ModulePart) -> Markup {
 
 /// Returns all sections.
 pub(super) fn sections(part: &ModulePart) -> Markup {
+    let room = &Room::new();
     html! {
-        (errors(&part.errors))
-        (inputs(&part.inputs))
-        (outputs(&part.outputs))
-        (resources(&part.resources))
-        (dependencies(part))
+        (errors(room, &part.errors))
+        (inputs(room, &part.inputs))
+        (outputs(room, &part.outputs))
+        (resources(room, &part.resources))
+        (dependencies(room, part))
+        (room.notice())
     }
 }
 
-fn errors(errors: &[String]) -> Markup {
+fn errors(room: &Room, errors: &[String]) -> Markup {
     html! {
         @if !errors.is_empty() {
             div.notice.warn role="note" {
                 p { strong { (counted(errors.len(), "file")) " could not be read." } " Their contents are missing below." }
-                ul { @for error in errors { li { code dir="auto" { (error) } } } }
+                ul { (room.rows(errors, |error| html! { li { code dir="auto" { (error) } } })) }
             }
         }
     }
 }
 
-fn inputs(inputs: &[Input]) -> Markup {
+fn inputs(room: &Room, inputs: &[Input]) -> Markup {
     let (required, optional): (Vec<_>, Vec<_>) = inputs.iter().partition(|it| it.is_required());
     let group = |name: &str, inputs: &[&Input]| {
         html! {
             @if !inputs.is_empty() {
                 h3 { (name) " " span.count { (inputs.len()) } }
-                ul.fields { @for it in inputs { (input(it)) } }
+                ul.fields { (room.rows(inputs, |it| input(it))) }
             }
         }
     };
@@ -113,26 +116,28 @@ fn input(input: &Input) -> Markup {
     }
 }
 
-fn outputs(outputs: &[Output]) -> Markup {
+fn outputs(room: &Room, outputs: &[Output]) -> Markup {
     html! {
         @if !outputs.is_empty() {
             section #page-outputs {
                 h2 #page-outputs-heading { "Outputs " span.count { (outputs.len()) } }
-                ul.fields {
-                    @for output in outputs {
-                        @let anchor = anchor("output", &output.name);
-                        li.field #(anchor) {
-                            div.field-head {
-                                a.name href={ "#" (anchor) } { code { bdi { (output.name) } } }
-                                @if output.is_sensitive { (label("quiet", "sensitive")) }
-                                @if output.is_ephemeral { (label("quiet", "ephemeral")) }
-                                @if output.deprecated.is_some() { (label("warn", "deprecated")) }
-                            }
-                            (description(output.description.as_deref(), output.deprecated.as_deref()))
-                        }
-                    }
-                }
+                ul.fields { (room.rows(outputs, output)) }
             }
+        }
+    }
+}
+
+fn output(output: &Output) -> Markup {
+    let anchor = anchor("output", &output.name);
+    html! {
+        li.field #(anchor) {
+            div.field-head {
+                a.name href={ "#" (anchor) } { code { bdi { (output.name) } } }
+                @if output.is_sensitive { (label("quiet", "sensitive")) }
+                @if output.is_ephemeral { (label("quiet", "ephemeral")) }
+                @if output.deprecated.is_some() { (label("warn", "deprecated")) }
+            }
+            (description(output.description.as_deref(), output.deprecated.as_deref()))
         }
     }
 }
@@ -144,7 +149,7 @@ fn description(description: Option<&str>, deprecated: Option<&str>) -> Markup {
     }
 }
 
-fn resources(resources: &[Resource]) -> Markup {
+fn resources(room: &Room, resources: &[Resource]) -> Markup {
     let mode = |mode: ResourceMode| match mode {
         ResourceMode::Managed => "resource",
         ResourceMode::Data => "data",
@@ -158,9 +163,9 @@ fn resources(resources: &[Resource]) -> Markup {
                     table {
                         thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
                         tbody {
-                            @for it in resources {
+                            (room.rows(resources, |it| html! {
                                 tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } } }
-                            }
+                            }))
                         }
                     }
                 }
@@ -169,56 +174,56 @@ fn resources(resources: &[Resource]) -> Markup {
     }
 }
 
-fn dependencies(part: &ModulePart) -> Markup {
+fn dependencies(room: &Room, part: &ModulePart) -> Markup {
     html! {
         @if !(part.providers.is_empty() && part.calls.is_empty() && part.required_versions.is_empty()) {
             section #page-dependencies {
                 h2 #page-dependencies-heading { "Dependencies" }
                 @if !part.required_versions.is_empty() {
-                    p { "Terraform or OpenTofu " code { (part.required_versions.join(", ")) } }
+                    (room.rows([part.required_versions.join(", ")], |it| html! { p { "Terraform or OpenTofu " code { (it) } } }))
                 }
-                @if !part.providers.is_empty() { (providers(&part.providers)) }
-                @if !part.calls.is_empty() { (calls(&part.calls)) }
+                @if !part.providers.is_empty() { (providers(room, &part.providers)) }
+                @if !part.calls.is_empty() { (calls(room, &part.calls)) }
             }
         }
     }
 }
 
-fn providers(providers: &[ProviderRequirement]) -> Markup {
+fn providers(room: &Room, providers: &[ProviderRequirement]) -> Markup {
     html! {
         h3 #page-providers { "Providers" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-providers" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
                 tbody {
-                    @for it in providers {
+                    (room.rows(providers, |it| html! {
                         tr {
                             th scope="row" { code { (it.name) } }
                             td { @if let Some(source) = &it.source { code { (source) } } @else { "–" } }
                             td { (or_dash(&it.versions.join(", "))) }
                             td { (or_dash(&it.aliases.join(", "))) }
                         }
-                    }
+                    }))
                 }
             }
         }
     }
 }
 
-fn calls(calls: &[ModuleCall]) -> Markup {
+fn calls(room: &Room, calls: &[ModuleCall]) -> Markup {
     html! {
         h3 #page-modules { "Modules" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-modules" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
                 tbody {
-                    @for it in calls {
+                    (room.rows(calls, |it| html! {
                         tr {
                             th scope="row" { code { (it.name) } }
                             td { (or_dash(&it.source)) }
                             td { (or_dash(it.version.as_deref().unwrap_or_default())) }
                         }
-                    }
+                    }))
                 }
             }
         }

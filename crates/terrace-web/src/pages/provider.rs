@@ -22,7 +22,7 @@ pub fn provider(site: &Site, release: &Release<'_>, navigation: &Navigation) -> 
     let has_documents = !navigation.documents.is_empty();
     let body = html! {
         main {
-        (release.head(Section::Overview, tree::first(package, navigation)))
+        (release.head(site, Section::Overview, tree::first(package, navigation)))
         div.columns.(if has_documents { "two" } else { "one" }) {
             @if has_documents { (tree::tree(package, navigation, None)) }
             div.content #page-content tabindex="-1" {
@@ -196,7 +196,7 @@ pub(super) fn provenance(job: &Provenance) -> Markup {
     ];
     html! {
         dt { "Published by" }
-        dd.verified { (icons::verified()) span { "a job verified by " bdi { (job.issuer) } } }
+        dd { "a job verified by " bdi { (job.issuer) } }
         @for (name, value) in rows {
             @if let Some(value) = value { dt { (name) } dd { code { (value) } } }
         }

@@ -1,11 +1,13 @@
 //! The head of all pages of a version: the address, the version with its picker, facts, and the other pages.
 
 use maud::{Markup, html};
+use terrace_base::url::Url;
 use terrace_core::api::details::{VersionDetails, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PackageKind;
+use terrace_core::model::provenance::Provenance;
 use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 
@@ -13,6 +15,7 @@ use super::layout::Page;
 use super::{icons, label, state_label, time};
 use crate::links::{owner_path, version_path};
 use crate::markdown::Repository;
+use crate::site::Site;
 use crate::snippets::Shown;
 use crate::text::state_name;
 
@@ -92,7 +95,7 @@ impl Release<'_> {
     }
 
     /// Returns the head. `section` is the part that the page belongs to, and `documents` the path of the first document.
-    pub(crate) fn head(&self, section: Section, documents: Option<String>) -> Markup {
+    pub(crate) fn head(&self, site: &Site, section: Section, documents: Option<String>) -> Markup {
         let version = &self.details.version.version;
         html! {
             div.package-head {
@@ -105,7 +108,7 @@ impl Release<'_> {
                         @else if let Some(status) = &self.details.package_status { (state_label(status.state)) }
                         @if version.is_prerelease() { (label("info", "prerelease")) }
                     }
-                    (self.facts())
+                    (self.facts(site))
                     (sections(self.package, version_path(self.package, version), Some(section), documents))
                 }
             }
@@ -134,7 +137,7 @@ impl Release<'_> {
         }
     }
 
-    fn facts(&self) -> Markup {
+    fn facts(&self, site: &Site) -> Markup {
         let license = self.details.documentation.as_ref();
         let license = license.and_then(|it| it.license.as_deref());
         html! {
@@ -144,10 +147,23 @@ impl Release<'_> {
                     a.external href=(repository.source()) rel="nofollow noopener noreferrer" { "Source" (icons::external()) }
                 }
                 @if let Some(license) = license { span { "Licence " bdi { (license) } } }
-                @if self.details.provenance.is_some() {
-                    span.verified { (icons::verified()) "Published by a verified job" }
-                }
+                @if let Some(job) = &self.details.provenance { (published_by(site, job)) }
             }
+        }
+    }
+}
+
+/// Returns the mark of a job, with the host that vouches for it. Only the operator's issuers have the shield: an administrator
+/// of a namespace may add others.
+fn published_by(site: &Site, job: &Provenance) -> Markup {
+    let issuer = job.issuer.to_string();
+    let url = issuer.parse::<Url>();
+    let host = url.as_ref().map_or(&*issuer, |url| url.host());
+    html! {
+        @if site.issuers.contains(&issuer) {
+            span.verified { (icons::verified()) "Published by a verified job of " bdi { (host) } }
+        } @else {
+            span { "Published by a job of " bdi { (host) } }
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use terrace_core::api::details::{NamespaceView, VersionSummary};
+use serde_json::{Value, json};
+use terrace_core::api::details::{ModuleView, NamespaceView, VersionSummary};
 use terrace_core::limits::SHOWN_VERSIONS;
 use terrace_core::model::package::PackageKind;
-use terrace_web::pages::SHOWN_NAMESPACES;
+use terrace_web::limits::{ROWS_BYTES, SNIPPET_INPUTS};
 use terrace_web::pages::{Browse, Start, browse, comparison, start, versions};
+use terrace_web::pages::{Release, SHOWN_NAMESPACES};
 
 use crate::html::Html;
 use crate::{fixtures, pages};
@@ -148,4 +150,68 @@ fn a_text_whose_html_is_too_long_has_a_note_that_it_was_cut() {
         assert!(!page(&short).contains(NOTE));
         assert!(page(&long).contains(NOTE));
     }
+}
+
+/// Returns the page of a module whose root has these inputs.
+fn module_page(inputs: Vec<Value>) -> String {
+    let package = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&["5.2.0"]);
+    let view = view(inputs);
+    let details = fixtures::module::version_details(&package, &versions[0], "5.2.0", Some(view));
+    let release = Release {
+        package: &package,
+        details: &details,
+        versions: &versions,
+    };
+    terrace_web::pages::module(&fixtures::site(), &release, None)
+}
+
+fn view(inputs: Vec<Value>) -> ModuleView {
+    let root = json!({ "inputs": inputs });
+    fixtures::parsed(json!({ "root": root, "submodules": [], "examples": [] }))
+}
+
+fn inputs(count: usize, extra: Value) -> Vec<Value> {
+    let inputs = (0..count).map(|at| {
+        let mut input = extra.clone();
+        input["name"] = format!("input_{at}").into();
+        input
+    });
+    inputs.collect()
+}
+
+#[test]
+fn the_rows_of_a_module_and_of_a_comparison_end_with_a_note() {
+    const NOTE: &str = "was cut";
+    let few = inputs(400, json!({ "type": "string", "default": "null" }));
+    assert!(!module_page(few).contains(NOTE));
+    // Escaped, and with a colour for each token.
+    for text in ["&".repeat(100_000), "1,".repeat(50_000)] {
+        let many = inputs(20, json!({ "default": text, "description": text }));
+        let page = module_page(many.clone());
+        assert!(page.contains(NOTE) && page.len() < ROWS_BYTES + 100_000);
+        let package = fixtures::package("acme/vpc/aws");
+        let versions = fixtures::versions(&["5.2.0", "5.1.0"]);
+        let compared = terrace_web::pages::ComparedVersions {
+            from: &versions[1].version,
+            to: &versions[0].version,
+            comparison: Some(&terrace_web::comparison::modules(
+                &view(Vec::new()),
+                &view(many),
+            )),
+        };
+        let page = comparison(&fixtures::site(), &package, &versions, Some(&compared));
+        assert!(page.contains(NOTE) && page.len() < ROWS_BYTES + 100_000);
+    }
+}
+
+#[test]
+fn the_call_of_a_module_has_some_required_inputs_and_none_with_a_long_name() {
+    let mut many = inputs(SNIPPET_INPUTS + 1, json!({}));
+    many.push(json!({ "name": "x".repeat(70_000) }));
+    let page = module_page(many);
+    let blocks = Html::parse(&page);
+    let call = &blocks.named("pre").next().unwrap().text;
+    assert_eq!(call.matches(" = null # any").count(), SNIPPET_INPUTS);
+    assert!(call.contains("# and 1 other required input\n"), "{call}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::search::SearchKind;
 use terrace_web::Site;
-use terrace_web::pages::{Searched, Start, search, start};
+use terrace_web::pages::{Release, Searched, Start, module, search, start};
 
 use crate::html::Html;
 use crate::{fixtures, pages};
@@ -155,5 +155,37 @@ fn the_logo_of_an_operator_replaces_that_of_terrace() {
     assert_eq!(
         page.named("img").next().unwrap().attribute("src"),
         "data:image/svg+xml;base64,AA=="
+    );
+}
+
+#[test]
+fn the_mark_of_a_job_names_the_host_that_vouches_for_it() {
+    let page = |site: &Site| {
+        let package = fixtures::package("acme/vpc/aws");
+        let versions = fixtures::versions(&["5.2.0"]);
+        let details = fixtures::module::version_details(&package, &versions[0], "5.2.0", None);
+        let release = Release {
+            package: &package,
+            details: &details,
+            versions: &versions,
+        };
+        Html::parse(&module(site, &release, None))
+    };
+    let marks = |page: &Html| {
+        let spans = page.named("span").map(|it| it.text.clone());
+        let found: Vec<String> = spans.filter(|it| it.starts_with("Published by")).collect();
+        found
+    };
+    assert_eq!(
+        marks(&page(&fixtures::site())),
+        ["Published by a verified job of token.actions.githubusercontent.com"]
+    );
+    let site = Site {
+        issuers: Vec::new(),
+        ..fixtures::site()
+    };
+    assert_eq!(
+        marks(&page(&site)),
+        ["Published by a job of token.actions.githubusercontent.com"]
     );
 }

@@ -224,7 +224,7 @@ fn a_refused_provider_is_logged_beside_the_chosen_fields() {
 }
 
 #[test]
-fn only_admin_responses_have_a_server_timing_header() {
+fn only_admin_responses_to_administrators_have_a_server_timing_header() {
     let (_, registry) = start(&[]);
     let told = registry.admin("GET", "/admin/v1/tokens", None).expect(200);
     let timing = told.header("server-timing").unwrap();
@@ -233,6 +233,9 @@ fn only_admin_responses_have_a_server_timing_header() {
     for path in ["/", "/healthz", "/v1/modules/acme/vpc/aws/versions"] {
         assert_eq!(registry.get(path).header("server-timing"), None);
     }
+    let delegate = tokens::create(&registry, &["admin:acme"], None).1;
+    let told = registry.get_as(&delegate, "/admin/v1/tokens").expect(200);
+    assert_eq!(told.header("server-timing"), None);
 }
 
 #[test]

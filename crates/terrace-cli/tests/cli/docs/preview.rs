@@ -256,6 +256,7 @@ fn site() -> Site {
     Site {
         origin: "https://registry.example.com".to_owned(),
         hostname: "registry.example.com".to_owned(),
+        issuers: Vec::new(),
         name: "Acme".to_owned(),
         logo: None,
         assets: Assets::new(None).names().clone(),

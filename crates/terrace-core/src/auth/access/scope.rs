@@ -156,6 +156,14 @@ fn without_covered(mut scopes: Vec<Scope>) -> Vec<Scope> {
 }
 
 impl Scope {
+    /// Returns the owners whose packages the scope is about, unless it is about all.
+    pub fn owners(&self) -> Option<&OwnerPattern> {
+        match self {
+            Self::ReadOf(owners) | Self::Publish(owners) | Self::AdminOf(owners) => Some(owners),
+            Self::Admin | Self::Backup | Self::Read => None,
+        }
+    }
+
     /// Returns whether this scope allows everything that another one allows.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {

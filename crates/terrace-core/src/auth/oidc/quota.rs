@@ -63,10 +63,7 @@ pub fn check_quota<'d>(
 
 /// Returns the namespaces and hosts in which a rule grants something, possibly with duplicates.
 fn owners(rule: &StoredRule) -> impl Iterator<Item = &OwnerPattern> {
-    rule.required_scopes().filter_map(|scope| match scope {
-        Scope::ReadOf(owners) | Scope::Publish(owners) | Scope::AdminOf(owners) => Some(owners),
-        Scope::Admin | Scope::Backup | Scope::Read => None,
-    })
+    rule.required_scopes().filter_map(Scope::owners)
 }
 
 /// Returns the part of the registry in which rules count together. All namespaces of a host of mirrored providers count

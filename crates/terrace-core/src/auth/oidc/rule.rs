@@ -8,8 +8,13 @@ use super::ci_system::is_standard;
 use super::{ClaimPattern, GrantError, RuleError, RulesError, limits};
 use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
+use crate::model::owner::OwnerPattern;
 use crate::model::rule_id::RuleId;
 use terrace_jose::{Claims, Quoted, json};
+
+/// Maximum number of scopes of one host of mirrored providers after a stored rule, so that an administrator of the host leaves
+/// some of the [`access_limits::SCOPES`] to the rules of others.
+const SCOPES_OF_HOST: usize = 15;
 
 /// The grant for a token.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +125,8 @@ pub(super) fn union<'r>(
             Ok(()) => {
                 let with = [&*granted, &*rule.scopes].concat();
                 let is_stored = matches!(name, RuleName::Stored(_));
-                if !is_stored || Scopes::united(with.clone()).is_ok() {
+                let united = Scopes::united(with.clone());
+                if !is_stored || united.is_ok_and(|it| leaves_room(&it, &rule.scopes)) {
                     granted = with;
                 } else {
                     left_out.push(name);
@@ -147,6 +153,15 @@ pub(super) fn union<'r>(
     }))
 }
 
+/// Returns whether all of these scopes leave some to other hosts than those of `added`.
+fn leaves_room(all: &Scopes, added: &[Scope]) -> bool {
+    let hosts = added.iter().filter_map(Scope::owners);
+    hosts.map(OwnerPattern::whole_host).all(|host| {
+        let owners = all.iter().filter_map(Scope::owners);
+        owners.filter(|owners| host.covers(owners)).count() <= SCOPES_OF_HOST
+    })
+}
+
 impl GrantedScopes {
     /// Returns a message for the log about the rules that are left out, if there are any.
     pub fn note(&self) -> Option<String> {
@@ -154,7 +169,7 @@ impl GrantedScopes {
         (!names.is_empty()).then(|| {
             format!(
                 "these stored rules match, too, and grant nothing, because with those before them they would grant more than {} \
-                 scopes: {}",
+                 scopes, or more than {SCOPES_OF_HOST} of one host: {}",
                 access_limits::SCOPES,
                 names.join(", ")
             )

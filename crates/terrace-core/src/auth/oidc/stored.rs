@@ -496,8 +496,8 @@ mod tests {
 
     #[test]
     fn an_older_rule_wins_over_newer_ones_that_would_exceed_the_scopes() {
-        let many = |host: &str| {
-            let scopes: Vec<String> = (0..limits::SCOPES - 1)
+        let many = |host: &str, count: usize| {
+            let scopes: Vec<String> = (0..count)
                 .map(|number| format!("read:{host}/n{number}"))
                 .collect();
             let rule = serde_json::json!({ "scopes": scopes, "claims": { "groups": "staff" } });
@@ -509,9 +509,11 @@ mod tests {
         };
         let small = ROLE.replace("pl\\u00e4tform", "staff");
         let index = RuleIndex::of([
-            (id(1), aged(many("c.example"), 30)),
-            (id(2), aged(many("b.example"), 20)),
-            (id(3), aged(many("a.example"), 10)),
+            (id(1), aged(many("c.example", 15), 30)),
+            (id(2), aged(many("b.example", 15), 20)),
+            (id(3), aged(many("a.example", 15), 10)),
+            // One host leaves some to others.
+            (id(5), aged(many("d.example", 16), 5)),
             (
                 id(4),
                 aged(
@@ -536,11 +538,11 @@ mod tests {
         );
         assert_eq!(
             by_age.left_out,
-            [RuleName::Stored(id(2)), RuleName::Stored(id(1))]
+            [5, 2, 1].map(|number| RuleName::Stored(id(number)))
         );
         let note = by_age.note().unwrap();
         assert!(
-            note.ends_with("20 scopes: 0000000000000002, 0000000000000001"),
+            note.ends_with("15 of one host: 0000000000000005, 0000000000000002, 0000000000000001"),
             "{note}"
         );
         // An index of an earlier version orders them by their IDs.

@@ -42,6 +42,7 @@ impl Pages {
             is_private: false,
             has_login: false,
             client_hosts: Vec::new(),
+            issuers: Vec::new(),
             problems: Vec::new(),
         };
         Self { site, assets }
