@@ -92,7 +92,6 @@ const LEVELS = {
   "clients/worker/soak": { more: WORKERD },
   "clients/worker/standby": { more: WORKERD },
   "clients/worker/upgrade": { more: WORKERD },
-  "clients/worker/wrangler": { more: NONE }, // it runs wrangler some hundred times
 
   "scripts/clients": { test: NONE },
   "scripts/compatibility": { test: NONE },

@@ -85,7 +85,7 @@ async fn answer<P: Host>(
     } = request;
     let to = Answered { id, revision };
     match operation {
-        Operation::Initialize(_) => to.initialized(),
+        Operation::Initialize => to.initialized(),
         Operation::Discover => to.discovered(),
         Operation::Ping => to.pong(),
         Operation::ListTools => to.tools(),

@@ -157,9 +157,8 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Find what is wrong with a registry, as its clients see it, and with this machine
     ///
-    /// Without a URL, only this machine is checked; with --pre, the configuration and the account before the first deployment.
-    /// With the token of an administrator, the registry also checks itself. Nothing is changed unless --deep is given. Every
-    /// check has an ID, and a section in docs/doctor.md.
+    /// Without a URL, only this machine is checked. With the token of an administrator, the registry also checks itself. Nothing
+    /// is changed. Every check has an ID, and a section in docs/doctor.md.
     Doctor(DoctorArguments),
     /// Sign in to a registry, and store the token for terraform, tofu and this command
     ///

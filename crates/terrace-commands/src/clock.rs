@@ -30,10 +30,4 @@ impl Stopwatch {
     pub(crate) fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
-
-    /// Returns the rest of a time that began at the start; `None` if it is over.
-    pub(crate) fn rest_of(self, whole: Duration) -> Option<Duration> {
-        let rest = whole.checked_sub(self.elapsed())?;
-        (!rest.is_zero()).then_some(rest)
-    }
 }

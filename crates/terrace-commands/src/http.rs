@@ -2,7 +2,6 @@
 
 mod agent;
 mod base_url;
-mod certificates;
 mod probe;
 mod response;
 mod retry;
@@ -15,11 +14,10 @@ use url::Url;
 
 pub(crate) use agent::{
     Authorities, certificate_files, describe, download_agent, guard_error, guarded_agent,
-    is_transient_error, is_transient_status, is_trusted, retry_after, text, trusts_any,
+    is_transient_error, is_transient_status, retry_after, text, trusts_any,
 };
 pub(crate) use base_url::{BaseUrl, BaseUrlError, is_loopback};
-pub(crate) use certificates::{Certificate, Presented, presented};
-pub(crate) use probe::{Ask, Probe, ProbeError, Seen, at_once, header, timed};
+pub(crate) use probe::{Ask, Probe, ProbeError, Seen, header, timed};
 pub(crate) use response::Response;
 pub(crate) use retry::Retries;
 

@@ -168,11 +168,6 @@ impl Output {
         self.print(&self.secrets().hide(&text));
     }
 
-    /// Returns a text without secrets, for a file.
-    pub(crate) fn without_secrets(&self, text: &str) -> String {
-        self.secrets().hide(text).into_owned()
-    }
-
     /// Returns whether results are JSON documents.
     pub(crate) fn is_json(&self) -> bool {
         self.json

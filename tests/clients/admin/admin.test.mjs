@@ -1,13 +1,13 @@
 // Repair, verification, garbage collection and copies of a whole registry, by the built command.
 import assert from "node:assert/strict";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { admin, answers, does, fill } from "../support/administered.mjs";
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, registryOf, useRegistry } from "../support/registry.mjs";
-import { HERE, module, provider, saying } from "../support/releases.mjs";
+import { HERE, module, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
@@ -174,40 +174,4 @@ inBothModes((mode) => {
     assert.equal((await does(registry, "verify", "--copy", directory)).status, "ok");
     await does(registry, "export", directory);
   });
-});
-
-/** Writes a copy of a boring-registry's bucket, which contains no manifest. */
-async function boringBucket(place, key) {
-  const write = async (path, bytes) => {
-    await mkdir(dirname(join(place, path)), { recursive: true });
-    await writeFile(join(place, path), bytes);
-  };
-  const keys = { gpg_public_keys: [{ key_id: "0", ascii_armor: key.publicKey }] };
-  await write("providers/acme/signing-keys.json", JSON.stringify(keys));
-  for (const version of ["1.0.0", "1.1.0"]) {
-    const { body, archives } = await provider({ address: "acme/hello", version, key });
-    const at = (name) => `providers/acme/hello/${name}`;
-    const sums = `terraform-provider-hello_${version}_SHA256SUMS`;
-    await write(at(sums), body.shasums);
-    await write(at(`${sums}.sig`), Buffer.from(body.signature, "base64"));
-    for (const { filename, sha256: digest } of body.packages) await write(at(filename), archives.get(digest));
-    const packed = module({ address: "acme/greeting/aws", version, files: saying(version), format: "tar.gz" });
-    const [bytes] = packed.archives.values();
-    await write(`modules/acme/greeting/aws/acme-greeting-aws-${version}.tar.gz`, bytes);
-  }
-}
-
-test("a copy of a boring-registry's bucket is published, and publishing it again uploads nothing", async (t) => {
-  const registry = await registryOf(t, {});
-  const bucket = scratch(t);
-  await boringBucket(bucket, await newKey(scratch(t)));
-  const first = await does(registry, "import", bucket);
-  assert.deepEqual({ published: first.published.length, unchanged: first.unchanged.length }, { published: 4, unchanged: 0 });
-  const second = await does(registry, "import", bucket);
-  assert.deepEqual({ published: second.published.length, unchanged: second.unchanged.length }, { published: 0, unchanged: 4 });
-  const { versions } = await registry.json("/v1/providers/acme/hello/versions");
-  assert.deepEqual(versions.map(({ version, protocols }) => [version, protocols]), [["1.0.0", ["5.0"]], ["1.1.0", ["5.0"]]]);
-  const { modules } = await registry.json("/v1/modules/acme/greeting/aws/versions");
-  assert.equal(modules[0].versions.length, 2);
-  assert.equal((await does(registry, "verify")).orphans, 0);
 });

@@ -54,13 +54,11 @@ describe("clients of the Model Context Protocol", () => {
   for (const [place, transport] of ["http", "stdio"].entries()) {
     const target = () => transportsOf(registry)[transport];
 
-    for (const revision of OLDER) {
-      test(`the TypeScript SDK over ${transport} at revision ${revision}`, { skip: unlessInstalled("sdk") }, async () => {
-        const found = await withSdk(revision, target(), CALLS);
-        // Over stdio the SDK does not tell which revision it has agreed on.
-        assert.deepEqual({ ...found, revision }, { ...expected, revision: found.revision ?? revision });
-      });
-    }
+    test(`the TypeScript SDK over ${transport} at revision ${OLDER}`, { skip: unlessInstalled("sdk") }, async () => {
+      const found = await withSdk(OLDER, target(), CALLS);
+      // Over stdio the SDK does not tell which revision it has agreed on.
+      assert.deepEqual({ ...found, revision: OLDER }, { ...expected, revision: found.revision ?? OLDER });
+    });
 
     for (const mode of ["auto", { pin: NEWEST }]) {
       const name = typeof mode === "string" ? mode : "pinned";
@@ -71,7 +69,7 @@ describe("clients of the Model Context Protocol", () => {
       });
     }
 
-    for (const revision of [NEWEST, ...OLDER]) {
+    for (const revision of [NEWEST, OLDER]) {
       test(`the Go SDK over ${transport} at revision ${revision}`, { skip: unlessOnPath("mcp-go-client") }, async () => {
         const found = await withGo(revision, target(), CALLS);
         assert.deepEqual(found, { revision, ...expected });

@@ -21,9 +21,9 @@ export const TOOLS = [
   "how_to_authenticate",
 ];
 
-/** The newest revision, and the older ones that begin with `initialize`. */
+/** The newest revision, and the older one that begins with `initialize`. */
 export const NEWEST = "2026-07-28";
-export const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"];
+export const OLDER = "2025-11-25";
 
 const packageName = (name) => `@modelcontextprotocol/${name}`;
 

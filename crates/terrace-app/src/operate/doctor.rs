@@ -1,18 +1,14 @@
-//! The registry's examination of itself: facts that only it can know. Nothing is written, unless the request asks for an
-//! object to be written, read and removed.
+//! The registry's examination of itself: facts that only it can know. Nothing is written.
 
 use futures_util::future::join_all;
-use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
-    ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, ObjectFacts, RepairFacts, ServiceFacts,
+    ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, RepairFacts, ServiceFacts,
 };
-use terrace_core::http::guard::Guard;
 use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
 use terrace_core::model::package::Package;
-use terrace_core::storage::format::{FormatDocument, Writer};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, RELEASES};
-use terrace_core::upstream::origin::{Fetch, Service};
+use terrace_core::storage::key::{FactKey, RELEASES};
+use terrace_core::upstream::origin::Service;
 
 use crate::access::issuer;
 use crate::access::issuer::KeysAt;
@@ -21,7 +17,7 @@ use crate::copies::failover;
 use crate::documents::audit;
 use crate::documents::fallback_requests::EXAMINED_SECONDS;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Clock as _, Facts as _, Host, Payload, Stored, Upstream as _};
+use crate::host::{Clock as _, Facts as _, Host, Upstream as _};
 use crate::index::expected_indices;
 use crate::outcome::{Call, Handled};
 use crate::repair::comparison;
@@ -44,8 +40,7 @@ const OWN_RELEASES: [&str; 2] = ["providers/hosted/", "modules/"];
 
 /// `GET /admin/v1/doctor`
 pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    listing::only(&call, &["deep"])?;
-    let is_deep = call.query().value("deep").as_deref() == Some("true");
+    listing::only(&call, &[])?;
     let now = ctx.host.clock().now();
     let (packages, first_release) = sample(ctx).await?;
     let answer = DoctorAnswer {
@@ -59,25 +54,13 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
             Some(_) => ArchiveSource::Registry,
             None => ArchiveSource::Unsigned,
         },
-        may_write: may_write(ctx).await?,
         repair: repair(ctx, first_release, now).await?,
         audit: audit_log(ctx).await?,
         indices: indices(ctx, &packages).await?,
         services: services(ctx).await,
         failover: failover::facts(ctx).await?,
-        object: match is_deep {
-            true => object(ctx, &call.origin, now).await,
-            false => None,
-        },
     };
     Ok(json::reply(200, &answer)?.into())
-}
-
-/// Returns whether this version may write. Unlike before a change, the document is not renewed.
-async fn may_write<P: Host>(ctx: &Context<'_, P>) -> Result<bool, Failure> {
-    let stored = documents::read::<_, FormatDocument>(ctx, &FactKey::Format).await?;
-    let version = &Writer::current().version;
-    Ok(stored.is_none_or(|stored| stored.oldest_writer <= *version))
 }
 
 /// Returns some of the packages, and when the first listed release was stored.
@@ -202,61 +185,4 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     let mut all = join_all(origins).await;
     all.extend(join_all(issuers).await);
     all
-}
-
-/// Writes an object by the binding of the bucket, reads it by a presigned URL, and removes it. A registry without S3 keys has
-/// one bucket only.
-async fn object<P: Host>(ctx: &Context<'_, P>, origin: &str, now: UnixTime) -> Option<ObjectFacts> {
-    let urls = ctx.config.archive_urls.as_ref()?;
-    let random: String = ctx
-        .host
-        .random()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let text = format!("terrace doctor {random}\n");
-    let key = ArchiveKey {
-        digest: Sha256::of(text.as_bytes()),
-        kind: ArchiveKind::Shasums,
-    };
-    let url = urls.presigned(key, now, now.plus(u32::MAX))?;
-    let archives = ctx.host.archives();
-    let stored = archives
-        .store(key.into(), Payload::Bytes(text.clone().into_bytes()))
-        .await;
-    let mut error = match stored {
-        Ok(Stored::Yes) => None,
-        Ok(Stored::DigestMismatch) => Some("the bucket stored other bytes".to_owned()),
-        Err(error) => Some(format!("the bucket cannot be written: {error}")),
-    };
-    if error.is_none() {
-        let fetch = Fetch {
-            base: None,
-            reference: url,
-            max_bytes: 4_096,
-            with_token: false,
-            what: "object",
-        };
-        let guard = Guard::of_storage(origin, &fetch.reference);
-        let seconds = EXAMINED_SECONDS;
-        let fetched = ctx.host.upstream().fetch(&fetch, &guard, seconds).await;
-        error = match fetched {
-            Ok(fetched) if fetched.status != 200 => {
-                Some(format!("its URL answers with status {}", fetched.status))
-            }
-            Ok(fetched) if fetched.body != text.as_bytes() => {
-                Some("its URL answers with other bytes".to_owned())
-            }
-            Ok(_) => None,
-            Err(error) => Some(format!("its URL: {error}")),
-        };
-    }
-    // Also after a failure: the write may have taken effect.
-    if let Err(failed) = archives.discard(key.into()).await {
-        error.get_or_insert(format!("{key} could not be removed: {failed}"));
-    }
-    Some(ObjectFacts {
-        key: key.to_string(),
-        error,
-    })
 }

@@ -1,7 +1,6 @@
-//! `terrace admin import` of a boring-registry's bucket, and into a registry with other documents.
+//! `terrace admin import` of an export.
 
 use std::fs;
-use std::io::Cursor;
 use std::path::Path;
 
 use serde_json::json;
@@ -10,25 +9,7 @@ use terrace_base::digest::Sha256;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};
-use crate::support::{TOKEN, directory, ended, run, terrace};
-
-/// Creates the zip of a module that can be installed.
-fn module_zip() -> Vec<u8> {
-    let mut zip = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let options = ::zip::write::SimpleFileOptions::default();
-    zip.start_file("main.tf", options).unwrap();
-    zip.finish().unwrap().into_inner()
-}
-
-/// Creates a boring-registry's bucket below a prefix, with one intact module and one damaged one.
-fn bucket(prefix: &str) -> TempDir {
-    let bucket = directory(&[]);
-    let place = bucket.path().join(prefix).join("modules/acme/vpc/aws");
-    fs::create_dir_all(&place).unwrap();
-    fs::write(place.join("acme-vpc-aws-1.0.0.zip"), module_zip()).unwrap();
-    fs::write(place.join("acme-vpc-aws-1.1.0.zip"), "broken").unwrap();
-    bucket
-}
+use crate::support::{directory, run};
 
 /// Creates a complete export with these documents.
 fn copy_of(facts: &[(&str, &str)]) -> TempDir {
@@ -42,32 +23,6 @@ fn copy_of(facts: &[(&str, &str)]) -> TempDir {
     });
     fs::write(copy.path().join("export.json"), summary.to_string()).unwrap();
     copy
-}
-
-#[test]
-fn a_boring_registry_below_a_prefix_is_reported() {
-    for prefix in ["reg", "some/deep/prefix"] {
-        let registry = Registry::start();
-        let bucket = bucket(prefix);
-        let errors = run(
-            &registry,
-            &["admin", "import", bucket.path().to_str().unwrap()],
-        )
-        .expect(3)
-        .errors();
-        let place = bucket.path().join(prefix);
-        assert!(
-            errors.contains("neither a directory that `terrace admin export` wrote"),
-            "{errors}"
-        );
-        let message = format!(
-            "but {} looks like one: the registry has a prefix",
-            place.display()
-        );
-        assert!(errors.contains(&message), "{errors}");
-        assert!(!errors.contains("domain name"), "{errors}");
-        assert!(registry.requests().is_empty());
-    }
 }
 
 #[test]
@@ -148,47 +103,10 @@ fn a_directory_that_cannot_be_imported_is_refused_with_all_the_kinds_that_can() 
             .expect(3)
             .errors();
         assert!(errors.contains(reason), "{errors}");
-        let kinds = "Specify a directory that `terrace admin export` wrote, a copy of a boring-registry's bucket, or a ";
+        let kinds =
+            "Specify a directory that `terrace admin export` or `terraform providers mirror` wrote";
         assert!(errors.contains(kinds), "{errors}");
     }
-}
-
-#[test]
-fn an_import_that_skipped_everything_fails() {
-    let registry = Registry::start();
-    let bucket = directory(&[("modules/acme/vpc/aws/notes.txt", "")]);
-    let ended = run(
-        &registry,
-        &["admin", "import", bucket.path().to_str().unwrap()],
-    )
-    .expect(3);
-    assert!(
-        ended.errors().contains("was imported, and 1 was skipped"),
-        "{ended:?}"
-    );
-}
-
-#[test]
-fn an_import_with_a_rejected_version_reports_the_published_ones() {
-    let registry = Registry::start();
-    let bucket = bucket("");
-    let import = ["admin", "import", bucket.path().to_str().unwrap()];
-    let refused = run(&registry, &import).expect(3);
-    let document = refused.json();
-    assert_eq!(document["published"], json!(["acme/vpc/aws 1.0.0"]));
-    assert_eq!(document["unchanged"], json!([]));
-    assert!(
-        refused.errors().contains("acme-vpc-aws-1.1.0.zip"),
-        "{refused:?}"
-    );
-
-    let mut command = terrace(&import);
-    command.env("TERRACE_URL", registry.url());
-    let again = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(3);
-    assert_eq!(
-        again.stdout,
-        "published 0 versions; 1 was already published\n"
-    );
 }
 
 #[test]

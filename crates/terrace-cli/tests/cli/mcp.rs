@@ -75,12 +75,12 @@ fn the_revision_of_initialize_is_that_of_later_messages() {
     answer(
         &registry,
         200,
-        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
     );
     answer(&registry, 202, "");
     answer(&registry, 200, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     let lines = [
-        message(1, "initialize", &json!({ "protocolVersion": "2025-06-18" })),
+        message(1, "initialize", &json!({ "protocolVersion": "2025-11-25" })),
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#
             .to_owned(),
@@ -90,7 +90,7 @@ fn the_revision_of_initialize_is_that_of_later_messages() {
     let answers = exchange(&registry, &lines);
     assert_eq!(answers.len(), 2, "{answers:?}");
     let revisions = registry.headers("mcp-protocol-version");
-    assert_eq!(revisions, ["2025-06-18", "2025-06-18"]);
+    assert_eq!(revisions, ["2025-11-25", "2025-11-25"]);
 }
 
 #[test]

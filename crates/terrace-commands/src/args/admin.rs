@@ -123,9 +123,7 @@ pub(crate) enum AdminCommand {
     Failover(FailoverCommand),
     /// Import a backup, or another registry, into a registry, which need not be empty
     ///
-    /// The directory is one that `terrace admin export` wrote; or a copy of a boring-registry's bucket (its
-    /// providers and modules are published); or one that `terraform providers mirror` wrote. Documents and
-    /// versions that the registry already has stay unchanged. An interrupted import can be run again.
+    /// The directory is one that `terrace admin export` or `terraform providers mirror` wrote. Documents and versions that the registry already has stay unchanged. An interrupted import can be run again.
     ///
     /// With --from, the providers and modules of another registry are published here under the same addresses: of any
     /// registry that `terraform` can install from. Every version is checked as terraform and tofu check it, and the keys that

@@ -1,9 +1,8 @@
 //! The command line of `terrace doctor`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 
 use super::archive_host::ArchiveHostArguments;
@@ -14,20 +13,6 @@ pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) account: AccountArguments,
 
-    /// Check the account and the configuration before the first deployment, through wrangler; no registry is needed. A URL names
-    /// the hostname that it is going to have
-    #[arg(long, conflicts_with_all = ["deep", "provider", "module"])]
-    pub(crate) pre: bool,
-
-    /// With --pre: the configuration file of wrangler. Without it, the first of wrangler.json, wrangler.jsonc and
-    /// wrangler.toml in the current directory
-    #[arg(long, value_name = "FILE", requires = "pre", value_hint = ValueHint::FilePath)]
-    pub(crate) config: Option<PathBuf>,
-
-    /// With --pre: the environment in the file, as of "wrangler deploy --env"
-    #[arg(long, value_name = "NAME", requires = "pre")]
-    pub(crate) env: Option<String>,
-
     /// Make only these checks: IDs such as W1, or letters of groups such as W, separated by commas
     #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
@@ -36,16 +21,11 @@ pub(crate) struct DoctorArguments {
     #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
     pub(crate) skip: Vec<String>,
 
-    /// Write the result to this file as JUnit XML, too
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) junit: Option<PathBuf>,
-
     /// End with exit code 1 if there are warnings
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Also make the checks that take longer or write: download archives of any size, and let the registry write an
-    /// object of its own, read it, and remove it
+    /// Download archives of any size, too
     #[arg(long)]
     pub(crate) deep: bool,
 

@@ -100,7 +100,7 @@ pub(crate) struct ModuleArguments {
 }
 
 /// The documentation of a release.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct DocumentationArguments {
     /// The directory to extract the documentation from. By default that of a module comes from the files that are
     /// published, and that of a provider from *_docs.zip beside the zips, or from ../docs or ../website/docs
@@ -117,7 +117,7 @@ pub(crate) struct DocumentationArguments {
 }
 
 /// The repository that a release is built from.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct SourceArguments {
     /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
     /// only git remote, unless they differ

@@ -2,7 +2,6 @@
 
 mod audit;
 mod backup;
-mod boring;
 mod difference;
 pub(crate) mod erase;
 mod export;

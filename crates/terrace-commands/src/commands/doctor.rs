@@ -1,11 +1,10 @@
 //! `terrace doctor`: finds the faults of a registry, as its clients see it, and of this machine.
 //!
 //! Each group of checks has its own file; `table.rs` lists all of them. A check that needs the result of another one is
-//! skipped if that failed, so that one fault is reported once. A selection of checks grows by those that report such a fault.
+//! skipped if that failed, so that one fault is reported once.
 
 mod access;
 mod admin;
-mod before;
 mod check;
 mod clocks;
 mod discovery;
@@ -17,24 +16,17 @@ mod machine;
 mod modules;
 mod oci;
 mod outcome;
-mod plan;
 mod providers;
 mod report;
 mod selection;
 mod table;
 mod target;
 mod transport;
-mod wrangler;
-
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
 
 use check::{Check, Made, Run};
 use engine::Subjects;
 use machine::Machine;
 use outcome::Status;
-use plan::Plan;
 use target::Target;
 
 use crate::args::{DoctorArguments, RegistryArguments};
@@ -61,14 +53,8 @@ pub(crate) fn run(
     let watch = Stopwatch::start();
     let checks = selection::selected(arguments)?;
     let named = named(arguments, registry)?;
-    let url = match arguments.pre {
-        true => None,
-        false => registry_url(&named.registry)?,
-    };
+    let url = registry_url(&named.registry)?;
     require_registry(&checks, url.is_some())?;
-    let junit = arguments.junit.as_deref().map(created).transpose()?;
-    let plan = arguments.pre.then(|| Plan::new(arguments, output));
-    let plan = plan.transpose()?;
     let machine = Machine::find(output);
     // Without certificates there is no connection, which L9 reports.
     let has_certificates = !checks.iter().any(|it| it.id == "L9") || trusts_any();
@@ -81,40 +67,20 @@ pub(crate) fn run(
             Some(_) => "L9 failed",
             None => "no registry is named",
         }),
-        plan: plan.as_ref(),
     };
     let made = engine::make(&checks, &subjects, output);
-    let is_unreachable = target.as_ref().is_some_and(|it| it.reached().is_err());
-    let exit = exit(&made, is_unreachable, arguments.strict);
+    let exit = exit(&made, subjects.is_unreachable(), arguments.strict);
     let url = url.as_ref().map(BaseUrl::as_str);
-    let subject = match (url, &plan) {
-        (Some(url), _) => format!("Checking {url}"),
-        (None, Some(plan)) => plan.subject(),
-        (None, None) => "Checking this machine; for a registry, give its URL".to_owned(),
+    let subject = match url {
+        Some(url) => format!("Checking {url}"),
+        None => "Checking this machine; for a registry, give its URL".to_owned(),
     };
     let document = report::document(url, &made, exit);
     output.report(report::screen(&subject, &made, watch.elapsed()), &document);
-    let text = output.without_secrets(&report::junit(&made, arguments.strict));
-    let written = junit.map_or(Ok(()), |mut file| file.write_all(text.as_bytes()));
-    // The result on standard output is complete already.
-    if let (Err(error), Some(path)) = (&written, &arguments.junit) {
-        output.warning(&format!("--junit {}: {error}", path.display()));
-    }
     match exit {
-        Exit::Success if written.is_err() => Err(Failure::Reported(Exit::Unexpected)),
         Exit::Success => Ok(()),
         exit => Err(Failure::Reported(exit)),
     }
-}
-
-/// Creates the file for the result before the checks are made, which take time.
-fn created(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        Failure::Usage(format!(
-            "--junit {}: {error}; name a file that can be written",
-            path.display()
-        ))
-    })
 }
 
 /// Returns the arguments for the registry that the command line or the settings name.
@@ -137,8 +103,7 @@ fn named(arguments: &DoctorArguments, registry: &RegistryArguments) -> Result<Na
 
 /// Checks that there is a registry if all checks need one.
 fn require_registry(checks: &[&'static Check], is_named: bool) -> Result<(), Failure> {
-    let needs_one = |it: &Check| matches!(it.run, Run::Remote(_) | Run::Last(_));
-    match is_named || !checks.iter().all(|it| needs_one(it)) {
+    match is_named || !checks.iter().all(|it| needs_registry(it)) {
         true => Ok(()),
         false => Err(Failure::Usage(
             "all of these checks need a registry, and none is named: give its URL as the argument, or set TERRACE_URL, \
@@ -146,6 +111,10 @@ fn require_registry(checks: &[&'static Check], is_named: bool) -> Result<(), Fai
                 .to_owned(),
         )),
     }
+}
+
+fn needs_registry(check: &Check) -> bool {
+    matches!(check.run, Run::Remote(_))
 }
 
 fn find_target(
@@ -161,10 +130,11 @@ fn find_target(
     Ok(target)
 }
 
+/// Returns how the command ends. A registry that cannot be reached prevents every check that needs one, whichever are chosen.
 fn exit(made: &[Made], is_unreachable: bool, is_strict: bool) -> Exit {
     let worst = made.iter().map(|made| made.outcome.status).max();
     match worst {
-        Some(Status::Fail) if is_unreachable => Exit::Unavailable,
+        _ if is_unreachable && made.iter().any(|it| needs_registry(it.check)) => Exit::Unavailable,
         Some(Status::Fail) => Exit::Rejected,
         Some(Status::Warn) if is_strict => Exit::Unexpected,
         _ => Exit::Success,

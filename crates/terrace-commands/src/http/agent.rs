@@ -17,7 +17,6 @@ use ureq::{Agent, Body, Timeout};
 use url::Url;
 
 use super::base_url::is_loopback;
-use super::certificates::Certificate;
 use crate::error::Failure;
 use crate::output::plural;
 
@@ -156,17 +155,6 @@ fn anchors(found: &CertificateResult) -> Vec<&CertificateDer<'static>> {
         added.is_ok()
     };
     found.certs.iter().filter(is_anchor).collect()
-}
-
-/// Returns whether this machine trusts a certificate itself.
-pub(crate) fn is_trusted(certificate: &Certificate) -> bool {
-    let Ok(RootCerts::Specific(roots)) = roots() else {
-        return false;
-    };
-    let mut roots = roots
-        .iter()
-        .filter_map(|root| Certificate::parse(root.der()));
-    roots.any(|root| root.is_same(certificate))
 }
 
 /// Returns whether TLS connections are possible: not if the variables name certificates, and none can be read.

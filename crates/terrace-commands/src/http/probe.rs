@@ -180,23 +180,6 @@ impl Probe {
         read(ask, self.request(ask, self.timeout)?)
     }
 
-    /// Looks at a URL of the registry's host without TLS. Nothing secret is sent.
-    pub(crate) fn look(&self, ask: &Ask) -> Result<Seen, ProbeError> {
-        let url = Url::parse(&ask.url).map_err(|_| ProbeError::Malformed)?;
-        if url.host() != self.registry.host() || !ask.headers.is_empty() {
-            return Err(ProbeError::Malformed);
-        }
-        let request = self.own.get(&ask.url).config();
-        let response = request.timeout_global(Some(self.timeout)).build().call()?;
-        let response = unlimited(response)?;
-        Ok(Seen {
-            url: ask.url.clone(),
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body: Vec::new(),
-        })
-    }
-
     /// Sends a request, and follows redirects. A token goes to no other origin. Also returns the redirects on the way.
     pub(crate) fn follow(&self, ask: &Ask) -> Result<(Seen, Vec<Seen>), ProbeError> {
         let mut ask = ask.clone();
@@ -284,12 +267,6 @@ fn unlimited(response: Response<Body>) -> Result<Response<Body>, ProbeError> {
         429 => Err(ProbeError::Limited(retry_after(&response))),
         _ => Ok(response),
     }
-}
-
-/// Sends `count` requests at the same time. A limit of the rate is an answer.
-pub(crate) fn at_once(probe: &Probe, ask: &Ask, count: usize) -> Vec<Result<Seen, ProbeError>> {
-    let asks = vec![ask.clone(); count];
-    crate::parallel::map(&asks, count, |ask| probe.send_at_any_rate(ask))
 }
 
 /// Returns the time that a request takes, with its result.

@@ -34,8 +34,6 @@ pub(crate) struct Dist {
     pub(crate) shasums: String,
     /// The names of all files in the directory.
     names: BTreeSet<String>,
-    /// Whether the manifest that SHA256SUMS lists may be missing: some registries do not keep it.
-    may_lack_manifest: bool,
 }
 
 /// A zip that SHA256SUMS lists, or a file with the name of such a zip.
@@ -60,37 +58,8 @@ impl Dist {
             )]
         })?;
         let shasums_name = shasums_name(directory, &names).map_err(|reason| vec![reason])?;
-        Self::of(directory, shasums_name.to_owned(), names)
-    }
-
-    /// Returns every release in a directory that may contain several, by the names of their SHA256SUMS files.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
-    pub(crate) fn find_all(directory: &Path) -> std::io::Result<Vec<Result<Self, Vec<String>>>> {
-        let names = names(directory)?;
-        let sums = names
-            .iter()
-            .filter(|name| name.ends_with(SHASUMS_SUFFIX))
-            .cloned();
-        let sums: Vec<String> = sums.collect();
-        let release = |name: String| {
-            let prefix = format!("{}_", stem(&name));
-            let own = names.iter().filter(|it| it.starts_with(&prefix)).cloned();
-            let mut release = Self::of(directory, name, own.collect())?;
-            release.may_lack_manifest = true;
-            Ok(release)
-        };
-        Ok(sums.into_iter().map(release).collect())
-    }
-
-    fn of(
-        directory: &Path,
-        shasums_name: String,
-        names: BTreeSet<String>,
-    ) -> Result<Self, Vec<String>> {
-        let (provider_type, version) = parse_stem(stem(&shasums_name))?;
-        let path = directory.join(&shasums_name);
+        let (provider_type, version) = parse_stem(stem(shasums_name))?;
+        let path = directory.join(shasums_name);
         let shasums = fs::read_to_string(&path)
             .map_err(|error| vec![format!("{}: {error}", path.display())])?;
         Ok(Self {
@@ -99,7 +68,6 @@ impl Dist {
             version,
             shasums,
             names,
-            may_lack_manifest: false,
         })
     }
 

@@ -53,14 +53,6 @@ pub(crate) enum Notation {
 /// A deployment that the file describes: that of the top level, or one of its environments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Deployment {
-    /// The name of the Worker; `None` if the file states none.
-    pub(crate) name: Option<String>,
-    /// The ID of the Cloudflare account, if the file states it.
-    pub(crate) account: Option<String>,
-    /// The compatibility date, `YYYY-MM-DD`.
-    pub(crate) compatibility_date: Option<String>,
-    /// The hostnames of the routes.
-    pub(crate) hostnames: Vec<String>,
     /// The variables with the text that the Worker receives: a value that is not a string becomes JSON.
     pub(crate) vars: BTreeMap<String, String>,
     /// The places of settings that wrangler does not pass to the Worker, because they are outside of `vars`.
@@ -90,12 +82,6 @@ pub(crate) struct Deployment {
 pub(crate) struct Binding {
     /// The name that the Worker knows it by.
     pub(crate) binding: String,
-    /// The name of the bucket. Without it, wrangler creates one the first time.
-    pub(crate) bucket_name: Option<String>,
-    /// The jurisdiction of the bucket, such as `eu`.
-    pub(crate) jurisdiction: Option<String>,
-    /// The ID of the namespace. Without it, wrangler creates one the first time.
-    pub(crate) id: Option<String>,
 }
 
 /// The JSON that wrangler reads.
@@ -123,9 +109,6 @@ struct File {
 /// The keys of the top level and of an environment. Environments inherit all of them except variables and bindings.
 #[derive(Debug, Deserialize)]
 struct Section {
-    name: Option<String>,
-    account_id: Option<String>,
-    compatibility_date: Option<String>,
     #[serde(default)]
     vars: Map<String, Value>,
     #[serde(default)]
@@ -249,12 +232,6 @@ impl Deployment {
         let has_route = |it: &Section| it.route.is_some() || it.routes.is_some();
         let workers_dev = section.workers_dev.or(top.workers_dev);
         let has_route = inherited(has_route(section), has_route(&top));
-        let routes = [section, &top].into_iter().map(Section::hostnames);
-        let hostnames = routes.into_iter().find(|found| !found.is_empty());
-        let own_name = || match env {
-            Some(env) => Some(format!("{}-{env}", top.name.as_ref()?)),
-            None => None,
-        };
         let exports = section.exports.as_ref().or(top.exports.as_ref());
         let cache = section.cache.or(top.cache);
         let is_cached = |entrypoint: &str| {
@@ -262,11 +239,6 @@ impl Deployment {
             own.or(cache).is_some_and(|cache| cache.enabled)
         };
         Ok(Self {
-            name: section.name.clone().or_else(own_name),
-            account: section.account_id.clone().or(top.account_id.clone()),
-            compatibility_date: (section.compatibility_date.clone())
-                .or(top.compatibility_date.clone()),
-            hostnames: hostnames.unwrap_or_default(),
             vars: section
                 .vars
                 .iter()
@@ -288,21 +260,6 @@ impl Deployment {
             caches_default: is_cached("default"),
             caches_archives: is_cached("Archives"),
         })
-    }
-}
-
-impl Section {
-    /// Returns the hostnames of the routes. A route is a pattern such as `registry.example.com/*`, or a table with one.
-    fn hostnames(&self) -> Vec<String> {
-        let routes = self.route.iter().chain(self.routes.iter().flatten());
-        let patterns =
-            routes.filter_map(|route| route.as_str().or_else(|| route.get("pattern")?.as_str()));
-        let hosts = patterns.filter_map(|pattern| {
-            let pattern = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
-            let host = pattern.split('/').next()?;
-            Some(host.trim_start_matches(['*', '.']).to_ascii_lowercase())
-        });
-        hosts.filter(|host| !host.is_empty()).collect()
     }
 }
 

@@ -9,7 +9,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits;
-use terrace_base::url::{Url, authority, is_number, split_port};
+use terrace_base::url::{Url, is_number, split_port};
 use terrace_presign::Endpoint;
 
 /// The parts of an absolute URL that a guard checks, as parsed by its driver.
@@ -78,18 +78,6 @@ impl Guard {
     pub fn naming(mut self, host: &str, port: u16) -> Self {
         self.named.push((folded(host), port));
         self
-    }
-
-    /// Returns the guard of requests that the registry at `origin` sends to its own storage, at the endpoint that the
-    /// operator has named. If both are on this machine, as simulators are, TLS is not required.
-    pub fn of_storage(origin: &str, url: &str) -> Self {
-        let (own, _) = split_port(authority(origin));
-        let (host, port) = split_port(authority(url).split('/').next().unwrap_or_default());
-        let port = port.and_then(|port| port.parse().ok());
-        Self {
-            may_be_plain: is_loopback(own) && is_loopback(host),
-            ..Self::public().naming(host, port.unwrap_or(HTTPS_PORT))
-        }
     }
 
     /// Returns the guard of requests to an S3 endpoint that a setting names, which may be private, and is contacted without TLS
@@ -357,90 +345,6 @@ mod tests {
                 };
                 assert_eq!(Guard::public().check(parts), Ok(()), "{host}");
             }
-        }
-    }
-
-    #[test]
-    fn only_a_registry_on_this_machine_reaches_its_storage_there_without_tls() {
-        let (here, away) = ("http://127.0.0.1:8787", "https://registry.example.com");
-        for (origin, storage, scheme, host, port, is_allowed) in [
-            (
-                here,
-                "http://localhost:9000/b/k?x",
-                "http",
-                "localhost",
-                9000,
-                true,
-            ),
-            (here, "http://[::1]:9000/b/k?x", "http", "[::1]", 9000, true),
-            (
-                here,
-                "http://localhost:9000/b/k?x",
-                "http",
-                "localhost",
-                9001,
-                false,
-            ),
-            (
-                here,
-                "http://localhost:9000/b/k?x",
-                "ftp",
-                "localhost",
-                9000,
-                false,
-            ),
-            (
-                here,
-                "http://10.0.0.1:9000/b/k",
-                "http",
-                "10.0.0.1",
-                9000,
-                false,
-            ),
-            (
-                here,
-                "https://10.0.0.1:9000/b/k",
-                "https",
-                "10.0.0.1",
-                9000,
-                true,
-            ),
-            (
-                away,
-                "http://localhost:9000/b/k",
-                "http",
-                "localhost",
-                9000,
-                false,
-            ),
-            (
-                away,
-                "https://minio.internal:9000/b/k",
-                "https",
-                "minio.internal",
-                9000,
-                true,
-            ),
-            (
-                away,
-                "https://minio.internal/b/k",
-                "https",
-                "10.0.0.1",
-                443,
-                false,
-            ),
-        ] {
-            let parts = UrlParts {
-                scheme,
-                port: Some(port),
-                ..https(host)
-            };
-            let found = Guard::of_storage(origin, storage).check(parts);
-            assert_eq!(
-                found.is_ok(),
-                is_allowed,
-                "{origin} {storage} {scheme}://{host}:{port}"
-            );
         }
     }
 

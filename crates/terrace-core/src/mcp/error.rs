@@ -82,7 +82,7 @@ pub(super) enum ErrorData<'e> {
     /// Of [`McpError::UnsupportedRevision`].
     Revisions {
         /// The revisions that the registry speaks, the newest first.
-        supported: [&'static str; 4],
+        supported: [&'static str; 2],
         /// The requested one.
         requested: &'e str,
     },

@@ -49,8 +49,8 @@ pub struct RequestId(String);
 /// The method of a request, with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// `initialize`, by a client of an older revision: the first request, answered with this revision.
-    Initialize(Revision),
+    /// `initialize`, by a client of an older revision: the first request, answered with the newest revision that has it.
+    Initialize,
     /// `server/discover`
     Discover,
     /// `ping`
@@ -98,7 +98,6 @@ struct Envelope<'b> {
 /// The parameters of all methods.
 #[derive(Default)]
 struct Params<'b> {
-    protocol_version: Option<String>,
     name: Option<String>,
     uri: Option<String>,
     cursor: Option<String>,
@@ -158,7 +157,6 @@ fn params(mut members: Members<'_>) -> Result<Params<'_>, McpError> {
         ),
     };
     Ok(Params {
-        protocol_version: members.text("protocolVersion").map_err(not_text)?,
         name: members.text("name").map_err(not_text)?,
         uri: members.text("uri").map_err(not_text)?,
         cursor: members.text("cursor").map_err(not_text)?,
@@ -184,13 +182,10 @@ fn received(
         return Ok(Incoming::Notification);
     };
     if method == "initialize" && params.revision.is_none() {
-        let requested = params.protocol_version.as_deref();
-        let requested = requested.ok_or_else(|| missing("protocolVersion"))?;
-        let revision = Revision::initialized(requested);
         return Ok(Incoming::Request(McpRequest {
             id,
-            revision,
-            operation: Operation::Initialize(revision),
+            revision: Revision::November2025,
+            operation: Operation::Initialize,
         }));
     }
     let revision = revision(head, params.revision.as_deref())?;
@@ -208,11 +203,11 @@ fn received(
     }))
 }
 
-/// Returns the revision of a request, by its header and its metadata. Requests with neither are of the first revision with
-/// this transport, which had no header.
+/// Returns the revision of a request, by its header and its metadata. Some clients send neither after
+/// `initialize`.
 fn revision(head: &McpHead<'_>, stated: Option<&str>) -> Result<Revision, McpError> {
     match (head.revision, stated) {
-        (None, None) => Ok(Revision::March2025),
+        (None, None) => Ok(Revision::November2025),
         (None, Some(_)) => Err(McpError::HeaderMissing(REVISION)),
         (Some(header), Some(body)) if header != body => Err(mismatch(REVISION, header, body)),
         (Some(header), body) => match known(header)? {

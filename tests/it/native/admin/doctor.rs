@@ -5,7 +5,7 @@ use terrace_core::api::admin::{ArchiveSource, DoctorAnswer};
 
 use crate::support::faults::is_write;
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Response, S3, Sent};
+use crate::support::registry::{Registry, Sent};
 use crate::support::tokens::create;
 use crate::support::{ModuleFixture, ProviderFixture};
 
@@ -41,7 +41,6 @@ fn a_sound_registry_states_no_problem_and_writes_nothing() {
         "{facts:?}"
     );
     assert_eq!(facts.archives, ArchiveSource::Registry);
-    assert!(facts.may_write);
     assert_eq!((facts.repair.enabled, facts.repair.overdue), (true, 0));
     assert!(facts.repair.last.is_some());
     assert!(facts.audit.complete && facts.audit.head > 0, "{facts:?}");
@@ -52,7 +51,6 @@ fn a_sound_registry_states_no_problem_and_writes_nothing() {
         "{facts:?}"
     );
     assert!(facts.services.is_empty());
-    assert_eq!(facts.object, None);
 }
 
 #[test]
@@ -98,17 +96,12 @@ fn a_repair_that_does_not_run_is_overdue() {
 }
 
 #[test]
-fn a_removed_entry_of_the_audit_log_and_a_newer_writer_are_stated() {
+fn a_removed_entry_of_the_audit_log_is_stated() {
     let (memory, registry, _) = published(&[]);
     let head = examined(&registry, PATH).audit.head;
     memory.remove_object(&format!("audit/{head:012}"));
-    memory.put_object(
-        "format",
-        json!({ "oldest_writer": "99.0.0" }).to_string().as_bytes(),
-    );
     let facts = examined(&registry, PATH);
     assert!(!facts.audit.complete, "{facts:?}");
-    assert!(!facts.may_write, "{facts:?}");
 }
 
 #[test]
@@ -140,67 +133,4 @@ fn settings_with_warnings_and_servers_that_do_not_answer_are_stated() {
         "{facts:?}"
     );
     assert!(!facts.warnings.is_empty(), "{facts:?}");
-}
-
-/// Examines a registry in depth. Its bucket answers the URL of a stored object by this function.
-fn deep(answer: impl Fn(Vec<u8>) -> (u16, Vec<u8>) + 'static) -> (Memory, DoctorAnswer) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &S3);
-    let stored = memory.clone();
-    memory.connect(move |url| {
-        let key = url
-            .strip_prefix("https://bucket.test/terrace/")?
-            .split('?')
-            .next()?;
-        let (status, body) = answer(stored.object_bytes(key));
-        Some(Response {
-            status,
-            headers: Vec::new(),
-            body,
-        })
-    });
-    let facts = examined(&registry, "/admin/v1/doctor?deep=true");
-    (memory, facts)
-}
-
-#[test]
-fn an_object_is_written_read_by_its_url_and_removed() {
-    let (memory, facts) = deep(|bytes| (200, bytes));
-    assert_eq!(facts.archives, ArchiveSource::Bucket);
-    let object = facts.object.unwrap();
-    assert_eq!(object.error, None);
-    assert!(object.key.starts_with("archives/"), "{}", object.key);
-    assert!(!memory.keys().contains(&object.key));
-    let operations = memory.operations();
-    assert!(
-        operations
-            .iter()
-            .any(|it| it.starts_with("R2 put archives/")),
-        "{operations:?}"
-    );
-}
-
-#[test]
-fn a_bucket_with_other_objects_than_the_bound_one_is_stated_and_nothing_stays() {
-    for (answer, reason) in [
-        ((404, b"".to_vec()), "status 404"),
-        ((200, b"x".to_vec()), "other bytes"),
-    ] {
-        let (memory, facts) = deep(move |_| answer.clone());
-        let object = facts.object.unwrap();
-        let error = object.error.unwrap();
-        assert!(error.contains(reason), "{error}");
-        assert!(!error.contains("X-Amz"), "{error}");
-        assert!(!memory.keys().contains(&object.key));
-    }
-}
-
-#[test]
-fn no_object_is_written_unless_the_request_asks_for_it_and_there_is_a_bucket() {
-    for (vars, path) in [(&S3[..], PATH), (&[][..], "/admin/v1/doctor?deep=true")] {
-        let (memory, registry, _) = published(vars);
-        memory.forget_operations();
-        assert_eq!(examined(&registry, path).object, None);
-        assert!(!memory.operations().iter().any(|it| is_write(it)));
-    }
 }

@@ -6,17 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
-    ArchiveSource, AuditFacts, CopyFacts, DoctorAnswer, FailoverAnswer, IndexFacts, ObjectFacts,
-    RepairFacts, ServiceFacts,
+    ArchiveSource, AuditFacts, CopyFacts, DoctorAnswer, FailoverAnswer, IndexFacts, RepairFacts,
+    ServiceFacts,
 };
 use terrace_core::storage::failover::ServingBucket;
 
-use super::proxy;
 use crate::support::http::{Head, Response, Then, serve};
 use crate::support::{NAME, TOKEN, fixture, tls};
 
@@ -26,13 +25,10 @@ pub(crate) type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
 /// A registry, and the storage that its archives come from.
 pub(crate) struct Sound {
     pub(crate) url: String,
-    /// The proxy that leads to the registry, if it is needed.
-    pub(crate) proxy: Option<String>,
     state: Arc<State>,
 }
 
 struct State {
-    url: String,
     storage: String,
     /// The prefix of the paths of the services.
     prefix: &'static str,
@@ -63,27 +59,20 @@ pub(crate) fn http_date(time: UnixTime) -> String {
 }
 
 pub(crate) struct Build {
-    pub(crate) config: Option<Arc<ServerConfig>>,
     pub(crate) prefix: &'static str,
     pub(crate) is_private: bool,
     pub(crate) signer: (&'static str, &'static str),
-    pub(crate) host: &'static str,
-    /// Whether the registry is reached at port 443 of `host`, through a proxy.
-    pub(crate) is_proxied: bool,
 }
 
 impl Default for Build {
     fn default() -> Self {
         Self {
-            config: Some(tls()),
             prefix: "",
             is_private: false,
             signer: (
                 "publisher.asc",
                 "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
             ),
-            host: "127.0.0.1",
-            is_proxied: false,
         }
     }
 }
@@ -100,21 +89,12 @@ impl Sound {
         fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
     ) -> Self {
         let [registry, storage] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let scheme = if build.config.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
-        let url = |listener| format!("{scheme}://{}:{}", build.host, port(listener));
-        let own_url = match build.is_proxied {
-            true => format!("{scheme}://{}", build.host),
-            false => url(&registry),
-        };
+        let url = |listener: &TcpListener| format!("https://{}", listener.local_addr().unwrap());
+        let own_url = url(&registry);
+        let config = tls();
         let platform = "linux_amd64";
         let zip = fs::read(fixture(&format!("release/{NAME}_{platform}.zip"))).unwrap();
         let state = Arc::new(State {
-            url: own_url,
             storage: url(&storage),
             prefix: build.prefix,
             is_private: build.is_private,
@@ -124,29 +104,22 @@ impl Sound {
             signer: build.signer,
             facts: Mutex::new(sound_facts()),
         });
-        let proxy = build
-            .is_proxied
-            .then(|| proxy::start(port(&registry), Arc::clone(&state.fault)));
         for listener in [registry, storage] {
-            let (state, config) = (Arc::clone(&state), build.config.clone());
+            let (state, config) = (Arc::clone(&state), Arc::clone(&config));
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
-                    let (state, config) = (Arc::clone(&state), config.clone());
-                    thread::spawn(move || match config {
-                        Some(config) => {
-                            let connection = ServerConnection::new(config).unwrap();
-                            serve(StreamOwned::new(connection, stream), |head| {
-                                state.then(head)
-                            });
-                        }
-                        None => serve(stream, |head| state.then(head)),
+                    let (state, config) = (Arc::clone(&state), Arc::clone(&config));
+                    thread::spawn(move || {
+                        let connection = ServerConnection::new(config).unwrap();
+                        serve(StreamOwned::new(connection, stream), |head| {
+                            state.then(head)
+                        });
                     });
                 }
             });
         }
         Self {
-            url: state.url.clone(),
-            proxy,
+            url: own_url,
             state,
         }
     }
@@ -164,7 +137,6 @@ fn sound_facts() -> DoctorAnswer {
         faults: Vec::new(),
         warnings: Vec::new(),
         archives: ArchiveSource::Bucket,
-        may_write: true,
         repair: RepairFacts {
             enabled: true,
             last: Some(now().to_string()),
@@ -199,10 +171,6 @@ fn sound_facts() -> DoctorAnswer {
                 ..CopyFacts::default()
             }),
             keeps_versions: Some(false),
-        }),
-        object: Some(ObjectFacts {
-            key: "archives/0.SHA256SUMS".to_owned(),
-            error: None,
         }),
     }
 }
@@ -301,23 +269,12 @@ impl State {
                 json(200, &json!({ "location": location })).with("x-terraform-get", location)
             }
             "/v2/" => json(200, &json!({})),
-            _ if services.starts_with("/mirror/") => self.mirror(services),
-            _ => match services.strip_prefix("/v2/providers/acme/hello/") {
-                Some(rest) => self.oci(rest),
-                None => missing(),
-            },
-        }
-    }
-
-    /// Answers from the mirror of the registry's own provider.
-    fn mirror(&self, path: &str) -> Response {
-        let (_, host) = self.url.split_once("://").unwrap();
-        match path.strip_prefix(&format!("/mirror/{host}/acme/hello/")) {
-            Some("index.json") => json(200, &json!({ "versions": { "1.2.3": {} } })),
-            Some("1.2.3.json") => {
-                let hash = format!("zh:{}", Sha256::of(&self.zip));
-                let archive = json!({ "url": self.stored("package.zip"), "hashes": [hash] });
-                json(200, &json!({ "archives": { "linux_amd64": archive } }))
+            "/v2/providers/acme/hello/manifests/1.2.3" => {
+                let index = r#"{"manifests":[]}"#;
+                let digest = format!("sha256:{}", Sha256::of(index.as_bytes()));
+                Response::new(200, index)
+                    .with("content-type", "application/vnd.oci.image.index.v1+json")
+                    .with("docker-content-digest", digest)
             }
             _ => missing(),
         }
@@ -334,7 +291,7 @@ impl State {
             "shasums_signature_url": self.stored("SHA256SUMS.sig"),
             "signing_keys": { "gpg_public_keys": [{ "ascii_armor": key }] },
         });
-        json(200, &document).with("cache-control", "no-store")
+        json(200, &document)
     }
 
     fn archive(&self, head: &Head, rest: &str) -> Response {
@@ -343,9 +300,6 @@ impl State {
             let error = format!("<Error><Code>{code}</Code></Error>");
             Response::new(403, error).with("content-type", "application/xml")
         };
-        if parts[1] != "5ecre751gna7ure" {
-            return refused("SignatureDoesNotMatch");
-        }
         if head.headers.contains_key("authorization") {
             return refused("AuthorizationNotAllowed");
         }
@@ -355,10 +309,7 @@ impl State {
             "SHA256SUMS" => fs::read(fixture(&format!("release/{NAME}_SHA256SUMS"))).unwrap(),
             _ => fs::read(fixture(self.signer.1)).unwrap(),
         };
-        match head.headers.get("range").map(String::as_str) {
-            Some("bytes=0-0") => Response::new(206, &bytes[..1]),
-            _ => Response::new(200, bytes).with("content-type", "application/zip"),
-        }
+        Response::new(200, bytes).with("content-type", "application/zip")
     }
 
     fn admin(&self, path: &str, is_admin: bool) -> Response {
@@ -376,30 +327,6 @@ impl State {
                 json(200, &serde_json::to_value(&facts.failover).unwrap())
             }
             _ => json(200, &json!({ "entries": [], "newest": 0 })),
-        }
-    }
-
-    fn oci(&self, rest: &str) -> Response {
-        let layer = json!({ "digest": format!("sha256:{}", Sha256::of(&self.zip)), "size": self.zip.len() });
-        let manifest = json!({ "layers": [layer] }).to_string();
-        let digest = format!("sha256:{}", Sha256::of(manifest.as_bytes()));
-        let index = json!({ "manifests": [{ "digest": digest }] }).to_string();
-        let reply = |text: String, kind: &str| {
-            let digest = format!("sha256:{}", Sha256::of(text.as_bytes()));
-            Response::new(200, text)
-                .with(
-                    "content-type",
-                    format!("application/vnd.oci.image.{kind}.v1+json"),
-                )
-                .with("docker-content-digest", digest)
-        };
-        match rest.strip_prefix("manifests/") {
-            Some("1.2.3") => reply(index, "index"),
-            Some(it) if it == digest => reply(manifest, "manifest"),
-            _ if rest.starts_with("blobs/") => {
-                Response::new(307, "").with("location", self.stored("package.zip"))
-            }
-            _ => missing(),
         }
     }
 }

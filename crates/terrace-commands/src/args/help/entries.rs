@@ -210,7 +210,7 @@ pub(super) const ENTRIES: [Entry; 63] = [
         "imported, or already in the registry",
     ).uses("facts", Method::Put)
     .scope_note("for everything but a directory that terrace admin export wrote, admin:<namespace> suffices")
-    .rejected("something in the directory or at the other registry is invalid, missing or damaged, or nothing there can be imported, or a version in the copy of a boring-registry is already published with other bytes")
+    .rejected("something in the directory or at the other registry is invalid, missing or damaged, or nothing there can be imported")
     .conflict("the registry has a different document or version of the same name, and keeps it")
     .not_allowed("the other registry denies access")
     .unavailable("this registry or the other one cannot be reached or does not respond"),

@@ -14,7 +14,6 @@ use terrace_core::storage::format::{FormatDocument, Writer};
 use terrace_core::storage::key::{FORMAT, FactKey};
 
 use super::backup::{Backup, Sums};
-use super::boring;
 use super::difference;
 use super::reindex;
 use super::stored::Log;
@@ -67,17 +66,6 @@ pub(crate) fn import(
         return import_copy(root, &connect(registry, output)?, output);
     }
     check_partial(root)?;
-    if boring::is_at(root) {
-        return boring::import(root, &connect(registry, output)?, output);
-    }
-    if let Some(place) = boring::find_below(root) {
-        let (root, place) = (root.display(), place.display());
-        return Err(Failure::refused(format!(
-            "{root} is neither a directory that `terrace admin export` wrote nor a copy of a boring-registry's bucket, \
-             but {place} looks like one: the registry has a prefix in the bucket. Import that directory: terrace admin \
-             import {place}"
-        )));
-    }
     check_mirror(root)?;
     let push = MirrorPushArguments {
         dir: root.to_owned(),
@@ -87,8 +75,8 @@ pub(crate) fn import(
 }
 
 /// The directories that can be imported.
-const IMPORTED: &str = "a directory that `terrace admin export` wrote, a copy of a boring-registry's bucket, or a \
-                        directory that `terraform providers mirror` wrote";
+const IMPORTED: &str =
+    "a directory that `terrace admin export` or `terraform providers mirror` wrote";
 
 /// Checks that a directory can be read.
 fn check_directory(root: &Path) -> Result<(), Failure> {
@@ -103,8 +91,7 @@ fn check_directory(root: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Checks that a directory is neither an incomplete export nor a part of an export. These look like other things that
-/// can be imported: `facts/releases`, for example, like a bucket.
+/// Checks that a directory is neither an incomplete export nor a part of an export.
 fn check_partial(root: &Path) -> Result<(), Failure> {
     let place = root.display();
     if Backup::is_incomplete_at(root) {

@@ -189,8 +189,7 @@ fn check_removed(client: &Client<'_>, absent: &[MissingCopy]) -> Result<(), Fail
     };
     Err(Failure::refused(format!(
         "the download URLs of {}, such as {}, are answered with status 404, although the registry has them: TERRACE_S3_BUCKET or \
-         TERRACE_S3_ENDPOINT names another bucket than the one that is bound as FACTS; correct the settings (`terrace doctor --deep`, \
-         R5)",
+         TERRACE_S3_ENDPOINT names another bucket than the one that is bound as FACTS; correct the settings",
         plural(listed.len(), "archive"),
         first.key
     )))

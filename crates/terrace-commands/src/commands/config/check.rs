@@ -17,8 +17,8 @@ use crate::output::{Output, plural};
 use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
-pub(in crate::commands) const FACTS: &str = "FACTS";
-pub(in crate::commands) const INDICES: &str = "INDICES";
+const FACTS: &str = "FACTS";
+const INDICES: &str = "INDICES";
 /// The rate limiters, and the events that a registry without them counts in each isolate only.
 const RATE_LIMITS: [(&str, &str); 2] = [
     ("FAILURES", "wrong credentials"),
@@ -30,9 +30,9 @@ const ASSUMED: &str = "a secret that is assumed to be set";
 
 /// The findings about a deployment.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct Findings {
-    pub(in crate::commands) errors: Vec<String>,
-    pub(in crate::commands) warnings: Vec<String>,
+struct Findings {
+    errors: Vec<String>,
+    warnings: Vec<String>,
     /// The secrets that the registry needs with these variables.
     secrets: Vec<&'static str>,
 }
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
 }
 
 /// Returns the file in the current directory that wrangler reads.
-pub(in crate::commands) fn found() -> Result<PathBuf, Failure> {
+fn found() -> Result<PathBuf, Failure> {
     let mut files = NAMES.iter().map(PathBuf::from);
     files.find(|file| file.is_file()).ok_or_else(|| {
         Failure::Usage(format!(
@@ -88,11 +88,7 @@ pub(in crate::commands) fn found() -> Result<PathBuf, Failure> {
 }
 
 /// Checks a deployment by the rules of the registry itself.
-pub(in crate::commands) fn findings(
-    deployment: &Deployment,
-    notation: Notation,
-    env: Option<&str>,
-) -> Findings {
+fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> Findings {
     let mut found = Findings::default();
     check_bindings(deployment, notation, env, &mut found);
     check_caches(deployment, notation, &mut found);

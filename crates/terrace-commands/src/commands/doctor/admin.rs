@@ -66,34 +66,6 @@ pub(super) fn signs_urls(target: &Target) -> Outcome {
     })
 }
 
-/// R5
-pub(super) fn stores_in_one_bucket(target: &Target) -> Outcome {
-    of(target, "R5", |facts| match &facts.object {
-        _ if !target.is_deep => Outcome::skip("only with --deep: it writes an object"),
-        None => Outcome::skip("the registry has no S3 keys, and one bucket only"),
-        Some(object) => match &object.error {
-            None => Outcome::pass(format!("wrote, read and removed {}", object.key)),
-            Some(error) => Outcome::fail(
-                error,
-                "the S3 settings name another bucket than the one that is bound, or the key pair lacks rights",
-                "TERRACE_S3_BUCKET must name the bucket bound as FACTS, and the API token needs Object Read & Write",
-            ),
-        },
-    })
-}
-
-/// R6
-pub(super) fn may_write(target: &Target) -> Outcome {
-    of(target, "R6", |facts| match facts.may_write {
-        true => Outcome::pass(""),
-        false => Outcome::fail(
-            format!("Terrace {} may not write to this storage", facts.version),
-            "a newer version has written documents that this one does not know, as after a downgrade",
-            "deploy that version again, or a newer one; reads go on",
-        ),
-    })
-}
-
 /// K1
 pub(super) fn is_healthy(target: &Target) -> Outcome {
     if let Some(skipped) = target.skipped_elsewhere() {

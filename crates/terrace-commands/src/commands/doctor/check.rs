@@ -4,20 +4,15 @@ use std::time::Duration;
 
 use super::machine::Machine;
 use super::outcome::{Group, Outcome};
-use super::plan::Plan;
 use super::target::Target;
 
 /// The function of a check.
 #[derive(Clone, Copy)]
 pub(super) enum Run {
-    /// Looks at an account and a configuration, before there is a registry.
-    Before(fn(&Plan) -> Outcome),
     /// Looks at this machine, and perhaps at its settings for the registry.
     Local(fn(&Machine, Option<&Target>) -> Outcome),
     /// Looks at the registry.
     Remote(fn(&Target) -> Outcome),
-    /// Looks at the registry after all other checks, because it disturbs them.
-    Last(fn(&Target) -> Outcome),
 }
 
 /// A check.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::outcome::Outcome;
-use super::target::{DISCOVERY, NO_REDIRECT, Target, USUAL_PATHS, services};
+use super::target::{NO_REDIRECT, Target, services};
 
 /// S1
 pub(super) fn answers(target: &Target) -> Outcome {
@@ -63,58 +63,4 @@ pub(super) fn names_itself(target: &Target) -> Outcome {
         .filter_map(|(_, text)| joined(text))
         .collect();
     Outcome::pass(Vec::from_iter(hosts).join(", "))
-}
-
-/// S5
-pub(super) fn uses_usual_paths(target: &Target) -> Outcome {
-    let discovery = match target.discovery() {
-        Ok(discovery) => discovery,
-        Err(gap) => return gap.outcome("S5"),
-    };
-    let Ok(base) = Url::parse(&discovery.seen.url) else {
-        return Outcome::skip_after("S1");
-    };
-    for (name, text) in services(discovery) {
-        let usual = USUAL_PATHS.iter().find(|(known, _)| *known == name);
-        let url = base.join(text).ok();
-        let is_usual = usual.is_some_and(|(_, path)| {
-            url.as_ref()
-                .is_some_and(|url| url.path() == *path && url.host() == base.host())
-        });
-        if !is_usual {
-            return Outcome::warn(
-                format!("{name} is {text}"),
-                "the protocol allows it, but tools that skip discovery look below /v1/providers/ and /v1/modules/",
-                "serve the usual paths as well, if you use such tools (trivy and checkov are two)",
-            );
-        }
-    }
-    Outcome::pass("/v1/")
-}
-
-/// S6
-pub(super) fn ignores_tokens(target: &Target) -> Outcome {
-    let discovery = match target.discovery() {
-        Ok(discovery) => discovery,
-        Err(gap) => return gap.outcome("S6"),
-    };
-    let ask = target.get(DISCOVERY).with("authorization", "Bearer wrong");
-    match target.probe.follow(&ask) {
-        Ok((seen, _)) if seen.status == 200 && seen.body == discovery.seen.body => {
-            Outcome::pass("a wrong token changes nothing")
-        }
-        Ok((seen, _)) if seen.status == 200 => Outcome::warn(
-            "another document with a token",
-            "discovery depends on the token, and clients cache it",
-            "answer discovery the same for everyone",
-        ),
-        Ok((seen, _)) => Outcome::fail(
-            format!("status {} with a token that is not valid", seen.status),
-            "clients send their token with discovery; an expired one then ends the run with a message about the host",
-            "ignore credentials on /.well-known/terraform.json",
-        ),
-        Err(error) => {
-            Outcome::unanswered(&error, "no answer to a request with a token", NO_REDIRECT)
-        }
-    }
 }

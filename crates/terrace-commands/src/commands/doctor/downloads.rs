@@ -6,7 +6,6 @@ use std::io::Read as _;
 
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
-use terrace_base::time::UnixTime;
 use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::fallback;
 use ureq::http::Method;
@@ -16,7 +15,7 @@ use super::outcome::Outcome;
 use super::target::{Target, absolute};
 use crate::archive::{Archive, Source};
 use crate::http::{Ask, ProbeError, Seen, describe, header};
-use crate::output::{bytes, plural};
+use crate::output::bytes;
 use crate::upstream::{DownloadError, download};
 
 /// The largest archive that is downloaded without --deep, in bytes: most providers are smaller.
@@ -24,9 +23,6 @@ const SHALLOW_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The time for an archive, as a multiple of the time for a request.
 const ARCHIVE_TIMES: u32 = 6;
-
-/// The validity from which on a URL suits slow connections, in seconds.
-const LEAST_SECONDS: u64 = 60;
 
 /// An archive that the registry offers.
 pub(super) struct Offered {
@@ -55,9 +51,7 @@ impl Offered {
 
     /// Returns the response to a GET request, of which only the first bytes are read.
     fn start(&self, target: &Target) -> Result<Seen, ProbeError> {
-        let ask = Ask::get(&self.url)
-            .with("accept-encoding", "gzip")
-            .most(1024);
+        let ask = Ask::get(&self.url).most(1024);
         Ok(target.probe.follow(&ask)?.0)
     }
 
@@ -72,24 +66,6 @@ impl Offered {
             Ok(_) | Err(_) => Err(Outcome::skip_after("D1")),
         }
     }
-
-    /// Returns the response to a GET request that succeeds, if its body is the archive itself.
-    ///
-    /// # Errors
-    /// The outcome of a check that needs it.
-    fn unencoded(&self, target: &Target) -> Result<Seen, Outcome> {
-        let seen = self.started(target)?;
-        match encoding(&seen) {
-            None => Ok(seen),
-            Some(_) => Err(Outcome::skip_after("D5")),
-        }
-    }
-}
-
-/// Returns the encoding of a body that is not sent as stored.
-fn encoding(seen: &Seen) -> Option<&str> {
-    let encoding = seen.header("content-encoding");
-    encoding.filter(|it| *it != "identity")
 }
 
 /// Returns the archives of the packages that are tried.
@@ -142,10 +118,7 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
         .iter()
         .all(|it| it.status == super::outcome::Status::Skip)
     {
-        true => Outcome {
-            reporter: outcomes.iter().find_map(|it| it.reporter),
-            ..Outcome::skip(observed.join("; "))
-        },
+        true => Outcome::skip(observed.join("; ")),
         false => Outcome::pass(observed.join("; ")),
     }
 }
@@ -267,7 +240,7 @@ fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
         (
             "expired",
             "the clock of the registry differs from that of its storage, or a cache keeps old URLs",
-            "look at C1, C2 and W3",
+            "look at C1 and C2",
         )
     } else if seen.status >= 500 {
         (
@@ -293,7 +266,7 @@ fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Outcome {
 /// D2
 pub(super) fn answers_head(target: &Target) -> Outcome {
     each(target, |offered| {
-        let start = match offered.unencoded(target) {
+        let start = match offered.started(target) {
             Ok(seen) => seen,
             Err(outcome) => return outcome,
         };
@@ -391,12 +364,12 @@ pub(super) fn unpacks(target: &Target) -> Outcome {
 
 /// Downloads a whole archive to a temporary file.
 fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
-    let seen = offered.unencoded(target)?;
+    let seen = offered.started(target)?;
     let most = match target.is_deep {
         true => terrace_core::limits::ARCHIVE_BYTES,
         false => SHALLOW_BYTES,
     };
-    let ask = Ask::get(&seen.url).with("accept-encoding", "gzip");
+    let ask = Ask::get(&seen.url);
     let timeout = target.timeout.saturating_mul(ARCHIVE_TIMES);
     let response = target.probe.open(&ask, timeout);
     let response = response.map_err(|error| Outcome::skip(format!("{}: {error}", offered.what)))?;
@@ -431,168 +404,5 @@ fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
             ),
             "give a longer --timeout; otherwise look for a proxy that limits the size or the time of responses",
         )),
-    }
-}
-
-/// D5
-pub(super) fn keeps_encoding(target: &Target) -> Outcome {
-    each(target, |offered| match offered.started(target) {
-        Ok(seen) => match encoding(&seen) {
-            None => Outcome::pass(format!("{}: as stored", offered.what)),
-            Some(encoding) => Outcome::fail(
-                format!("{}: Content-Encoding {encoding}", offered.what),
-                "a proxy compresses archives again, so that their length and perhaps their bytes differ",
-                "turn compression off for application/zip and application/gzip",
-            ),
-        },
-        Err(outcome) => outcome,
-    })
-}
-
-/// D6
-pub(super) fn answers_ranges(target: &Target) -> Outcome {
-    each(target, |offered| {
-        if let Err(outcome) = offered.unencoded(target) {
-            return outcome;
-        }
-        let ask = Ask::get(&offered.url).with("range", "bytes=0-0").most(1024);
-        match target.probe.follow(&ask) {
-            Ok((seen, _)) => match (seen.status, seen.body.len()) {
-                (206, 1) => Outcome::pass(format!("{}: 206", offered.what)),
-                (206, length) => Outcome::fail(
-                    format!("{}: {length} bytes for a range of one", offered.what),
-                    "a resumed download would be put together wrongly",
-                    "answer ranges exactly, or ignore them and answer 200",
-                ),
-                (200, _) => Outcome::pass(format!("{}: ignored", offered.what)),
-                (status, _) => Outcome::warn(
-                    format!("{}: status {status} for a range", offered.what),
-                    "a download manager or a proxy cannot resume a download",
-                    "answer 206, or ignore the range and answer 200",
-                ),
-            },
-            Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
-            Err(_) => Outcome::skip_after("D1"),
-        }
-    })
-}
-
-/// D7
-pub(super) fn checks_signatures(target: &Target) -> Outcome {
-    each(target, |offered| {
-        let Some(forged) = forged(&offered.url) else {
-            return Outcome::skip(format!("{}: the URL is not signed", offered.what));
-        };
-        match target.probe.send(&Ask::get(forged).most(1024)) {
-            Ok(seen) if seen.status < 300 => Outcome::fail(
-                format!(
-                    "{}: status {} with a changed signature",
-                    offered.what, seen.status
-                ),
-                "the storage serves archives to anyone, so that private packages are public",
-                "remove public access from the bucket, and every custom domain that is connected to it",
-            ),
-            Ok(seen) => Outcome::pass(format!("{}: refused with {}", offered.what, seen.status)),
-            Err(error) => Outcome::skip(format!("{}: {error}", offered.what)),
-        }
-    })
-}
-
-/// Returns a signed URL with another signature; `None` if it has no known one.
-fn forged(url: &str) -> Option<String> {
-    let mut parsed = Url::parse(url).ok()?;
-    let flipped = |text: &str| {
-        let last = text.chars().next_back()?;
-        let other = if last == '0' { '1' } else { '0' };
-        let kept = text.get(..text.len() - last.len_utf8())?;
-        Some(format!("{kept}{other}"))
-    };
-    let signature = "X-Amz-Signature=";
-    if let Some((before, after)) = url.split_once(signature) {
-        let end = after.find('&').unwrap_or(after.len());
-        let (value, rest) = after.split_at_checked(end)?;
-        return Some(format!("{before}{signature}{}{rest}", flipped(value)?));
-    }
-    // Terrace's own: /archives/{expires}/{hmac}/{name}
-    let segments: Vec<&str> = parsed.path().split('/').collect();
-    let [_, prefix @ ("archives" | "pull"), expires, hmac, rest @ ..] = segments.as_slice() else {
-        return None;
-    };
-    let path = format!("/{prefix}/{expires}/{}/{}", flipped(hmac)?, rest.join("/"));
-    parsed.set_path(&path);
-    Some(parsed.into())
-}
-
-/// D8
-pub(super) fn lasts(target: &Target) -> Outcome {
-    each(target, |offered| {
-        let Some(end) = expiry(&offered.url) else {
-            return Outcome::skip(format!("{}: the URL has no known expiry", offered.what));
-        };
-        let left = end.since(crate::clock::now());
-        match left {
-            0..LEAST_SECONDS => Outcome::warn(
-                format!("{}: valid for {left} s", offered.what),
-                "a slow client finds the URL expired before it begins the download, and reports 403",
-                "raise TERRACE_URL_LIFETIME; if that is set, compare the clocks (C1)",
-            ),
-            left => Outcome::pass(format!("{}: {}", offered.what, plural(left / 60, "minute"))),
-        }
-    })
-}
-
-/// Returns the time from which on a signed URL is not valid.
-fn expiry(url: &str) -> Option<UnixTime> {
-    let url = Url::parse(url).ok()?;
-    let mut segments = url.path().split('/').skip(1);
-    if matches!(segments.next(), Some("archives" | "pull")) {
-        return segments.next()?.parse().ok().map(UnixTime);
-    }
-    let value = |name: &str| {
-        url.query_pairs()
-            .find(|(it, _)| it == name)
-            .map(|(_, value)| value)
-    };
-    let date = value("X-Amz-Date")?;
-    let part = |from: usize, to: usize| date.get(from..to);
-    let text = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        part(0, 4)?,
-        part(4, 6)?,
-        part(6, 8)?,
-        part(9, 11)?,
-        part(11, 13)?,
-        part(13, 15)?
-    );
-    let seconds: u32 = value("X-Amz-Expires")?.parse().ok()?;
-    Some(UnixTime::parse_utc(&text)?.plus(seconds))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PRESIGNED: &str = "https://r2.example/b/k.zip?X-Amz-Date=20130524T000000Z&X-Amz-Expires=900&X-Amz-Signature=ab0";
-
-    #[test]
-    fn the_expiry_of_both_kinds_of_urls_is_read() {
-        let expected = UnixTime::parse_utc("2013-05-24T00:15:00Z");
-        assert_eq!(expiry(PRESIGNED), expected);
-        assert_eq!(
-            expiry("https://r.example/archives/1700000000/ab/x.zip"),
-            Some(UnixTime(1_700_000_000))
-        );
-        assert_eq!(expiry("https://r.example/files/x.zip"), None);
-    }
-
-    #[test]
-    fn a_forged_url_differs_in_its_signature_only() {
-        assert_eq!(
-            forged(PRESIGNED).unwrap(),
-            PRESIGNED.replace("=ab0", "=ab1")
-        );
-        let own = "https://r.example/archives/1700000000/abc/x.zip";
-        assert_eq!(forged(own).unwrap(), own.replace("/abc/", "/ab0/"));
-        assert_eq!(forged("https://r.example/files/x.zip"), None);
     }
 }

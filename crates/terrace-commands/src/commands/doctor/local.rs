@@ -2,7 +2,6 @@
 
 use std::env;
 
-use terrace_core::model::version::Version;
 use url::Url;
 
 use super::machine::Machine;
@@ -11,9 +10,6 @@ use super::target::Target;
 use crate::credentials::TokenHost;
 use crate::http::{Authorities, certificate_files};
 use crate::output::plural;
-
-/// The first version of Terraform that verifies signatures by keys of every kind (clients.md 2.3.11).
-const VERIFIES_EVERY_KEY: &str = "1.6.0";
 
 /// L1
 pub(super) fn files(machine: &Machine, _: Option<&Target>) -> Outcome {
@@ -101,23 +97,6 @@ pub(super) fn stored_tokens(machine: &Machine, _: Option<&Target>) -> Outcome {
     }
 }
 
-/// L4
-pub(super) fn helpers(machine: &Machine, _: Option<&Target>) -> Outcome {
-    let helpers = &machine.configuration.helpers;
-    let names: Vec<&str> = helpers.iter().map(|(name, _)| name.as_str()).collect();
-    match helpers.iter().find(|(_, is_found)| !is_found) {
-        Some((name, _)) => Outcome::warn(
-            format!(
-                "credentials_helper {name:?}: no program terraform-credentials-{name} was found"
-            ),
-            "the clients look for it beside themselves and in the directory plugins of their configuration",
-            "install the program there, or remove the block",
-        ),
-        None if names.is_empty() => Outcome::pass("none"),
-        None => Outcome::pass(names.join(", ")),
-    }
-}
-
 /// L5
 pub(super) fn mirrors(machine: &Machine, _: Option<&Target>) -> Outcome {
     let mirrors = &machine.configuration.mirrors;
@@ -192,21 +171,6 @@ fn fault_of_mirror(text: &str) -> Option<Outcome> {
         cause,
         format!("write https://{host}{port}{path}/"),
     ))
-}
-
-/// L6
-pub(super) fn bypasses(machine: &Machine, _: Option<&Target>) -> Outcome {
-    match machine.configuration.bypassed.as_slice() {
-        [] => Outcome::pass(match machine.configuration.mirrors.is_empty() {
-            true => "no mirror",
-            false => "the mirror alone",
-        }),
-        patterns => Outcome::warn(
-            format!("direct {{}} also installs {}", patterns.join(", ")),
-            "a version that the mirror blocks or does not have yet is then installed from its origin",
-            "leave direct out, or exclude there what the mirror includes",
-        ),
-    }
 }
 
 /// L7
@@ -285,53 +249,6 @@ pub(super) fn certificates(_: &Machine, _: Option<&Target>) -> Outcome {
             "clients that read this variable do not trust the authority that it was set for",
             "name PEM certificates that can be read, or unset the variable",
         ),
-    }
-}
-
-/// L10
-pub(super) fn clients(machine: &Machine, _: Option<&Target>) -> Outcome {
-    let clients = machine.clients();
-    let since: Option<Version> = VERIFIES_EVERY_KEY.parse().ok();
-    let is_old =
-        |version: &Option<Version>| version.as_ref().is_some_and(|it| Some(it) < since.as_ref());
-    let shown: Vec<String> = clients
-        .iter()
-        .map(|client| match &client.version {
-            Some(version) => format!("{} {version}", client.name),
-            None => format!("{} of an unknown version", client.name),
-        })
-        .collect();
-    let shown = shown.join(", ");
-    let old = clients
-        .iter()
-        .find(|it| it.name == "terraform" && is_old(&it.version));
-    match old {
-        Some(_) => Outcome::warn(
-            shown,
-            format!(
-                "Terraform before {VERIFIES_EVERY_KEY} rejects signatures by Ed25519 keys, and keys with such subkeys"
-            ),
-            "use a newer Terraform, or sign with an RSA key",
-        ),
-        None if clients.is_empty() => Outcome::skip("neither terraform nor tofu is on the PATH"),
-        None => Outcome::pass(shown),
-    }
-}
-
-/// L11
-pub(super) fn token_directory(machine: &Machine, _: Option<&Target>) -> Outcome {
-    let has_terraform = machine
-        .clients()
-        .iter()
-        .any(|client| client.name == "terraform");
-    match &machine.configuration.absent_directory {
-        Some(directory) if has_terraform => Outcome::warn(
-            format!("{directory} does not exist"),
-            "`terraform login` does not create it, and fails after the sign-in",
-            format!("mkdir {directory}"),
-        ),
-        Some(_) => Outcome::skip("terraform is not installed, and others create it"),
-        None => Outcome::pass(""),
     }
 }
 

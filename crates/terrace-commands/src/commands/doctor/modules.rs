@@ -1,11 +1,11 @@
-//! Group M: a module, and the network mirror.
+//! Group M: a module.
 
 use serde_json::Value;
 
 use super::outcome::Outcome;
 use super::providers::absent;
 use super::target::{ABSENT, ModuleList, Target};
-use crate::http::{ProbeError, Seen};
+use crate::http::Seen;
 use crate::output::plural;
 
 /// M1
@@ -106,127 +106,4 @@ fn absent_in(list: &ModuleList, target: &Target, seen: &Seen) -> Outcome {
     };
     let fix = "answer 404 for packages that do not exist, if the registry can";
     Outcome::warn(observed, cause, fix)
-}
-
-/// M4
-pub(super) fn mirror_misses(target: &Target) -> Outcome {
-    if let Some(skipped) = target.skipped_elsewhere() {
-        return skipped;
-    }
-    if let Some(gap) = target.refused_token() {
-        return gap.outcome("M4");
-    }
-    let path = format!("/mirror/registry.invalid/{ABSENT}/{ABSENT}/index.json");
-    match target.probe.send(&target.get_as_caller(&path)) {
-        Ok(seen) => absent(target, "provider", &seen),
-        Err(error) => unanswered(&error),
-    }
-}
-
-/// M5
-pub(super) fn mirrors(target: &Target) -> Outcome {
-    if let Some(skipped) = target.skipped_elsewhere() {
-        return skipped;
-    }
-    let Some(hostname) = target.hostname() else {
-        return Outcome::skip("addresses with a port or an IP address have no mirror");
-    };
-    let (provider, package) = match (target.provider(), target.package()) {
-        (Ok(provider), Ok(package)) => (provider, package),
-        (Err(gap), _) | (_, Err(gap)) => return gap.outcome("M5"),
-    };
-    let directory = format!("/mirror/{hostname}/{}", provider.address);
-    let document = |name: &str| {
-        let path = format!("{directory}/{name}.json");
-        let seen = target
-            .probe
-            .send(&target.get_as_caller(&path))
-            .map_err(|it| unanswered(&it))?;
-        if let Some(outcome) = target.outage(&seen) {
-            return Err(outcome);
-        }
-        match (seen.status, seen.media_type().as_str()) {
-            (200, "application/json") => {
-                Ok(serde_json::from_slice(&seen.body).unwrap_or(Value::Null))
-            }
-            (200, other) => Err(other_type(other)),
-            (status, _) => Err(unlisted(&format!("status {status} for {name}.json"))),
-        }
-    };
-    let newest = provider.newest.to_string();
-    let documents = document("index").and_then(|index| Ok((index, document(&newest)?)));
-    let (index, version) = match documents {
-        Ok(documents) => documents,
-        Err(outcome) => return outcome,
-    };
-    let platform = package.package.platform.to_string();
-    let hash = format!("zh:{}", package.package.sha256);
-    match is_mirrored(&index, &version, (&newest, &platform, &hash)) {
-        Ok(()) => Outcome::pass(format!("{hostname}/{}", provider.address)),
-        Err(observed) => unlisted(&observed),
-    }
-}
-
-/// Checks that the two documents of a mirror have the package that the registry serves.
-fn is_mirrored(
-    index: &Value,
-    version: &Value,
-    (newest, platform, hash): (&str, &str, &str),
-) -> Result<(), String> {
-    if index
-        .get("versions")
-        .and_then(|it| it.get(newest))
-        .is_none()
-    {
-        return Err(format!("index.json does not list {newest}"));
-    }
-    let archive = version.get("archives").and_then(|it| it.get(platform));
-    let hashes = archive.and_then(|it| it.get("hashes")?.as_array());
-    match hashes.is_some_and(|it| it.iter().any(|found| found.as_str() == Some(hash))) {
-        true => Ok(()),
-        false => Err(format!(
-            "{newest}.json does not list the zip that the registry serves"
-        )),
-    }
-}
-
-fn unanswered(error: &ProbeError) -> Outcome {
-    let cause = "the registry answers discovery, and not its network mirror";
-    Outcome::unanswered(error, cause, "look at the registry's log for /mirror/")
-}
-
-fn other_type(media_type: &str) -> Outcome {
-    let cause = "clients accept the documents of a mirror as application/json only";
-    Outcome::fail(
-        media_type,
-        cause,
-        "let the Content-Type of the registry pass",
-    )
-}
-
-fn unlisted(observed: &str) -> Outcome {
-    let cause = "the mirror and the registry have different facts: an index is stale, or the hostname is not the registry's";
-    let fix =
-        "list every hostname in TERRACE_HOSTNAMES; for a stale index, run `terrace admin reindex`";
-    Outcome::fail(observed, cause, fix)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_mirror_must_list_the_version_and_the_zip_of_the_registry() {
-        let index = json!({ "versions": { "1.0.0": {} } });
-        let version =
-            |hash: &str| json!({ "archives": { "linux_amd64": { "url": "x", "hashes": [hash] } } });
-        let package = ("1.0.0", "linux_amd64", "zh:ab");
-        assert_eq!(is_mirrored(&index, &version("zh:ab"), package), Ok(()));
-        let stale = is_mirrored(&json!({ "versions": {} }), &version("zh:ab"), package);
-        assert!(stale.unwrap_err().contains("does not list 1.0.0"));
-        let other = is_mirrored(&index, &version("zh:cd"), package);
-        assert!(other.unwrap_err().contains("does not list the zip"));
-    }
 }

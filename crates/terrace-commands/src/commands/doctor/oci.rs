@@ -1,12 +1,11 @@
 //! Group O: the OCI repositories that OpenTofu installs from.
 
-use serde_json::Value;
 use terrace_base::digest::Sha256;
 use url::Url;
 
 use super::outcome::Outcome;
 use super::target::Target;
-use crate::http::{Ask, Seen};
+use crate::http::Seen;
 
 /// The media types of manifests that are asked for.
 const MANIFESTS: &str =
@@ -69,39 +68,35 @@ fn challenge(target: &Target, seen: &Seen) -> Outcome {
     }
 }
 
-/// Returns the response to a request for a manifest of the tried provider.
-fn manifest(target: &Target, reference: &str) -> Result<Seen, Outcome> {
-    if let Some(skipped) = target.skipped_elsewhere() {
-        return Err(skipped);
-    }
-    let provider = target.provider().map_err(|gap| gap.outcome("O2"))?;
-    let path = format!("/v2/providers/{}/manifests/{reference}", provider.address);
-    let ask = target.get_as_caller(&path).with("accept", MANIFESTS);
-    let seen = target.probe.send(&ask).map_err(Outcome::skip)?;
-    match seen.status {
-        200 => Ok(seen),
-        401 => Err(Outcome::skip("OCI clients need a token here")),
-        status => Err(target.outage(&seen).unwrap_or_else(|| {
-            Outcome::fail(
-                format!("status {status} for the manifest {reference}"),
-                "the registry lists the version, and OpenTofu's oci_mirror does not find it",
-                "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
-            )
-        })),
-    }
-}
-
-fn tag(target: &Target) -> String {
-    let newest = target.provider().map(|sample| sample.newest.to_string());
-    newest.unwrap_or_default().replace('+', "_")
-}
-
 /// O2
 pub(super) fn has_manifest(target: &Target) -> Outcome {
-    let seen = match manifest(target, &tag(target)) {
-        Ok(seen) => seen,
-        Err(outcome) => return outcome,
+    if let Some(skipped) = target.skipped_elsewhere() {
+        return skipped;
+    }
+    let provider = match target.provider() {
+        Ok(provider) => provider,
+        Err(gap) => return gap.outcome("O2"),
     };
+    let tag = provider.newest.to_string().replace('+', "_");
+    let path = format!("/v2/providers/{}/manifests/{tag}", provider.address);
+    let ask = target.get_as_caller(&path).with("accept", MANIFESTS);
+    let seen = match target.probe.send(&ask) {
+        Ok(seen) => seen,
+        Err(error) => return Outcome::skip(error),
+    };
+    match seen.status {
+        200 => {}
+        401 => return Outcome::skip("OCI clients need a token here"),
+        status => {
+            return target.outage(&seen).unwrap_or_else(|| {
+                Outcome::fail(
+                    format!("status {status} for the manifest {tag}"),
+                    "the registry lists the version, and OpenTofu's oci_mirror does not find it",
+                    "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
+                )
+            });
+        }
+    }
     let digest = format!("sha256:{}", Sha256::of(&seen.body));
     let stated = seen.header("docker-content-digest");
     match stated {
@@ -111,60 +106,12 @@ pub(super) fn has_manifest(target: &Target) -> Outcome {
             "let responses below /v2/ pass unchanged",
         ),
         _ if seen.media_type() == "application/vnd.oci.image.index.v1+json" => {
-            Outcome::pass(format!("{} by its tag", tag(target)))
+            Outcome::pass(format!("{tag} by its tag"))
         }
         _ => Outcome::fail(
             format!("the media type is {}", seen.media_type()),
             "OpenTofu requires an index of platforms with its own media type",
             "let the Content-Type of the registry pass",
         ),
-    }
-}
-
-/// O3
-pub(super) fn has_blob(target: &Target) -> Outcome {
-    let index = match manifest(target, &tag(target)) {
-        Ok(seen) => seen,
-        Err(outcome) if outcome.is_problem() => return Outcome::skip_after("O2"),
-        Err(outcome) => return outcome,
-    };
-    let digest_in = |body: &[u8], list: &str| {
-        let document: Value = serde_json::from_slice(body).ok()?;
-        let digest = document
-            .get(list)?
-            .as_array()?
-            .first()?
-            .get("digest")?
-            .as_str()?;
-        Some(digest.to_owned())
-    };
-    let Some(digest) = digest_in(&index.body, "manifests") else {
-        return Outcome::fail(
-            "the index lists no manifest",
-            "OpenTofu's oci_mirror finds the version, and no platform of it",
-            "run `terrace admin reindex` for the package; if a proxy answers, let /v2/ pass",
-        );
-    };
-    let platform = match manifest(target, &digest) {
-        Ok(seen) => seen,
-        Err(outcome) => return outcome,
-    };
-    let (Some(layer), Ok(provider)) = (digest_in(&platform.body, "layers"), target.provider())
-    else {
-        return Outcome::skip("the manifest has no layer");
-    };
-    let path = format!("/v2/providers/{}/blobs/{layer}", provider.address);
-    let ask: Ask = target.get_as_caller(&path).most(1024);
-    match target.probe.follow(&ask) {
-        Ok((seen, passed)) if seen.status == 200 => Outcome::pass(match passed.len() {
-            0 => "from the registry",
-            _ => "by a redirect",
-        }),
-        Ok((seen, _)) => Outcome::fail(
-            format!("status {} for the zip of the manifest", seen.status),
-            "the registry redirects to storage, which refuses the download",
-            "look at D1",
-        ),
-        Err(error) => Outcome::skip(error),
     }
 }

@@ -13,7 +13,6 @@ const TEXT_CHARS: usize = 400;
 /// A group of checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
-    Before,
     Local,
     Transport,
     Discovery,
@@ -32,8 +31,7 @@ pub(super) enum Group {
 
 impl Group {
     /// All groups, in the order of the output.
-    pub(super) const ALL: [Self; 15] = [
-        Self::Before,
+    pub(super) const ALL: [Self; 14] = [
         Self::Local,
         Self::Transport,
         Self::Discovery,
@@ -53,7 +51,6 @@ impl Group {
     /// Returns the letter that the IDs of its checks begin with.
     pub(super) fn letter(self) -> &'static str {
         match self {
-            Self::Before => "B",
             Self::Local => "L",
             Self::Transport => "T",
             Self::Discovery => "S",
@@ -74,14 +71,13 @@ impl Group {
     /// Returns the heading of its checks.
     pub(super) fn title(self) -> &'static str {
         match self {
-            Self::Before => "Before the first deployment",
             Self::Local => "This machine",
             Self::Transport => "Connection",
             Self::Discovery => "Discovery",
             Self::Clocks => "Clocks",
             Self::Access => "Access",
             Self::Providers => "Providers",
-            Self::Modules => "Modules and mirror",
+            Self::Modules => "Modules",
             Self::Oci => "OCI",
             Self::Downloads => "Downloads",
             Self::Edge => "Edge",
@@ -124,8 +120,6 @@ pub(super) struct Outcome {
     pub(super) cause: String,
     /// The action against a problem; otherwise empty.
     pub(super) fix: String,
-    /// The ID of the check that reports the fault which prevents this one.
-    pub(super) reporter: Option<&'static str>,
 }
 
 impl Outcome {
@@ -137,17 +131,9 @@ impl Outcome {
         Self::new(Status::Skip, reason, "", "")
     }
 
-    /// Returns the outcome of a check that cannot be made because of a fault that another one reports.
-    pub(super) fn skip_for(reporter: &'static str, reason: impl fmt::Display) -> Self {
-        Self {
-            reporter: Some(reporter),
-            ..Self::skip(reason)
-        }
-    }
-
     /// Returns the outcome of a check that cannot be made because another one failed.
     pub(super) fn skip_after(failed: &'static str) -> Self {
-        Self::skip_for(failed, format!("{failed} failed"))
+        Self::skip(format!("{failed} failed"))
     }
 
     pub(super) fn warn(
@@ -198,7 +184,6 @@ impl Outcome {
             observed: printable(&observed.to_string()),
             cause: printable(&cause.to_string()),
             fix: printable(&fix.to_string()),
-            reporter: None,
         }
     }
 

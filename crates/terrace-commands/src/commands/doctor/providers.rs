@@ -55,7 +55,7 @@ pub(super) fn suits_all_clients(target: &Target) -> Outcome {
         return Outcome::skip("the package is unsigned");
     };
     let keys = parse_signing_keys(&signed.key.ascii_armor).unwrap_or_default();
-    // Old clients are no fault of the registry: L10 warns about those of this machine.
+    // Old clients are no fault of the registry.
     Outcome::pass(match keys.iter().find_map(SigningKey::too_old) {
         Some(_) => "an algorithm for current clients",
         None => "",

@@ -1,4 +1,4 @@
-//! The result of all checks: for people, for programs, and for CI systems.
+//! The result of all checks: for people, and for programs.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ pub(super) fn document(url: Option<&str>, made: &[Made], exit: Exit) -> Value {
     let categories: Vec<Value> = Group::ALL.into_iter().filter_map(category).collect();
     let counts = Counts::of(made);
     json!({
-        "success": counts.failed == 0,
+        "success": !matches!(exit, Exit::Rejected | Exit::Unavailable),
         "status": status(exit),
         "exit_code": exit.code(),
         "url": url,
@@ -133,70 +133,4 @@ fn check(made: &Made) -> Value {
         members.insert("fix".to_owned(), json!(outcome.fix));
     }
     document
-}
-
-/// Returns the result for CI systems, as JUnit XML. With `is_strict`, warnings are failures.
-pub(super) fn junit(made: &[Made], is_strict: bool) -> String {
-    let is_failure = |made: &Made| match made.outcome.status {
-        Status::Fail => true,
-        Status::Warn => is_strict,
-        Status::Pass | Status::Skip => false,
-    };
-    let skipped = Counts::of(made).skipped;
-    let failures = made.iter().filter(|made| is_failure(made)).count();
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"terrace doctor\" tests=\"{}\" \
-         failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n",
-        made.len()
-    );
-    for it in made {
-        let Made {
-            check,
-            outcome,
-            took,
-        } = it;
-        text.push_str(&format!(
-            "<testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\">",
-            escaped(check.group.title()),
-            escaped(&format!("{} {}", check.id, check.title)),
-            took.as_secs_f64()
-        ));
-        let observed = escaped(&outcome.observed);
-        let advice = escaped(&format!(
-            "{} {} {}",
-            outcome.cause,
-            outcome.fix,
-            link(check.id)
-        ));
-        match outcome.status {
-            Status::Skip => text.push_str(&format!("<skipped message=\"{observed}\"/>")),
-            _ if is_failure(it) => {
-                text.push_str(&format!(
-                    "<failure message=\"{observed}\">{advice}</failure>"
-                ));
-            }
-            Status::Warn => {
-                text.push_str(&format!("<system-out>{observed} {advice}</system-out>"));
-            }
-            _ => text.push_str(&format!("<system-out>{observed}</system-out>")),
-        }
-        text.push_str("</testcase>\n");
-    }
-    text.push_str("</testsuite>\n</testsuites>\n");
-    text
-}
-
-/// Returns a text for XML. Outcomes contain no control characters, which XML does not allow.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -14,15 +14,13 @@ pub(super) fn selected(arguments: &DoctorArguments) -> Result<Vec<&'static Check
     let only = names("--only", &arguments.only)?;
     let skip = names("--skip", &arguments.skip)?;
     let is_selected = |check: &&Check| {
-        (check.group == Group::Before) == arguments.pre
-            && (only.is_empty() || only.iter().any(|it| it.names(check)))
+        (only.is_empty() || only.iter().any(|it| it.names(check)))
             && !skip.iter().any(|it| it.names(check))
     };
     let selected: Vec<&'static Check> = CHECKS.iter().filter(is_selected).collect();
     match selected.is_empty() {
         true => Err(Failure::Usage(
-            "--only and --skip leave no check: name other checks; those of B belong to --pre, and all others do not"
-                .to_owned(),
+            "--only and --skip leave no check: name other checks".to_owned(),
         )),
         false => Ok(selected),
     }

@@ -1,11 +1,10 @@
 //! Every check, in the order of the output. docs/doctor.md has a section for each.
 
-use super::check::Run::{Before, Last, Local, Remote};
+use super::check::Run::{Local, Remote};
 use super::check::{Check, Run};
 use super::outcome::Group;
 use super::{
-    access, admin, before, clocks, discovery, downloads, edge, local, modules, oci, providers,
-    transport,
+    access, admin, clocks, discovery, downloads, edge, local, modules, oci, providers, transport,
 };
 
 const fn check(id: &'static str, group: Group, title: &'static str, run: Run) -> Check {
@@ -20,40 +19,21 @@ const fn check(id: &'static str, group: Group, title: &'static str, run: Run) ->
 /// The checks. A title is at most 50 characters long, so that it fits a narrow terminal.
 #[rustfmt::skip]
 pub(super) const CHECKS: &[Check] = &[
-    check("B1", Group::Before, "the configuration is valid", Before(before::has_valid_configuration)),
-    check("B2", Group::Before, "wrangler can be run", Before(before::runs)),
-    check("B3", Group::Before, "wrangler is signed in", Before(before::is_signed_in)),
-    check("B4", Group::Before, "the account is known", Before(before::names_account)),
-    check("B5", Group::Before, "R2 is enabled", Before(before::has_buckets)),
-    check("B6", Group::Before, "the name of the Worker is free", Before(before::has_free_name)),
-    check("B7", Group::Before, "the bucket is the registry's own", Before(before::has_own_bucket)),
-    check("B8", Group::Before, "the namespace is the registry's own", Before(before::has_own_namespace)),
-    check("B9", Group::Before, "the account has the zone of the hostname", Before(before::has_zone)),
-
     check("L1", Group::Local, "client configuration is valid", Local(local::files)),
     check("L2", Group::Local, "TF_TOKEN_ variables name their hosts", Local(local::variables)),
     check("L3", Group::Local, "stored tokens are read", Local(local::stored_tokens)),
-    check("L4", Group::Local, "credentials helpers are installed", Local(local::helpers)),
     check("L5", Group::Local, "network mirrors have valid URLs", Local(local::mirrors)),
-    check("L6", Group::Local, "direct does not bypass a mirror", Local(local::bypasses)),
     check("L7", Group::Local, ".netrc does not change requests", Local(local::netrc)),
     check("L8", Group::Local, "proxy settings are valid", Local(local::proxies)),
     check("L9", Group::Local, "certificate authorities are known", Local(local::certificates)),
-    check("L10", Group::Local, "clients verify every kind of key", Local(local::clients)),
-    check("L11", Group::Local, "tokens can be stored", Local(local::token_directory)),
 
     check("T1", Group::Transport, "the registry can be reached", Remote(transport::reaches)),
     check("T2", Group::Transport, "its certificate is trusted", Remote(transport::trusts)),
-    check("T3", Group::Transport, "its certificate lasts", Remote(transport::lasts)),
-    check("T4", Group::Transport, "connections are encrypted", Remote(transport::encrypts)),
-    check("T5", Group::Transport, "plain HTTP leads to HTTPS", Remote(transport::redirects)),
 
     check("S1", Group::Discovery, "discovery answers at this host", Remote(discovery::answers)),
     check("S2", Group::Discovery, "discovery is JSON", Remote(discovery::is_json)),
     check("S3", Group::Discovery, "services are named", Remote(discovery::names_services)),
     check("S4", Group::Discovery, "services can be reached by clients", Remote(discovery::names_itself)),
-    check("S5", Group::Discovery, "services have the usual paths", Remote(discovery::uses_usual_paths)),
-    check("S6", Group::Discovery, "discovery ignores tokens", Remote(discovery::ignores_tokens)),
 
     check("C1", Group::Clocks, "the registry's clock agrees", Remote(clocks::of_registry)),
     check("C2", Group::Clocks, "the storage's clock agrees", Remote(clocks::of_storage)),
@@ -71,33 +51,21 @@ pub(super) const CHECKS: &[Check] = &[
     check("M1", Group::Modules, "versions are listed", Remote(modules::lists)),
     check("M2", Group::Modules, "a module has a location", Remote(modules::locates)),
     check("M3", Group::Modules, "a missing module is 404", Remote(modules::misses)),
-    check("M4", Group::Modules, "a provider missing in the mirror is 404", Remote(modules::mirror_misses)),
-    check("M5", Group::Modules, "the mirror serves own providers", Remote(modules::mirrors)),
 
     check("O1", Group::Oci, "OCI clients are answered", Remote(oci::answers)),
     check("O2", Group::Oci, "a provider has a manifest", Remote(oci::has_manifest)),
-    check("O3", Group::Oci, "its blob can be downloaded", Remote(oci::has_blob)),
 
     check("D1", Group::Downloads, "archives need no token", Remote(downloads::opens)),
     check("D2", Group::Downloads, "HEAD states the true length", Remote(downloads::answers_head)),
     check("D3", Group::Downloads, "archives arrive unchanged", Remote(downloads::keeps_bytes)),
     check("D4", Group::Downloads, "archives can be unpacked", Remote(downloads::unpacks)),
-    check("D5", Group::Downloads, "archives are not compressed again", Remote(downloads::keeps_encoding)),
-    check("D6", Group::Downloads, "ranges are exact", Remote(downloads::answers_ranges)),
-    check("D7", Group::Downloads, "signatures of URLs are checked", Remote(downloads::checks_signatures)),
-    check("D8", Group::Downloads, "URLs last long enough", Remote(downloads::lasts)),
 
     check("W1", Group::Edge, "all user agents are treated alike", Remote(edge::treats_agents_alike)),
-    check("W2", Group::Edge, "many requests at once are answered", Last(edge::bears_bursts)),
-    check("W3", Group::Edge, "signed URLs are not cached", Remote(edge::caches_nothing_signed)),
-    check("W4", Group::Edge, "compression is only on request", Remote(edge::encodes_on_request)),
 
     check("R1", Group::Storage, "the registry checks itself", Remote(admin::answers)),
     check("R2", Group::Storage, "settings are valid", Remote(admin::has_valid_settings)),
     check("R3", Group::Storage, "settings are safe", Remote(admin::has_safe_settings)),
     check("R4", Group::Storage, "URLs of archives can be signed", Remote(admin::signs_urls)),
-    check("R5", Group::Storage, "bound and signed bucket are the same", Remote(admin::stores_in_one_bucket)),
-    check("R6", Group::Storage, "this version may write", Remote(admin::may_write)),
 
     check("K1", Group::Indices, "storage answers", Remote(admin::is_healthy)),
     check("K2", Group::Indices, "the periodic repair runs", Remote(admin::repairs)),

@@ -19,7 +19,7 @@ use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched};
 use url::Url;
 
-pub(super) use discovery::{Discovery, NO_REDIRECT, USUAL_PATHS, services};
+pub(super) use discovery::{Discovery, NO_REDIRECT, services};
 pub(super) use facts::Facts;
 pub(super) use sample::{ModuleList, ModuleSample, PackageSample, ProviderSample, absolute};
 
@@ -151,15 +151,10 @@ impl Target {
         self.token.is_some()
     }
 
-    /// Returns the hostname in addresses. A port, or an IP address, cannot be part of one.
-    pub(super) fn hostname(&self) -> Option<Hostname> {
-        let has_port = self.url.authority() != self.url.host();
-        self.url.host().parse().ok().filter(|_| !has_port)
-    }
-
-    /// Returns a hostname for the parsers of responses, which only repeat it.
+    /// Returns a hostname for the parsers of responses, which only repeat it. An IP address cannot be one.
     pub(super) fn any_hostname(&self) -> Option<Hostname> {
-        self.hostname().or_else(|| NAMELESS.parse().ok())
+        let hostname = self.url.host().parse();
+        hostname.or_else(|_| NAMELESS.parse()).ok()
     }
 
     /// Returns the hosts that the registry is known to use so far.

@@ -2,17 +2,9 @@
 
 use std::net::ToSocketAddrs as _;
 
-use super::outcome::{Outcome, days as days_in_words};
+use super::outcome::Outcome;
 use super::target::Target;
-use crate::http::{
-    Ask, Certificate, Presented, ProbeError, Seen, is_loopback, is_trusted, presented,
-};
-use crate::output::plural;
-
-/// The days before the end of a certificate from which on it is a warning: those that renew themselves do so earlier.
-const RENEWAL_DAYS: u64 = 14;
-
-const DAY_SECONDS: u64 = 86_400;
+use crate::http::ProbeError;
 
 /// T1
 pub(super) fn reaches(target: &Target) -> Outcome {
@@ -58,7 +50,7 @@ pub(super) fn reaches(target: &Target) -> Outcome {
 }
 
 /// Returns whether the registry limits the rate of requests from the first one on.
-pub(super) fn is_limited(target: &Target) -> bool {
+fn is_limited(target: &Target) -> bool {
     matches!(target.reached(), Ok(seen) if seen.status == 429)
 }
 
@@ -66,182 +58,91 @@ fn is_of_certificate(error: &ProbeError) -> bool {
     matches!(error, ProbeError::Unreachable(text) if text.contains("certificate"))
 }
 
-/// Returns the handshake with the server, or why there is none to look at.
-fn handshake(target: &Target) -> Result<Presented, Outcome> {
-    if !target.base().is_https() {
-        return Err(Outcome::skip("the URL is not https"));
-    }
-    presented(target.url_host(), target.base().port(), target.timeout)
-        .map_err(|reason| Outcome::skip(format!("no direct TLS connection: {reason}")))
-}
-
 /// T2
 pub(super) fn trusts(target: &Target) -> Outcome {
     if !target.base().is_https() {
         return Outcome::skip("the URL is not https");
     }
-    let error = match target.reached() {
-        Ok(_) => {
-            let version = handshake(target).map(|it| it.version);
-            return Outcome::pass(version.unwrap_or("through a proxy"));
-        }
-        Err(error) if is_of_certificate(error) => error,
-        Err(_) => return Outcome::skip_after("T1"),
-    };
-    let Ok(shown) = handshake(target) else {
-        return Outcome::fail(error, "the certificate is not valid", "renew it");
-    };
-    let chain = shown.chain.as_slice();
-    let Some(own) = chain.first() else {
-        return Outcome::fail(error, "the server sends no certificate", "configure one");
-    };
-    let text = error.to_string();
-    if target.now > own.not_after || target.now < own.not_before {
-        return Outcome::fail(
-            format!("valid from {} to {}", own.not_before, own.not_after),
+    match target.reached() {
+        Ok(_) => Outcome::pass(""),
+        Err(error) if is_of_certificate(error) => distrusted(&error.to_string()),
+        Err(_) => Outcome::skip_after("T1"),
+    }
+}
+
+/// Explains why a certificate is not trusted, by the error of the TLS library.
+fn distrusted(error: &str) -> Outcome {
+    let has = |part: &str| error.contains(part);
+    let (cause, fix) = if has("certificate expired") || has("certificate not valid yet") {
+        (
             "the certificate has expired or is not valid yet, or the clock of this machine is wrong",
             "renew the certificate",
-        );
-    }
-    if text.contains("not valid for name") || text.contains("NotValidForName") {
-        return Outcome::fail(
-            text,
-            format!(
-                "the certificate is for other names than {}",
-                target.url_host()
-            ),
+        )
+    } else if has("not valid for name") {
+        (
+            "the certificate is for other names",
             "issue one for this hostname; on Cloudflare, add the hostname as a custom domain",
-        );
-    }
-    if text.contains("CaUsedAsEndEntity") {
-        return authority(own);
-    }
-    let is_whole = chain.last().is_some_and(|last| last.is_self_signed());
-    let is_ordered = chain.windows(2).all(|pair| match pair {
-        [one, next] => one.is_signed_by(next),
-        _ => true,
-    });
-    if !own.is_self_signed() && (chain.len() == 1 || !is_ordered) {
-        return Outcome::fail(
-            format!(
-                "{} sent, and not that of the authority that signed it",
-                plural(chain.len(), "certificate")
-            ),
-            "the chain is incomplete: browsers fetch the missing certificate, Go programs do not, and report that the \
-             registry does not support the service",
-            "configure the server with the full chain (fullchain.pem), or set SSL_CERT_FILE where the authority is private",
-        );
-    }
-    Outcome::fail(
-        text,
-        match is_whole {
-            true => {
-                "the certificate was signed by a private authority, or by a program that intercepts TLS"
-            }
-            false => "this machine does not know the authority that signed it",
-        },
-        "set SSL_CERT_FILE to the certificate of the authority, for terraform, tofu and this command",
-    )
-}
-
-/// Judges a certificate of a server that is that of an authority.
-fn authority(own: &Certificate) -> Outcome {
-    let (cause, fix) = match is_trusted(own) {
-        true => (
-            "terraform and tofu accept it, this command does not: an authority must not be a server",
+        )
+    } else if has("CaUsedAsEndEntity") {
+        (
+            "the certificate of the server is that of an authority (CA:TRUE)",
             "reissue it with basicConstraints=CA:FALSE",
-        ),
-        false => (
-            "this machine does not know the certificate, and an authority must not be a server",
-            "reissue it with basicConstraints=CA:FALSE, and set SSL_CERT_FILE to it, or to the authority that signs it",
-        ),
+        )
+    } else {
+        (
+            "the chain is incomplete, or this machine does not know the authority: a private one, or a program that intercepts TLS",
+            "configure the server with the full chain (fullchain.pem); for a private authority, set SSL_CERT_FILE to its \
+             certificate, for terraform, tofu and this command",
+        )
     };
-    let observed = "the certificate of the server is that of an authority (CA:TRUE)";
-    Outcome::fail(observed, cause, fix)
+    Outcome::fail(error, cause, fix)
 }
 
-/// T3
-pub(super) fn lasts(target: &Target) -> Outcome {
-    let shown = match handshake(target) {
-        Ok(shown) => shown,
-        Err(outcome) => return outcome,
-    };
-    let first = shown
-        .chain
-        .iter()
-        .map(|certificate| certificate.not_after)
-        .min();
-    let Some(end) = first else {
-        return Outcome::skip_after("T2");
-    };
-    if end < target.now {
-        return Outcome::skip_after("T2");
-    }
-    let days = end.since(target.now) / DAY_SECONDS;
-    let text = format!("{} left", days_in_words(days));
-    match days {
-        0..RENEWAL_DAYS => Outcome::warn(
-            format!("it ends {end}, in {}", days_in_words(days)),
-            "certificates are renewed earlier than this, so the renewal has probably failed",
-            "renew the certificate, and look at the log of its renewal",
-        ),
-        _ => Outcome::pass(text),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::time::Duration;
 
-/// T4
-pub(super) fn encrypts(target: &Target) -> Outcome {
-    match target.base().is_https() {
-        true => Outcome::pass(""),
-        false if is_loopback(target.base().url()) => Outcome::skip("plain HTTP on this machine"),
-        false => Outcome::fail(
-            "the URL is plain http",
-            "terraform and tofu request discovery over TLS only, and others can read tokens in transit",
-            "serve the registry over https, and give that URL",
-        ),
-    }
-}
+    use rustls::pki_types::{ServerName, UnixTime};
+    use rustls::{CertificateError, Error, OtherError};
 
-/// T5
-pub(super) fn redirects(target: &Target) -> Outcome {
-    if !target.base().is_https() || target.base().port() != 443 {
-        return Outcome::skip("not https on port 443");
-    }
-    let secure = match target.reached() {
-        Ok(seen) => Some(seen),
-        Err(error) if is_of_certificate(error) => None,
-        // A host that does not answer says nothing about port 80.
-        Err(_) => return Outcome::skip_after("T1"),
-    };
-    let plain = format!("http://{}/", target.url_host());
-    let is_strict = secure.map(|seen| seen.header("strict-transport-security").is_some());
-    judge_plain(target.probe.look(&Ask::get(plain)), is_strict)
-}
+    use super::*;
 
-/// Judges the response at port 80. `is_strict` states whether browsers avoid that port once they have seen the
-/// registry, if it is known.
-fn judge_plain(answer: Result<Seen, ProbeError>, is_strict: Option<bool>) -> Outcome {
-    let hsts = match is_strict {
-        Some(true) => ", with HSTS",
-        Some(false) => ", without HSTS",
-        None => "",
-    };
-    match answer {
-        Err(error @ ProbeError::Limited(_)) => Outcome::skip(error),
-        Err(_) => Outcome::pass(format!("port 80 does not answer{hsts}")),
-        Ok(seen) if seen.redirect().is_some_and(|to| to.starts_with("https://")) => {
-            Outcome::pass(format!("port 80 redirects{hsts}"))
-        }
-        Ok(seen) if seen.status >= 400 => {
-            Outcome::pass(format!("port 80 answers {}{hsts}", seen.status))
-        }
-        Ok(seen) => Outcome::warn(
-            format!(
-                "http://… answers {} and does not redirect to https{hsts}",
-                seen.status
+    #[test]
+    fn the_cause_of_a_certificate_that_is_not_trusted_is_that_of_the_tls_library() {
+        let [time, end] = [20, 10].map(|it| UnixTime::since_unix_epoch(Duration::from_secs(it)));
+        let other = OtherError(Arc::new(io::Error::other("CaUsedAsEndEntity")));
+        for (error, cause) in [
+            (
+                CertificateError::ExpiredContext {
+                    time,
+                    not_after: end,
+                },
+                "expired",
             ),
-            "a token that is sent there by mistake can be read in transit",
-            "redirect it: on Cloudflare, turn on Always Use HTTPS for the zone",
-        ),
+            (
+                CertificateError::NotValidYetContext {
+                    time: end,
+                    not_before: time,
+                },
+                "not valid yet",
+            ),
+            (
+                CertificateError::NotValidForNameContext {
+                    expected: ServerName::try_from("r.example.com").unwrap(),
+                    presented: Vec::new(),
+                },
+                "other names",
+            ),
+            (CertificateError::Other(other), "CA:TRUE"),
+            (CertificateError::UnknownIssuer, "the chain is incomplete"),
+        ] {
+            let error = io::Error::other(Error::InvalidCertificate(error));
+            let error = ProbeError::from(ureq::Error::Io(error));
+            assert!(is_of_certificate(&error), "{error}");
+            let outcome = distrusted(&error.to_string());
+            assert!(outcome.cause.contains(cause), "{outcome:?}");
+        }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn publish(
         true => None,
         false => Some(connect(registry, output)?),
     };
-    let request = prepare_checked(arguments, output)?;
+    let request = prepare(arguments, output)?;
     let documentation = documentation(arguments, &request, output)?;
     let Some(client) = client else {
         let url = registry_url(registry)?;
@@ -85,16 +85,6 @@ pub(crate) fn files_of_module(path: &Path) -> Result<DocumentationFiles, Failure
     module_files(&archive, format, None).map_err(Failure::refused)
 }
 
-/// Returns a module that passes the core's checks, for an import of the version from another registry.
-pub(crate) fn prepare(
-    arguments: &ModuleArguments,
-    output: &Output,
-) -> Result<PublishRequest, Failure> {
-    let (archive, format) = archive(&arguments.path, output)?;
-    let source = arguments.source.find(&arguments.path, output)?;
-    Release::of(arguments).request(archive, format, source, output, |_| Ok(Vec::new()))
-}
-
 /// Returns a module in an archive that passes the core's checks.
 pub(crate) fn describe(
     (archive, format): (Archive, ArchiveFormat),
@@ -113,10 +103,7 @@ pub(crate) fn describe(
 }
 
 /// Returns a module that passes the core's checks, holds no secrets, and does not leave its package.
-fn prepare_checked(
-    arguments: &ModuleArguments,
-    output: &Output,
-) -> Result<PublishRequest, Failure> {
+fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishRequest, Failure> {
     let (archive, format) = archive(&arguments.path, output)?;
     let mut source = arguments.source.find(&arguments.path, output)?;
     if arguments.path.is_dir() {

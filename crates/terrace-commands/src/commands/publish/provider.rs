@@ -113,7 +113,7 @@ fn found_files(dist: &Dist) -> Result<DocumentationFiles, String> {
 }
 
 /// Returns a release that passes the core's checks, and its description.
-pub(crate) fn prepare(
+fn prepare(
     dist: &Dist,
     address: &ProviderAddress,
     source: ReleaseSource,
@@ -197,7 +197,7 @@ fn describe(
         packages,
         source: None,
         commit: None,
-        manifest_missing: dist.lacks_listed_manifest(),
+        manifest_missing: false,
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();

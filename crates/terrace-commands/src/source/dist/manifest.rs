@@ -52,7 +52,6 @@ impl Dist {
         let Some(path) = self.manifest_path(&name) else {
             return match promised {
                 None => Ok(Protocols::default()),
-                Some(_) if self.may_lack_manifest => Ok(Protocols::default()),
                 Some(_) => Err(format!(
                     "SHA256SUMS lists {name}, but it is not in {}, and {SOURCE_NAME} is not next to that \
                      directory: copy it there, because it lists the plugin protocols of the provider",
@@ -74,14 +73,6 @@ impl Dist {
             versions: manifest.metadata.protocol_versions,
             assumed: false,
         })
-    }
-
-    /// Returns whether SHA256SUMS lists a manifest that may be missing, and is.
-    pub(crate) fn lacks_listed_manifest(&self) -> bool {
-        let name = format!("{}_manifest.json", self.stem());
-        let shasums = Shasums::parse(&self.shasums).ok();
-        let is_listed = shasums.is_some_and(|shasums| shasums.digest_of(&name).is_some());
-        self.may_lack_manifest && is_listed && self.manifest_path(&name).is_none()
     }
 
     fn manifest_path(&self, name: &str) -> Option<PathBuf> {

@@ -31,8 +31,6 @@ pub struct DoctorAnswer {
     pub warnings: Vec<String>,
     /// The source of the URLs of archives.
     pub archives: ArchiveSource,
-    /// Whether this version may write to the storage; not if a newer version has.
-    pub may_write: bool,
     /// The periodic repair.
     pub repair: RepairFacts,
     /// The audit log.
@@ -44,9 +42,6 @@ pub struct DoctorAnswer {
     /// The second bucket, if the deployment has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverAnswer>,
-    /// The object that was written, read by its URL, and removed; only if the request asked for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<ObjectFacts>,
 }
 
 /// The state of the periodic repair, which the cron trigger runs.
@@ -93,16 +88,6 @@ pub struct ServiceFacts {
     /// Its hostname or URL.
     pub name: String,
     /// The reason why it cannot be used; none if it can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// The result of writing an object by the binding of the bucket, and of reading it by a presigned URL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectFacts {
-    /// The key of the object, which is removed.
-    pub key: String,
-    /// The reason why it could not be written, read or removed; none if all worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

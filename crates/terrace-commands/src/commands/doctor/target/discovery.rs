@@ -8,11 +8,8 @@ use super::{DISCOVERY, Gap, Known, Target};
 use crate::commands::doctor::outcome::Outcome;
 use crate::http::{ProbeError, Seen, is_loopback};
 
-/// The paths at which tools that skip discovery look for the services.
-pub(in crate::commands::doctor) const USUAL_PATHS: [(&str, &str); 2] = [
-    ("providers.v1", "/v1/providers/"),
-    ("modules.v1", "/v1/modules/"),
-];
+/// The names of the services.
+const SERVICES: [&str; 2] = ["providers.v1", "modules.v1"];
 
 /// The services of a registry.
 #[derive(Debug)]
@@ -66,8 +63,8 @@ pub(super) fn find(target: &Target) -> Known<Discovery> {
             unusable("it names neither providers.v1 nor modules.v1"),
         );
     }
-    let slashless = USUAL_PATHS.iter().find_map(|(name, _)| {
-        let url = document.get(*name)?.as_str()?;
+    let slashless = SERVICES.iter().find_map(|name| {
+        let url = document.get(name)?.as_str()?;
         (!url.ends_with('/')).then(|| format!("{name} is {url}, without a slash at its end"))
     });
     if let Some(observed) = slashless {
@@ -151,10 +148,7 @@ fn unusable(error: &str) -> Outcome {
 /// Returns the services that the document names, with their URLs as written.
 pub(in crate::commands::doctor) fn services(discovery: &Discovery) -> Vec<(&'static str, &str)> {
     let named = |name| Some((name, discovery.document.get(name)?.as_str()?));
-    USUAL_PATHS
-        .into_iter()
-        .filter_map(|(name, _)| named(name))
-        .collect()
+    SERVICES.into_iter().filter_map(named).collect()
 }
 
 /// Returns why clients cannot reach a service, or not as it is meant.

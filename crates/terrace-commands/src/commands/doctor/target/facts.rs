@@ -48,11 +48,7 @@ impl Target {
                 self.tokenless
             ))));
         }
-        let path = match self.is_deep {
-            true => "/admin/v1/doctor?deep=true",
-            false => "/admin/v1/doctor",
-        };
-        let seen = self.probe.send(&self.get_as_caller(path));
+        let seen = self.probe.send(&self.get_as_caller("/admin/v1/doctor"));
         let seen = seen.map_err(|error| {
             let cause = "the registry answers clients, and not this request";
             gap(Outcome::unanswered(

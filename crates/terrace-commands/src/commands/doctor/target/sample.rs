@@ -41,8 +41,6 @@ pub(in crate::commands::doctor) struct ProviderSample {
 #[derive(Debug)]
 pub(in crate::commands::doctor) struct PackageSample {
     pub(in crate::commands::doctor) package: OriginPackage,
-    /// The response with its description.
-    pub(in crate::commands::doctor) description: Seen,
     /// The absolute URL of the zip, which is a secret.
     pub(in crate::commands::doctor) zip: String,
 }
@@ -244,7 +242,6 @@ impl Target {
         let address = MirroredAddress { hostname, provider };
         let version = sample.newest.clone();
         let mut inquiry = PackageInquiry::new(service, address, version, platform, self.now);
-        let mut description = None;
         while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let (fetched, seen) = self.fetch(&fetch).map_err(|error| match error {
                 ProbeError::Guarded(_) => gap(unguarded(&error, &fetch)),
@@ -256,21 +253,13 @@ impl Target {
             {
                 return Err(gap(outcome));
             }
-            description.get_or_insert(seen);
             let fed = inquiry.feed(&fetched);
             fed.map_err(|error| gap(undelivered(fetch.what, &error.to_string())))?;
         }
         let package = inquiry.finish();
         let package = package.map_err(|error| gap(undelivered("package", &error.to_string())))?;
-        let Some(description) = description else {
-            return Err(gap(Outcome::skip("the package has no description")));
-        };
         let zip = absolute(&package.download);
-        Ok(PackageSample {
-            package,
-            description,
-            zip,
-        })
+        Ok(PackageSample { package, zip })
     }
 
     /// Returns the module to try. M1 reports why there is none.
