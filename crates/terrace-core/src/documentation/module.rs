@@ -215,3 +215,23 @@ impl ModuleDetails {
             .flat_map(|part| &part.files)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_that_one_client_reads_has_its_name() {
+        let (terraform, opentofu) = (vec!["a", "b"], vec!["c", "b"]);
+        let of = |other| of_both(&terraform, other, |it| it.as_slice());
+        assert_eq!(of(None), [(&"a", None), (&"b", None)]);
+        assert_eq!(
+            of(Some(&opentofu)),
+            [
+                (&"a", Some("Terraform")),
+                (&"b", None),
+                (&"c", Some("OpenTofu"))
+            ]
+        );
+    }
+}

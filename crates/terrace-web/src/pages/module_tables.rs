@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 use terrace_core::documentation::{
-    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+    Input, ModuleCall, ModulePart, OnlyIn, Output, ProviderRequirement, Resource, ResourceMode,
+    of_both,
 };
 
 use crate::parts::{code, label};
@@ -16,16 +17,42 @@ type Count = fn(&ModulePart) -> usize;
 
 /// The sections of a module's interface, in their order.
 const SECTIONS: [(&str, &str, Count); 4] = [
-    ("inputs", "Inputs", |part| part.inputs.len()),
-    ("outputs", "Outputs", |part| part.outputs.len()),
-    ("resources", "Resources", |part| part.resources.len()),
+    ("inputs", "Inputs", |part| both(part, |it| &it.inputs).len()),
+    ("outputs", "Outputs", |part| {
+        both(part, |it| &it.outputs).len()
+    }),
+    ("resources", "Resources", |part| {
+        both(part, |it| &it.resources).len()
+    }),
     ("dependencies", "Dependencies", |part| {
-        part.providers
-            .len()
-            .saturating_add(part.calls.len())
-            .saturating_add(part.required_versions.len())
+        let versions = required_versions(part).into_iter();
+        let versions: usize = versions.map(|(_, versions)| versions.len()).sum();
+        versions + both(part, |it| &it.providers).len() + both(part, |it| &it.calls).len()
     }),
 ];
+
+/// Returns the things of a list, and the client of those that only one client reads.
+fn both<T: Ord>(part: &ModulePart, list: fn(&ModulePart) -> &[T]) -> Vec<(&T, OnlyIn)> {
+    of_both(part, part.opentofu.as_deref(), list)
+}
+
+/// Returns the constraints on the versions of clients.
+fn required_versions(part: &ModulePart) -> Vec<(&'static str, &[String])> {
+    let versions = part.required_versions.as_slice();
+    match part
+        .opentofu
+        .as_deref()
+        .map(|it| it.required_versions.as_slice())
+    {
+        Some(others) if others != versions => vec![("Terraform", versions), ("OpenTofu", others)],
+        _ if part.is_opentofu_only => vec![("OpenTofu", versions)],
+        _ => vec![("Terraform or OpenTofu", versions)],
+    }
+}
+
+fn client(only: OnlyIn) -> Markup {
+    html! { @if let Some(client) = only { " " (label("quiet", client)) } }
+}
 
 /// Returns the links to the sections, for the contents of a page.
 pub(super) fn section_links(part: &ModulePart) -> Markup {
@@ -40,9 +67,14 @@ pub(super) fn section_links(part: &ModulePart) -> Markup {
 pub(super) fn sections(part: &ModulePart) -> Markup {
     html! {
         (errors(&part.errors))
-        (inputs(&part.inputs))
-        (outputs(&part.outputs))
-        (resources(&part.resources))
+        @if part.opentofu.is_some() {
+            div.notice.info role="note" {
+                p { "OpenTofu reads " code { ".tofu" } " files of this module that Terraform ignores. What only one of them reads has its name below." }
+            }
+        }
+        (inputs(&both(part, |it| &it.inputs)))
+        (outputs(&both(part, |it| &it.outputs)))
+        (resources(&both(part, |it| &it.resources)))
         (dependencies(part))
     }
 }
@@ -58,13 +90,14 @@ fn errors(errors: &[String]) -> Markup {
     }
 }
 
-fn inputs(inputs: &[Input]) -> Markup {
-    let (required, optional): (Vec<_>, Vec<_>) = inputs.iter().partition(|it| it.is_required());
-    let group = |name: &str, inputs: &[&Input]| {
+fn inputs(inputs: &[(&Input, OnlyIn)]) -> Markup {
+    let (required, optional): (Vec<_>, Vec<_>) =
+        inputs.iter().partition(|(it, _)| it.is_required());
+    let group = |name: &str, inputs: &[(&Input, OnlyIn)]| {
         html! {
             @if !inputs.is_empty() {
                 h3 { (name) " " span.count { (inputs.len()) } }
-                ul.fields { @for it in inputs { (input(it)) } }
+                ul.fields { @for it in inputs { (input(*it)) } }
             }
         }
     };
@@ -84,12 +117,13 @@ fn inputs(inputs: &[Input]) -> Markup {
     }
 }
 
-fn input(input: &Input) -> Markup {
-    let anchor = anchor("input", &input.name);
+fn input((input, only): (&Input, OnlyIn)) -> Markup {
+    let anchor = anchor("input", &input.name, only);
     html! {
         li.field #(anchor) {
             div.field-head {
                 a.name href={ "#" (anchor) } { code { bdi { (input.name) } } }
+                (client(only))
                 @match input.constraint.as_deref() {
                     Some(constraint) if is_short(constraint) => code.type { (constraint) },
                     Some(_) => {}
@@ -113,17 +147,18 @@ fn input(input: &Input) -> Markup {
     }
 }
 
-fn outputs(outputs: &[Output]) -> Markup {
+fn outputs(outputs: &[(&Output, OnlyIn)]) -> Markup {
     html! {
         @if !outputs.is_empty() {
             section #page-outputs {
                 h2 #page-outputs-heading { "Outputs " span.count { (outputs.len()) } }
                 ul.fields {
-                    @for output in outputs {
-                        @let anchor = anchor("output", &output.name);
+                    @for (output, only) in outputs {
+                        @let anchor = anchor("output", &output.name, *only);
                         li.field #(anchor) {
                             div.field-head {
                                 a.name href={ "#" (anchor) } { code { bdi { (output.name) } } }
+                                (client(*only))
                                 @if output.is_sensitive { (label("quiet", "sensitive")) }
                                 @if output.is_ephemeral { (label("quiet", "ephemeral")) }
                                 @if output.deprecated.is_some() { (label("warn", "deprecated")) }
@@ -144,7 +179,7 @@ fn description(description: Option<&str>, deprecated: Option<&str>) -> Markup {
     }
 }
 
-fn resources(resources: &[Resource]) -> Markup {
+fn resources(resources: &[(&Resource, OnlyIn)]) -> Markup {
     let mode = |mode: ResourceMode| match mode {
         ResourceMode::Managed => "resource",
         ResourceMode::Data => "data",
@@ -158,8 +193,8 @@ fn resources(resources: &[Resource]) -> Markup {
                     table {
                         thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
                         tbody {
-                            @for it in resources {
-                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } } }
+                            @for (it, only) in resources {
+                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } (client(*only)) } }
                             }
                         }
                     }
@@ -170,30 +205,35 @@ fn resources(resources: &[Resource]) -> Markup {
 }
 
 fn dependencies(part: &ModulePart) -> Markup {
+    let (providers, calls) = (both(part, |it| &it.providers), both(part, |it| &it.calls));
+    let versions = required_versions(part);
+    let has_versions = versions.iter().any(|(_, versions)| !versions.is_empty());
     html! {
-        @if !(part.providers.is_empty() && part.calls.is_empty() && part.required_versions.is_empty()) {
+        @if has_versions || !(providers.is_empty() && calls.is_empty()) {
             section #page-dependencies {
                 h2 #page-dependencies-heading { "Dependencies" }
-                @if !part.required_versions.is_empty() {
-                    p { "Terraform or OpenTofu " code { (part.required_versions.join(", ")) } }
+                @if has_versions {
+                    @for (client, versions) in versions {
+                        p { (client) " " @if versions.is_empty() { "of any version" } @else { code { (versions.join(", ")) } } }
+                    }
                 }
-                @if !part.providers.is_empty() { (providers(&part.providers)) }
-                @if !part.calls.is_empty() { (calls(&part.calls)) }
+                @if !providers.is_empty() { (self::providers(&providers)) }
+                @if !calls.is_empty() { (self::calls(&calls)) }
             }
         }
     }
 }
 
-fn providers(providers: &[ProviderRequirement]) -> Markup {
+fn providers(providers: &[(&ProviderRequirement, OnlyIn)]) -> Markup {
     html! {
         h3 #page-providers { "Providers" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-providers" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
                 tbody {
-                    @for it in providers {
+                    @for (it, only) in providers {
                         tr {
-                            th scope="row" { code { (it.name) } }
+                            th scope="row" { code { (it.name) } (client(*only)) }
                             td { @if let Some(source) = &it.source { code { (source) } } @else { "–" } }
                             td { (or_dash(&it.versions.join(", "))) }
                             td { (or_dash(&it.aliases.join(", "))) }
@@ -205,16 +245,16 @@ fn providers(providers: &[ProviderRequirement]) -> Markup {
     }
 }
 
-fn calls(calls: &[ModuleCall]) -> Markup {
+fn calls(calls: &[(&ModuleCall, OnlyIn)]) -> Markup {
     html! {
         h3 #page-modules { "Modules" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-modules" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
                 tbody {
-                    @for it in calls {
+                    @for (it, only) in calls {
                         tr {
-                            th scope="row" { code { (it.name) } }
+                            th scope="row" { code { (it.name) } (client(*only)) }
                             td { (or_dash(&it.source)) }
                             td { (or_dash(it.version.as_deref().unwrap_or_default())) }
                         }
@@ -236,7 +276,12 @@ fn is_short(text: &str) -> bool {
 
 /// Returns the ID of a field, without spaces. IDs of pages begin with [`markdown::RESERVED_ID`](crate::markdown::RESERVED_ID),
 /// so that no heading of a document has the same.
-fn anchor(prefix: &str, name: &str) -> String {
+fn anchor(prefix: &str, name: &str, only: OnlyIn) -> String {
     let name: String = name.split_whitespace().collect();
-    format!("page-{prefix}-{name}")
+    let client = if only == Some("OpenTofu") {
+        "opentofu-"
+    } else {
+        ""
+    };
+    format!("page-{client}{prefix}-{name}")
 }
