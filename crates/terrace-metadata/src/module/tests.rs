@@ -244,7 +244,7 @@ module "none" {
 #[test]
 fn the_frontmatter_of_a_readme_is_not_part_of_it() {
     for (text, readme) in [
-        ("---\ntitle: x\ntags:\n  - a\n---\n\n# T", "\n# T"),
+        ("---\ntitle: x\ntags:\n  - a\n---\n\n# T", "# T"),
         (
             "---\n\nA rule: text\nbetween two.\n\n---\n",
             "---\n\nA rule: text\nbetween two.\n\n---\n",

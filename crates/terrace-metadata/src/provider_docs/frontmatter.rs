@@ -164,7 +164,7 @@ pub(crate) fn without_frontmatter(text: &str) -> &str {
     let found = Frontmatter::parse(text);
     let is_valid = !found.keys.is_empty() && found.problems.is_empty();
     let body = text.get(found.end..).filter(|_| is_valid);
-    body.unwrap_or(text)
+    body.map_or(text, |body| body.trim_start_matches(['\n', '\r']))
 }
 
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
