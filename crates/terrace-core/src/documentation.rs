@@ -24,8 +24,8 @@ mod provider;
 
 pub use head::{Contents, Head, HeadError};
 pub use module::{
-    Input, ModuleCall, ModuleDetails, ModulePart, NamedPart, Output, ProviderRequirement, Resource,
-    ResourceMode,
+    Input, ModuleCall, ModuleDetails, ModulePart, NamedPart, OnlyIn, Output, ProviderRequirement,
+    Resource, ResourceMode, of_both,
 };
 pub use page::{Member, Page, PageName, PageNameError};
 pub use path::{DocumentPath, DocumentText};

@@ -9,12 +9,14 @@ mod readme;
 mod resource;
 mod variable;
 
+use std::mem;
+
 use terrace_core::documentation::{Contents, ModuleDetails, ModulePart, NamedPart};
 use terrace_core::limits::{DOCUMENTATION_PAGES, MODULE_PARTS};
 
 use crate::draft::Draft;
 use crate::module::part::PartReader;
-use crate::source::{SourceFile, Tree};
+use crate::source::{Client, SourceFile, Tree};
 use crate::text::{Messages, shown};
 
 /// The directory of the submodules.
@@ -76,9 +78,18 @@ struct ModuleReader<'t, 'a> {
 
 impl ModuleReader<'_, '_> {
     fn part(&mut self, directory: &str) -> ModulePart {
-        let mut part = self
-            .parts
-            .read(&self.tree.configuration(directory), &mut self.notes);
+        let tofu = self.tree.configuration(directory, Client::OpenTofu);
+        let mut files = self.tree.configuration(directory, Client::Terraform);
+        let is_opentofu_only = files.is_empty() && !tofu.is_empty();
+        if is_opentofu_only {
+            files.clone_from(&tofu);
+        }
+        let mut part = self.parts.read(&files, &mut self.notes);
+        part.is_opentofu_only = is_opentofu_only;
+        let paths = files.iter().map(|it| it.file.path);
+        if paths.ne(tofu.iter().map(|it| it.file.path)) {
+            add_opentofu(&mut part, self.parts.read(&tofu, &mut self.notes));
+        }
         part.readme = readme::readme(self.tree.files(directory), &mut self.notes);
         part
     }
@@ -94,7 +105,11 @@ impl ModuleReader<'_, '_> {
             };
             let is_described =
                 || !name.contains('/') && readme::file(self.tree.files(&directory)).is_some();
-            if !is_part || self.tree.configuration(&directory).is_empty() && !is_described() {
+            let is_empty = self
+                .tree
+                .configuration(&directory, Client::OpenTofu)
+                .is_empty();
+            if !is_part || is_empty && !is_described() {
                 continue;
             }
             if parts.len() == MODULE_PARTS {
@@ -139,6 +154,18 @@ impl ModuleReader<'_, '_> {
         }
         found
     }
+}
+
+/// Adds a directory as OpenTofu reads it, if that differs from Terraform's view. Each error is reported once.
+fn add_opentofu(part: &mut ModulePart, mut opentofu: ModulePart) {
+    let mut errors = mem::take(&mut part.errors);
+    let others = mem::take(&mut opentofu.errors).into_iter();
+    let others: Vec<_> = others.filter(|it| !errors.contains(it)).collect();
+    errors.extend(others);
+    if opentofu != *part {
+        part.opentofu = Some(Box::new(opentofu));
+    }
+    part.errors = errors;
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use terrace_core::limits::{DOCUMENTATION_PAGES, PAGE_BYTES};
 use crate::draft::{Draft, UNPACKED, Warning};
 use crate::limits;
 use crate::provider_docs::frontmatter::Frontmatter;
+pub(crate) use crate::provider_docs::frontmatter::without_frontmatter;
 use crate::provider_docs::layout::{Layout, PageFile};
 use crate::provider_docs::links::Links;
 use crate::schema::Schema;

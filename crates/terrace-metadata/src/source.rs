@@ -30,6 +30,13 @@ pub(crate) enum Syntax {
     Json,
 }
 
+/// A client. OpenTofu reads files that Terraform ignores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    Terraform,
+    OpenTofu,
+}
+
 impl<'a> Tree<'a> {
     pub(crate) fn new(files: &[SourceFile<'a>]) -> Self {
         let mut directories: BTreeMap<&str, BTreeMap<&str, SourceFile<'_>>> = BTreeMap::new();
@@ -59,17 +66,29 @@ impl<'a> Tree<'a> {
         below.collect()
     }
 
-    /// Returns the configuration files of a directory in the order in which clients read them: the override files last.
-    pub(crate) fn configuration(&self, directory: &str) -> Vec<ConfigurationFile<'a>> {
-        let names: BTreeSet<&str> = self.files(directory).map(|(name, _)| name).collect();
+    /// Returns the configuration files of a directory in the order in which a client reads them: the override files last.
+    pub(crate) fn configuration(
+        &self,
+        directory: &str,
+        client: Client,
+    ) -> Vec<ConfigurationFile<'a>> {
+        let names = self.files(directory).map(|(name, _)| name);
+        let names: BTreeSet<&str> = names
+            .filter(|name| client == Client::OpenTofu || !is_of_opentofu(name))
+            .collect();
         let files = self.files(directory);
         let (overrides, mut files): (Vec<_>, Vec<_>) = files
-            .filter(|(name, _)| !is_ignored(name))
+            .filter(|(name, _)| names.contains(name) && !is_ignored(name))
             .filter_map(|(name, file)| configuration_file(name, file, &names))
             .partition(|file| file.is_override);
         files.extend(overrides);
         files
     }
+}
+
+/// Returns whether only OpenTofu reads a file of this name.
+fn is_of_opentofu(name: &str) -> bool {
+    name.ends_with(".tofu") || name.ends_with(".tofu.json")
 }
 
 /// Returns whether clients ignore a file as hidden, or as the work of an editor.
@@ -117,51 +136,55 @@ fn configuration_file<'a>(
 mod tests {
     use super::*;
 
-    fn configuration(names: &[&str]) -> Vec<String> {
+    fn configuration(names: &[&str], client: Client) -> Vec<String> {
         let files: Vec<_> = names
             .iter()
             .map(|path| SourceFile { path, bytes: b"" })
             .collect();
         let tree = Tree::new(&files);
-        let files = tree.configuration("");
+        let files = tree.configuration("", client);
         files.iter().map(|it| it.file.path.to_owned()).collect()
     }
 
     #[test]
     fn override_files_are_read_last() {
+        let names = [
+            "a_override.tf",
+            "main.tf",
+            "override.tf.json",
+            "z.tf.json",
+            "README.md",
+        ];
         assert_eq!(
-            configuration(&[
-                "a_override.tf",
-                "main.tf",
-                "override.tf.json",
-                "z.tf.json",
-                "README.md"
-            ]),
+            configuration(&names, Client::Terraform),
             ["main.tf", "z.tf.json", "a_override.tf", "override.tf.json"]
         );
     }
 
     #[test]
-    fn a_tofu_file_shadows_the_file_of_the_same_name_and_syntax() {
+    fn a_tofu_file_shadows_the_file_of_the_same_name_and_syntax_for_opentofu() {
+        let names = [
+            "main.tf",
+            "main.tofu",
+            "main.tf.json",
+            "x.tf.json",
+            "x.tofu.json",
+            "y.tf",
+        ];
         assert_eq!(
-            configuration(&[
-                "main.tf",
-                "main.tofu",
-                "main.tf.json",
-                "x.tf.json",
-                "x.tofu.json",
-                "y.tf"
-            ]),
+            configuration(&names, Client::OpenTofu),
             ["main.tf.json", "main.tofu", "x.tofu.json", "y.tf"]
+        );
+        assert_eq!(
+            configuration(&names, Client::Terraform),
+            ["main.tf", "main.tf.json", "x.tf.json", "y.tf"]
         );
     }
 
     #[test]
     fn hidden_files_and_those_of_editors_are_ignored() {
-        assert_eq!(
-            configuration(&[".main.tf", "main.tf~", "#main.tf#", "~.tf", "#x.tf"]),
-            ["#x.tf", "~.tf"]
-        );
+        let names = [".main.tf", "main.tf~", "#main.tf#", "~.tf", "#x.tf"];
+        assert_eq!(configuration(&names, Client::Terraform), ["#x.tf", "~.tf"]);
     }
 
     #[test]

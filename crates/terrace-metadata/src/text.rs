@@ -20,11 +20,14 @@ pub(crate) struct Messages {
 pub(crate) struct Lines(Vec<usize>);
 
 impl Messages {
-    /// Adds a message. Its parts of untrusted text must be escaped already.
+    /// Adds a message, once. Its parts of untrusted text must be escaped already.
     pub(crate) fn add(&mut self, message: impl AsRef<str>) {
+        let message = characters(message.as_ref(), limits::NOTE_CHARS);
+        if self.messages.iter().any(|known| *known == message) {
+            return;
+        }
         if self.messages.len() < limits::NOTES {
-            self.messages
-                .push(characters(message.as_ref(), limits::NOTE_CHARS).into_owned());
+            self.messages.push(message.into_owned());
         } else {
             self.omitted += 1;
         }
@@ -111,8 +114,9 @@ mod tests {
     #[test]
     fn messages_beyond_the_limit_are_counted() {
         let mut messages = Messages::default();
-        for _ in 0..limits::NOTES + 3 {
-            messages.add("a note");
+        messages.add("note 0");
+        for number in 0..limits::NOTES + 3 {
+            messages.add(format!("note {number}"));
         }
         assert_eq!(messages.finish().last().unwrap(), "3 further notes");
     }

@@ -27,7 +27,7 @@ pub struct ComparedSection {
 }
 
 /// A difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// The name of the thing that differs.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Change {
 }
 
 /// The kind of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
     /// Only the new version has it.
     Added,
@@ -51,7 +51,7 @@ pub enum ChangeKind {
 }
 
 /// A property that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldChange {
     /// The name of the property.
     pub field: &'static str,

@@ -5,7 +5,7 @@
 //!
 //! # Rules
 //! - **Elements** are those of `element.rs`, and `br`, `hr`, `span` and `code`. Raw HTML is parsed and written again;
-//!   unknown elements are shown as text. The result is balanced, and nested as HTML's parser would nest it.
+//!   unknown start tags are shown as text. The result is balanced, and nested as HTML's parser would nest it.
 //! - **Attributes** are `class` (values of this crate), `id`, `href`, `rel`, `title`, `start`, `colspan`, `rowspan`, `open`,
 //!   `tabindex` and `role`.
 //! - **Images** are links to them, because browsers of readers contact no other host.

@@ -17,7 +17,6 @@ const INSPECT = "terraform-config-inspect";
 /** Modules that the other tool reads differently, and why. */
 const DIFFERENT = {
   overrides: "terraform-config-inspect replaces whole blocks, and Terraform merges them",
-  tofu: "terraform-config-inspect does not read .tofu files",
 };
 
 /** Errors whose line is that of the start of the open part; Terraform names the line at which it notices. */

@@ -272,6 +272,31 @@ VERSION    PUBLISHED   STATUS   DOCUMENTATION  REASON                 SOURCE
 }
 
 #[test]
+fn a_module_whose_files_differ_is_shown_as_each_client_reads_it() {
+    let opentofu = r#""errors": [], "opentofu": {
+        "inputs": [{ "name": "azs", "type": "list(string)", "default": "[]", "description": "Availability zones" },
+                   { "name": "passphrase" }],
+        "outputs": [{ "name": "id", "description": "The ID of the network" }]
+      } },
+      "submodules""#;
+    let (start, rest) = MODULE.split_once(r#""errors": ["main"#).unwrap();
+    let (_, end) = rest.split_once(r#""submodules""#).unwrap();
+    let module = format!("{start}{opentofu}{end}");
+    let registry = registry();
+    registry.set("/api/v1/modules/acme/vpc/aws/1.1.0", page(&module));
+    let text = shown(&registry, &["show", "acme/vpc/aws", "1.1.0"]);
+    for line in [
+        "requires       Terraform >= 1.6; OpenTofu\n",
+        "cidr (Terraform)       string        (required)  The range of addresses\n",
+        "passphrase (OpenTofu)  any           (required)\n",
+        "azs                    list(string)  []          Availability zones\n",
+        "aws (Terraform)  hashicorp/aws  >= 6.0\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
 fn a_version_of_a_module_is_shown_with_required_inputs_first() {
     let expected = "\
 acme/vpc/aws 1.1.0

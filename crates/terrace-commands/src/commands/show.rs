@@ -162,10 +162,7 @@ fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, Str
     let documentation = documentation.as_ref();
     let key = signing_key.as_ref();
     let key = key.map(|key| key.fingerprint.as_ref().unwrap_or(&key.key_id));
-    let required = module.as_ref().map(|module| &module.root.required_versions);
-    let required = required.filter(|versions| !versions.is_empty());
-    let required =
-        required.map(|versions| format!("Terraform or OpenTofu {}", versions.join(", ")));
+    let required = module.as_ref().and_then(|it| module::required(&it.root));
     vec![
         ("kind", kind(package, address.as_deref()).to_owned()),
         ("published", shown(line.published_at.as_ref())),

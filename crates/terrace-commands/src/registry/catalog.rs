@@ -303,9 +303,15 @@ pub(crate) struct ModulePart {
     /// The errors of files that could not be read.
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) errors: Vec<String>,
+    /// Whether Terraform finds no configuration.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) is_opentofu_only: bool,
+    /// The module as OpenTofu reads it, if that differs.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) opentofu: Option<Box<ModulePart>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Input {
     pub(crate) name: String,
@@ -320,7 +326,7 @@ pub(crate) struct Input {
     pub(crate) deprecated: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct ModuleOutput {
     pub(crate) name: String,
@@ -328,7 +334,7 @@ pub(crate) struct ModuleOutput {
     pub(crate) description: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Resource {
     pub(crate) mode: String,
@@ -338,7 +344,7 @@ pub(crate) struct Resource {
 }
 
 /// A requirement on a provider.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Requirement {
     pub(crate) name: String,

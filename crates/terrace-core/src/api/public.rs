@@ -258,6 +258,8 @@ impl PublicPart {
             calls,
             required_versions: _,
             errors: _,
+            is_opentofu_only: _,
+            opentofu: _,
         } = part;
         let managed = resources
             .into_iter()

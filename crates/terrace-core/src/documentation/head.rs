@@ -26,6 +26,10 @@ pub struct Head {
 /// The details of a module or a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request has one, which it moves a few times"
+)]
 pub enum Contents {
     /// The details of a module.
     Module(ModuleDetails),

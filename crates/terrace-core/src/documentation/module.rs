@@ -2,6 +2,8 @@
 //!
 //! Texts are those of the author. They may contain any character except where a type says otherwise.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
@@ -60,10 +62,17 @@ pub struct ModulePart {
     /// The errors of files that could not be read, each with file and line. Their contents are missing here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// Whether all configuration files have names of OpenTofu, such as `main.tofu`: Terraform finds none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_opentofu_only: bool,
+    /// The directory as OpenTofu reads it, without README and errors, if its `.tofu` files make a difference. The other
+    /// fields are then the directory as Terraform reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opentofu: Option<Box<ModulePart>>,
 }
 
 /// An input variable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Input {
     /// The name.
     pub name: String,
@@ -91,7 +100,7 @@ pub struct Input {
 }
 
 /// An output value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Output {
     /// The name.
     pub name: String,
@@ -110,7 +119,7 @@ pub struct Output {
 }
 
 /// A block that declares a resource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Resource {
     /// The kind of block.
     pub mode: ResourceMode,
@@ -136,7 +145,7 @@ pub enum ResourceMode {
 }
 
 /// A requirement on a provider.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProviderRequirement {
     /// The local name.
     pub name: String,
@@ -152,15 +161,43 @@ pub struct ProviderRequirement {
 }
 
 /// A call of another module.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleCall {
     /// The name of the call.
     pub name: String,
-    /// The source address, as written; empty if it is not literal text.
+    /// The source address; its source text if it is an expression.
     pub source: String,
-    /// The version constraint, as written.
+    /// The version constraint; its source text if it is an expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+}
+
+/// The name of the only client that reads a thing in this form; `None` if both do.
+pub type OnlyIn = Option<&'static str>;
+
+/// Returns the things in a list of two views of a directory, ascending.
+pub fn of_both<'a, P, T: Ord>(
+    terraform: &'a P,
+    opentofu: Option<&'a P>,
+    list: impl Fn(&'a P) -> &'a [T],
+) -> Vec<(&'a T, OnlyIn)> {
+    let Some(opentofu) = opentofu else {
+        return list(terraform).iter().map(|it| (it, None)).collect();
+    };
+    let mut all: BTreeMap<&T, OnlyIn> = BTreeMap::new();
+    all.extend(list(terraform).iter().map(|it| (it, Some("Terraform"))));
+    for thing in list(opentofu) {
+        let client = all.entry(thing).and_modify(|it| *it = None);
+        client.or_insert(Some("OpenTofu"));
+    }
+    all.into_iter().collect()
+}
+
+impl ModulePart {
+    /// Returns the directory as OpenTofu reads it.
+    pub fn for_opentofu(&self) -> &Self {
+        self.opentofu.as_deref().unwrap_or(self)
+    }
 }
 
 impl Input {
@@ -177,5 +214,25 @@ impl ModuleDetails {
             .iter()
             .chain(&self.submodules)
             .flat_map(|part| &part.files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_that_one_client_reads_has_its_name() {
+        let (terraform, opentofu) = (vec!["a", "b"], vec!["c", "b"]);
+        let of = |other| of_both(&terraform, other, |it| it.as_slice());
+        assert_eq!(of(None), [(&"a", None), (&"b", None)]);
+        assert_eq!(
+            of(Some(&opentofu)),
+            [
+                (&"a", Some("Terraform")),
+                (&"b", None),
+                (&"c", Some("OpenTofu"))
+            ]
+        );
     }
 }

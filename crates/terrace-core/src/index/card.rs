@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::catalog::{CatalogLine, CatalogSymbol};
-use super::description::{first_paragraph, one_line};
+use super::description::{first_paragraph, one_line, plain_line};
 use super::overview::{Overview, OverviewVersion};
 use crate::documentation::{Contents, DocumentationKind, Head, ModuleDetails, ProviderDetails};
 use crate::limits;
@@ -203,7 +203,7 @@ pub fn provider_description(provider: &ProviderDetails) -> String {
     let mut pages = provider.pages.iter();
     let overview = pages.find(|page| page.kind == DocumentationKind::Overview);
     let description = overview.and_then(|page| page.description.as_deref());
-    description.map(one_line).unwrap_or_default()
+    description.map(plain_line).unwrap_or_default()
 }
 
 fn symbols_of(
@@ -287,7 +287,7 @@ mod tests {
             name: "index".parse().unwrap(),
             title: "Acme".to_owned(),
             subcategory: None,
-            description: Some("Manages\nwidgets.".to_owned()),
+            description: Some("Manages\n<b>widgets</b>.".to_owned()),
             member: Member {
                 offset: 0,
                 length: 1,

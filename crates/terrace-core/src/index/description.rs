@@ -1,13 +1,16 @@
 //! One-line descriptions for the catalogue.
 //!
 //! A README begins with headings, badges and tables of contents; its first paragraph of prose describes the module. The
-//! text is plain: Markdown for emphasis, code and links is removed, without a whole parser of Markdown.
+//! text is plain: Markdown for emphasis, code and links, tags of HTML and character references are removed, without a whole
+//! parser of Markdown. The descriptions of providers follow the same rules.
+
+use std::borrow::Cow;
 
 use crate::limits;
 use terrace_base::untrusted::is_unprintable;
 
 /// Maximum length of the beginning of a paragraph in which a README's description is sought, in bytes: badges before the
-/// prose may be long. It also bounds the time that unclosed brackets take.
+/// prose may be long. It also bounds the time that unclosed brackets and tags take.
 const README_PARAGRAPH_BYTES: usize = 4 * 1024;
 
 /// Maximum length of the label of a link in such a paragraph, with an image in it, in bytes. A badge has two URLs, of 100
@@ -120,7 +123,7 @@ impl<'t> Blocks<'t> {
     fn end(&mut self) -> Option<String> {
         self.bytes = 0;
         let paragraph = std::mem::take(&mut self.paragraph).join(" ");
-        let found = one_line(&plain(&paragraph));
+        let found = plain_line(&paragraph);
         found.chars().any(char::is_alphanumeric).then_some(found)
     }
 }
@@ -153,43 +156,141 @@ fn skipped_by(text: &str, is_first: bool) -> Option<Skipped> {
     (is_first && (is_block || is_definition())).then_some(Skipped::Block)
 }
 
-/// Removes emphasis, code marks, images and the targets of links.
-fn plain(text: &str) -> String {
+/// The character references that descriptions have, apart from numbers.
+const REFERENCES: [(&str, char); 10] = [
+    ("amp", '&'),
+    ("apos", '\''),
+    ("copy", '©'),
+    ("gt", '>'),
+    ("hellip", '…'),
+    ("lt", '<'),
+    ("mdash", '—'),
+    ("nbsp", ' '),
+    ("ndash", '–'),
+    ("quot", '"'),
+];
+
+/// Returns a paragraph of Markdown as plain text on one line.
+pub(super) fn plain_line(paragraph: &str) -> String {
+    let end = paragraph.floor_char_boundary(README_PARAGRAPH_BYTES);
+    let links = without_links(paragraph.get(..end).unwrap_or(paragraph));
+    one_line(&without_marks(&links))
+}
+
+/// Removes images and the targets of links.
+fn without_links(text: &str) -> String {
+    replaced(text, |rest| {
+        if let Some((_, after)) = after_literal(rest) {
+            return Some((rest.strip_suffix(after)?.into(), after));
+        }
+        if let Some((_, after)) = rest.strip_prefix('!').and_then(after_link) {
+            return Some(("".into(), after));
+        }
+        let (label, after) = after_link(rest)?;
+        // A badge is a link with an image as its label.
+        let label = if label.starts_with("![") { "" } else { label };
+        Some((label.into(), after))
+    })
+}
+
+/// Removes emphasis, code marks, tags, character references and escapes.
+fn without_marks(text: &str) -> String {
+    replaced(text, |rest| {
+        if let Some((c, after)) = after_reference(rest) {
+            return Some((c.to_string().into(), after));
+        }
+        let found = after_literal(rest).or_else(|| after_tag(rest));
+        let (text, after) = found.or_else(|| Some(("", rest.strip_prefix(['*', '`'])?)))?;
+        Some((text.into(), after))
+    })
+}
+
+/// Returns a text in which `rule` replaces beginnings of the rest.
+fn replaced<'t>(
+    text: &'t str,
+    rule: impl Fn(&'t str) -> Option<(Cow<'t, str>, &'t str)>,
+) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let tail = rest.get(c.len_utf8()..).unwrap_or_default();
-        match c {
-            '!' if tail.starts_with('[') => match after_link(tail) {
-                Some((_, after)) => rest = after,
-                None => {
-                    out.push(c);
-                    rest = tail;
-                }
-            },
-            '[' => match after_link(rest) {
-                Some((label, after)) => {
-                    out.push_str(&without_images(label));
-                    rest = after;
-                }
-                None => {
-                    out.push(c);
-                    rest = tail;
-                }
-            },
-            '*' | '`' => rest = tail,
-            '\\' if tail.starts_with(|c: char| c.is_ascii_punctuation()) => {
-                let escaped = tail.chars().next();
-                out.extend(escaped);
-                rest = tail.get(1..).unwrap_or_default();
+        match rule(rest) {
+            Some((replacement, after)) => {
+                out.push_str(&replacement);
+                rest = after;
             }
-            _ => {
+            None => {
                 out.push(c);
                 rest = tail;
             }
         }
     }
     out
+}
+
+/// Returns the contents of the code span or the escape at the beginning of a text, and the text after it.
+fn after_literal(text: &str) -> Option<(&str, &str)> {
+    if let Some(escaped) = text.strip_prefix('\\') {
+        let is_escaped = escaped.starts_with(|c: char| c.is_ascii_punctuation());
+        return escaped.split_at_checked(1).filter(|_| is_escaped);
+    }
+    let inside = text.trim_start_matches('`');
+    let mark = text.strip_suffix(inside).filter(|mark| !mark.is_empty())?;
+    inside.split_once(mark)
+}
+
+/// Returns the character of the reference at the beginning of a text, and the text after it.
+fn after_reference(text: &str) -> Option<(char, &str)> {
+    let (name, after) = text.strip_prefix('&')?.split_once(';')?;
+    let Some(number) = name.strip_prefix('#') else {
+        let (_, c) = REFERENCES.into_iter().find(|(known, _)| *known == name)?;
+        return Some((c, after));
+    };
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => number.parse(),
+    };
+    Some((char::from_u32(code.ok()?)?, after))
+}
+
+/// Returns the text in place of the tag, comment or URL in angle brackets at the beginning of a text, and the text after
+/// it.
+fn after_tag(text: &str) -> Option<(&str, &str)> {
+    if let Some(comment) = text.strip_prefix("<!--") {
+        return Some(("", comment.split_once("-->")?.1));
+    }
+    let inside = text.strip_prefix('<')?;
+    let mut quote = None;
+    let end = inside.find(|c| match quote {
+        Some(open) => {
+            quote = quote.filter(|_| c != open);
+            false
+        }
+        None => {
+            quote = Some(c).filter(|c| matches!(c, '"' | '\''));
+            c == '>'
+        }
+    });
+    let (tag, after) = inside.split_at(end?);
+    let after = after.strip_prefix('>')?;
+    if tag.starts_with("https://") || tag.starts_with("http://") {
+        return Some((tag, after));
+    }
+    let opened = tag.strip_prefix('/').unwrap_or(tag);
+    let name = opened.split(|c: char| c == '/' || c.is_whitespace()).next();
+    let name = name?.to_ascii_lowercase();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    match name.as_str() {
+        "br" | "hr" | "p" | "div" | "center" | "details" | "summary" | "h1" | "h2" | "h3"
+        | "h4" | "h5" | "h6" | "ul" | "ol" | "li" | "table" | "tr" | "th" | "td" => {
+            Some((" ", after))
+        }
+        "a" | "abbr" | "b" | "big" | "cite" | "code" | "del" | "em" | "font" | "i" | "img"
+        | "ins" | "kbd" | "mark" | "picture" | "s" | "samp" | "small" | "source" | "span"
+        | "strike" | "strong" | "sub" | "sup" | "tt" | "u" | "var" | "wbr" => Some(("", after)),
+        // Others are placeholders, such as `<name>`, which nobody closes.
+        _ => (opened.len() < tag.len() && is_name).then_some(("", after)),
+    }
 }
 
 /// Returns the label of the link at the beginning of a text, and the text after the link; `None` if there is none.
@@ -218,14 +319,6 @@ fn closing(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Returns the label of a link as text: a badge is a link with an image as its label.
-fn without_images(label: &str) -> String {
-    match label.starts_with("![") {
-        true => String::new(),
-        false => label.chars().filter(|c| !matches!(c, '*' | '`')).collect(),
-    }
 }
 
 #[cfg(test)]
@@ -261,6 +354,18 @@ mod tests {
             ("", ""),
             ("snake_case_name stays", "snake_case_name stays"),
             ("[not a link] stays", "[not a link] stays"),
+            (
+                "First<br/>second line with <b>bold</b>, &nbsp; entity &amp; more",
+                "First second line with bold, entity & more",
+            ),
+            (
+                "The [<i>best</i> &#8211; &#x41;](x) <img alt=\"a > b\" src='x'><A HREF=\"y\">link</A></detalis>.<!-- no -->",
+                "The best – A link.",
+            ),
+            (
+                "Named <prefix>-<name>, `<b>&amp;[a](b)`, 1 < 2 & 3 > 2, \\<b> and \\&amp; &nope; <https://a.b/c>",
+                "Named <prefix>-<name>, <b>&amp;[a](b), 1 < 2 & 3 > 2, <b> and &amp; &nope; https://a.b/c",
+            ),
         ] {
             assert_eq!(first_paragraph(markdown), paragraph, "{markdown}");
         }
@@ -280,13 +385,15 @@ mod tests {
     fn unclosed_brackets_take_little_time() {
         let text = format!("x {}", "[![".repeat(100_000));
         assert!(first_paragraph(&text).starts_with('x'));
-        let lines = "[a](\n".repeat(100_000);
-        first_paragraph(&lines);
+        for unclosed in ["[a](\n", "<b ", "<!--", "&", "`` ` "] {
+            first_paragraph(&format!("x{}", unclosed.repeat(100_000)));
+            plain_line(&unclosed.repeat(1_000_000));
+        }
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "(?s)[\\[\\]()!`#<>*\\\\\\-\n a-zé]{0,200}") {
+        fn no_text_panics(text in "(?s)[\\[\\]()!`#<>*&;/\\\\\\-\n a-zé]{0,200}") {
             let found = first_paragraph(&text);
             prop_assert!(found.len() <= limits::CATALOG_DESCRIPTION_BYTES);
             prop_assert!(!found.chars().any(|c| c == '\n'));

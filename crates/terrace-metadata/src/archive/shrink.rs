@@ -169,6 +169,9 @@ fn cut_texts(part: &mut ModulePart, bytes: usize) {
         cut_text(&mut output.description, bytes);
         cut_text(&mut output.deprecated, bytes);
     }
+    if let Some(opentofu) = &mut part.opentofu {
+        cut_texts(opentofu, bytes);
+    }
 }
 
 fn cut_text(text: &mut Option<String>, bytes: usize) {

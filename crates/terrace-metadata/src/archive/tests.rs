@@ -149,8 +149,13 @@ fn a_head_of_any_size_fits() {
         deprecated: None,
     };
     for (count, parts) in [(200, 1), (1_500, 0), (2, 40)] {
+        let tofu = ModulePart {
+            inputs: (0..count / 2).map(input).collect(),
+            ..ModulePart::default()
+        };
         let root = ModulePart {
             inputs: (0..count).map(input).collect(),
+            opentofu: Some(Box::new(tofu)),
             ..part(40_000)
         };
         let details = ModuleDetails {

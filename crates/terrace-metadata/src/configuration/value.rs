@@ -52,7 +52,8 @@ impl<'s> Value<'s> {
         }
     }
 
-    /// Returns the names of a reference, such as `aws` and `peer` for `aws.peer` or `"aws.peer"`.
+    /// Returns the names of a reference, such as `aws` and `peer` for `aws.peer`, `"aws.peer"` or OpenTofu's
+    /// `aws.peer[each.key]`.
     pub(crate) fn reference(&self) -> Option<Vec<String>> {
         if let Self::Native(expression, _) = self
             && let Some(names) = names(expression)
@@ -60,6 +61,7 @@ impl<'s> Value<'s> {
             return Some(names);
         }
         let text = self.literal()?;
+        let text = text.split('[').next()?;
         let names: Vec<String> = text.split('.').map(str::to_owned).collect();
         names.iter().all(|name| is_name(name)).then_some(names)
     }
@@ -140,6 +142,7 @@ fn names(expression: &Expression) -> Option<Vec<String>> {
             for operator in &traversal.operators {
                 match operator.value() {
                     TraversalOperator::GetAttr(name) => found.push(name.to_string()),
+                    TraversalOperator::Index(_) => return Some(found),
                     _ => return None,
                 }
             }

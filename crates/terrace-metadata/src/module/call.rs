@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use terrace_core::documentation::ModuleCall;
 
-use crate::configuration::Block;
+use crate::configuration::{Block, Value};
 use crate::module::part::FileContext;
 
 /// Adds a `module` block.
@@ -16,13 +16,13 @@ pub(super) fn add(
     let Some(call) = context.declaration(calls, &block, undescribed) else {
         return;
     };
-    // OpenTofu also accepts expressions here, which only a caller can evaluate.
+    // Both clients also accept expressions here, which only a caller can evaluate.
+    let text = |value: &Value<'_>| value.literal().unwrap_or_else(|| value.source());
     if let Some(attribute) = block.attributes.get("source") {
-        let source = attribute.value.literal().unwrap_or_default();
-        call.source = context.limited(attribute, "source", source);
+        call.source = context.limited(attribute, "source", text(&attribute.value));
     }
     if let Some(attribute) = block.attributes.get("version") {
-        let version = attribute.value.literal();
+        let version = Some(text(&attribute.value)).filter(|_| !attribute.value.is_null());
         call.version = version.map(|version| context.limited(attribute, "version", version));
     }
 }

@@ -130,7 +130,6 @@ impl Declarations {
                 .or_insert_with(|| provider::unconstrained(&resource.provider));
         }
         ModulePart {
-            readme: None,
             inputs: self.inputs.into_values().collect(),
             outputs: self.outputs.into_values().collect(),
             resources: self.resources.into_values().collect(),
@@ -138,6 +137,7 @@ impl Declarations {
             required_versions: self.required_versions,
             calls: self.calls.into_values().collect(),
             errors,
+            ..ModulePart::default()
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use terrace_core::limits::PAGE_BYTES;
 
+use crate::provider_docs::without_frontmatter;
 use crate::source::SourceFile;
 use crate::text::{Messages, cut, decode, shown};
 
@@ -38,6 +39,7 @@ pub(super) fn readme<'a>(
             "{path} is not valid UTF-8; the invalid characters were replaced"
         ));
     }
+    let text = without_frontmatter(&text);
     let max = usize::try_from(PAGE_BYTES).unwrap_or(usize::MAX);
     if text.len() > max {
         notes.add(format!(
@@ -45,5 +47,5 @@ pub(super) fn readme<'a>(
             text.len()
         ));
     }
-    Some(cut(&text, max).to_owned()).filter(|text| !text.trim().is_empty())
+    Some(cut(text, max).to_owned()).filter(|text| !text.trim().is_empty())
 }

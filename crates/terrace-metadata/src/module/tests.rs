@@ -167,6 +167,114 @@ terraform {
 }
 
 #[test]
+fn each_client_gets_its_own_view_where_the_files_differ() {
+    let versions = |core: &str, random: &str| {
+        format!(
+            "terraform {{\n  required_version = \"{core}\"\n  required_providers {{\n    random = \"{random}\"\n  }}\n}}\n"
+        )
+    };
+    let (old, new) = (versions(">= 1.9", ">= 3.6"), versions(">= 1.8", ">= 3.1"));
+    let broken = b"variable \"tf_only\" {}\noutput \"o\" {";
+    let found = draft(&[
+        ("README.md", b"# T"),
+        ("versions.tf", old.as_bytes()),
+        ("versions.tofu", new.as_bytes()),
+        ("variables.tf", broken),
+        ("variables.tofu", b"variable \"passphrase\" {}"),
+        ("both.tf", b"variable \"name\" {}\nvariable {}"),
+        ("modules/same/main.tf", b"variable \"a\" {}"),
+        ("modules/same/main.tofu", b"variable \"a\" {}"),
+        ("modules/tofu/main.tofu", b"variable \"a\" {}"),
+        ("examples/x/main.tf.json", b"{}"),
+        ("examples/x/main.tofu.json", b"{\"output\": {\"o\": {}}}"),
+    ]);
+    let details = details(&found);
+    let root = &details.root;
+    let names = |part: &ModulePart| -> Vec<String> {
+        part.inputs.iter().map(|it| it.name.clone()).collect()
+    };
+    assert_eq!(names(root), ["name", "tf_only"]);
+    assert_eq!(root.required_versions, [">= 1.9"]);
+    assert_eq!(root.providers[0].versions, [">= 3.6"]);
+    assert_eq!(
+        root.errors,
+        [
+            "both.tf:2: variable must have one name",
+            "variables.tf:2: the block or object that begins here is not closed"
+        ]
+    );
+    let tofu = root.opentofu.as_deref().unwrap();
+    assert_eq!(names(tofu), ["name", "passphrase"]);
+    assert_eq!(tofu.required_versions, [">= 1.8"]);
+    assert_eq!(tofu.providers[0].versions, [">= 3.1"]);
+    assert_eq!((&tofu.readme, tofu.errors.len()), (&None, 0));
+    let [same, tofu_only] = &details.submodules[..] else {
+        panic!("two submodules")
+    };
+    assert!(same.part.opentofu.is_none() && !same.part.is_opentofu_only);
+    assert!(tofu_only.part.opentofu.is_none() && tofu_only.part.is_opentofu_only);
+    assert_eq!(names(&tofu_only.part), ["a"]);
+    let example = &details.examples[0].part;
+    assert!(example.outputs.is_empty());
+    assert_eq!(example.for_opentofu().outputs[0].name, "o");
+}
+
+#[test]
+fn expressions_that_one_client_evaluates_keep_their_text_and_are_no_errors() {
+    let file = br#"provider "aws" {
+  alias    = "by_region"
+  for_each = var.regions
+}
+resource "s3" "a" {
+  provider = aws.by_region[each.key]
+}
+data "s3" "b" {
+  provider = aws.by_region["us.east"]
+}
+import {
+  to       = s3.a
+  provider = aws.by_region[each.key]
+}
+module "child" {
+  source  = "./mods/${var.env}"
+  version = var.v
+}
+module "none" {
+  source  = local.x["a"]
+  version = null
+}
+"#;
+    let json = br#"{"ephemeral": {"s3": {"c": {"provider": "aws.by_region[each.key]"}}}}"#;
+    let found = draft(&[("main.tf", file), ("x.tf.json", json)]);
+    let root = &details(&found).root;
+    assert_eq!(root.errors, [""; 0]);
+    assert_eq!(root.resources.len(), 3);
+    assert!(root.resources.iter().all(|it| it.provider == "aws"));
+    let [child, none] = &root.calls[..] else {
+        panic!("two calls")
+    };
+    assert_eq!(child.source, "\"./mods/${var.env}\"");
+    assert_eq!(child.version.as_deref(), Some("var.v"));
+    assert_eq!(none.source, "local.x[\"a\"]");
+    assert_eq!(none.version, None);
+}
+
+#[test]
+fn the_frontmatter_of_a_readme_is_not_part_of_it() {
+    for (text, readme) in [
+        ("---\ntitle: x\ntags:\n  - a\n---\n\n# T", "# T"),
+        (
+            "---\n\nA rule: text\nbetween two.\n\n---\n",
+            "---\n\nA rule: text\nbetween two.\n\n---\n",
+        ),
+        ("---\ntitle: x\n# T", "---\ntitle: x\n# T"),
+    ] {
+        let found = draft(&[("README.md", text.as_bytes())]);
+        assert_eq!(details(&found).root.readme.as_deref(), Some(readme));
+    }
+}
+
+#[test]
 fn nesting_of_any_depth_is_an_error() {
     for open in ["[", "{ a = ", "(", "f(", "\"${", "!", "a ? ", "[for a in "] {
         for levels in [limits::NESTING_LEVELS + 1, 100_000] {

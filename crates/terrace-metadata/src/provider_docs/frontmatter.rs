@@ -159,6 +159,14 @@ impl Frontmatter {
     }
 }
 
+/// Returns a README without its frontmatter. Text between rules that is no valid YAML stays.
+pub(crate) fn without_frontmatter(text: &str) -> &str {
+    let found = Frontmatter::parse(text);
+    let is_valid = !found.keys.is_empty() && found.problems.is_empty();
+    let body = text.get(found.end..).filter(|_| is_valid);
+    body.map_or(text, |body| body.trim_start_matches(['\n', '\r']))
+}
+
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let key = unquoted(key);

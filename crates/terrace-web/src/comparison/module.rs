@@ -1,5 +1,7 @@
 //! The comparison of modules.
 
+use std::collections::BTreeSet;
+
 use terrace_core::api::details::{ModuleView, NamedPartView};
 use terrace_core::documentation::{
     Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
@@ -10,7 +12,7 @@ use super::{Comparison, Fields, Rules, words};
 /// Compares two versions of a module, with their submodules.
 pub fn modules(old: &ModuleView, new: &ModuleView) -> Comparison {
     let mut comparison = Comparison::default();
-    parts(&mut comparison, "", &old.root, &new.root);
+    both_views(&mut comparison, "", &old.root, &new.root);
     let rules = Rules {
         name: |part: &NamedPartView| part.name.to_string(),
         fields: |_| Vec::new(),
@@ -21,14 +23,37 @@ pub fn modules(old: &ModuleView, new: &ModuleView) -> Comparison {
         let mut known = old.submodules.iter();
         if let Some(known) = known.find(|it| it.name == submodule.name) {
             let of = format!(" of {}", submodule.name);
-            parts(&mut comparison, &of, &known.part, &submodule.part);
+            both_views(&mut comparison, &of, &known.part, &submodule.part);
         }
     }
     comparison
 }
 
-/// Compares two parts. `of` follows the titles.
-fn parts(comparison: &mut Comparison, of: &str, old: &ModulePart, new: &ModulePart) {
+/// Compares two parts as Terraform reads them, and adds the differences that only OpenTofu reads.
+fn both_views(comparison: &mut Comparison, of: &str, old: &ModulePart, new: &ModulePart) {
+    let known = comparison.sections.len();
+    if old.opentofu.is_none() && new.opentofu.is_none() {
+        return parts(comparison, of, "Terraform or OpenTofu", old, new);
+    }
+    parts(comparison, of, "Terraform", old, new);
+    let mut others = Comparison::default();
+    let (old, new) = (old.for_opentofu(), new.for_opentofu());
+    parts(&mut others, of, "OpenTofu", old, new);
+    let shown = comparison.sections.get(known..).unwrap_or_default();
+    for section in &mut others.sections {
+        let same = shown.iter().find(|it| it.title == section.title);
+        let same = same.map_or_else(BTreeSet::new, |it| it.changes.iter().collect());
+        section.changes.retain(|it| !same.contains(it));
+        if !section.title.starts_with("OpenTofu") {
+            section.title.push_str(" (OpenTofu)");
+        }
+    }
+    others.sections.retain(|it| !it.changes.is_empty());
+    comparison.sections.extend(others.sections);
+}
+
+/// Compares two parts as `client` reads them. `of` follows the titles.
+fn parts(comparison: &mut Comparison, of: &str, client: &str, old: &ModulePart, new: &ModulePart) {
     comparison.add(format!("Inputs{of}"), &old.inputs, &new.inputs, &INPUTS);
     comparison.add(format!("Outputs{of}"), &old.outputs, &new.outputs, &OUTPUTS);
     let title = format!("Resources{of}");
@@ -36,7 +61,7 @@ fn parts(comparison: &mut Comparison, of: &str, old: &ModulePart, new: &ModulePa
     let title = format!("Providers{of}");
     comparison.add(title, &old.providers, &new.providers, &PROVIDERS);
     comparison.add(format!("Modules{of}"), &old.calls, &new.calls, &CALLS);
-    let title = format!("Terraform or OpenTofu{of}");
+    let title = format!("{client}{of}");
     let (old, new) = (&old.required_versions, &new.required_versions);
     comparison.add(title, &[joined(old)], &[joined(new)], &REQUIRED_VERSIONS);
 }

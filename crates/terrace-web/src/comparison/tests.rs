@@ -105,6 +105,25 @@ fn all_parts_of_a_module_are_compared() {
 }
 
 #[test]
+fn differences_that_only_opentofu_reads_are_listed_once() {
+    let of = |root: &str, tofu: &str, both: &str| {
+        let view = |name: &str| json!([{ "name": both, "default": "1" }, { "name": name }]);
+        let opentofu = json!({ "inputs": view(tofu), "required_versions": [tofu] });
+        module(json!({ "inputs": view(root), "required_versions": [root], "opentofu": opentofu }))
+    };
+    assert_eq!(
+        lines(&modules(&of("a", "c", "x"), &of("a", "d", "y"))),
+        [
+            "Inputs -x!",
+            "Inputs +y default",
+            "Inputs (OpenTofu) -c!",
+            "Inputs (OpenTofu) +d! required",
+            "OpenTofu ~required version! constraint",
+        ]
+    );
+}
+
+#[test]
 fn an_input_that_accepts_fewer_values_is_breaking() {
     let inputs = |fields: Value| {
         let mut input = json!({ "name": "a", "type": "string", "default": "\"x\"" });

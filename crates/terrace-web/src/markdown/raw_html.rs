@@ -19,7 +19,7 @@ enum Meaning {
     Rule,
     /// An element that only changes the look of its contents: they stay, without the tags.
     Contents,
-    /// Any other element, which is shown as text: often it is no HTML, but a placeholder such as `<name>`.
+    /// Any other element. Its start is shown as text: often it is no HTML, but a placeholder such as `<name>`.
     Unknown,
 }
 
@@ -131,7 +131,6 @@ impl Writer<'_> {
     fn close_tag(&mut self, tag: &Tag<'_>) {
         let name = tag.name.to_ascii_lowercase();
         match Meaning::of(&name) {
-            Meaning::Unknown => self.text(&decoded(tag.source)),
             Meaning::Anchor => {
                 self.flush();
                 self.tree.close_raw(|open| open == Element::Link);
@@ -148,7 +147,11 @@ impl Writer<'_> {
                 self.flush();
                 self.tree.close_raw(|open| open == element);
             }
-            Meaning::Contents | Meaning::Image | Meaning::LineBreak | Meaning::Rule => {}
+            Meaning::Contents
+            | Meaning::Image
+            | Meaning::LineBreak
+            | Meaning::Rule
+            | Meaning::Unknown => {}
         }
     }
 

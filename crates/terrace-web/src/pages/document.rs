@@ -105,7 +105,8 @@ fn about_text(release: &Release<'_>, navigation: &Navigation, shown: &ShownDocum
     let documentation = navigation.documentation.as_ref();
     html! {
         div.about-text {
-            @if shown.view.is_truncated || shown.text.is_truncated { (banner::cut_text()) }
+            // A text that was cut before it was stored ends with a sentence about it.
+            @if shown.text.is_truncated { (banner::cut_text()) }
             @if shown.view.is_generated {
                 p { "Generated from the schema of the provider, because it has no page for this." }
             }

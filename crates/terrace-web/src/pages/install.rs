@@ -12,6 +12,12 @@ use crate::snippets::{self, Shown};
 /// The clients of the registry protocols and of the network mirror.
 const BOTH: &str = "Terraform and OpenTofu";
 
+/// The client of a call of which OpenTofu needs another form.
+const TERRAFORM: &str = "Terraform";
+
+/// The client of a module, or of the form of a call, that Terraform cannot read.
+const OPENTOFU: &str = "OpenTofu";
+
 /// The client of OCI.
 const ONLY_OPENTOFU: &str = "OpenTofu 1.10 or newer";
 
@@ -63,22 +69,34 @@ pub(super) fn module(
     directory: Option<&str>,
     part: Option<&ModulePart>,
 ) -> Markup {
-    let call = snippets::module(site, package, version, directory, part);
-    let mut ways = vec![Tab {
-        label: "Registry",
+    let way = |label, tools, call: &str| Tab {
+        label,
         panel: html! {
-            p.tools { (BOTH) }
-            (code::terraform("the module call", &call))
-            (init(site, BOTH))
+            p.tools { (tools) }
+            (code::terraform("the module call", call))
+            (init(site, tools))
         },
-    }];
+    };
+    let tofu = part.map(ModulePart::for_opentofu);
+    let [call, tofu_call] =
+        [part, tofu].map(|part| snippets::module(site, package, version, directory, part));
+    let mut ways = if part.is_some_and(|it| it.is_opentofu_only) {
+        vec![way("Registry", OPENTOFU, &call)]
+    } else if call == tofu_call {
+        vec![way("Registry", BOTH, &call)]
+    } else {
+        vec![
+            way(TERRAFORM, TERRAFORM, &call),
+            way(OPENTOFU, OPENTOFU, &tofu_call),
+        ]
+    };
     // Repositories of OCI have lower-case names only.
     let has_repository = !package
         .address()
         .bytes()
         .any(|byte| byte.is_ascii_uppercase());
     if has_repository {
-        let call = snippets::oci_module(site, package, version, directory, part);
+        let call = snippets::oci_module(site, package, version, directory, tofu);
         ways.push(Tab {
             label: "OCI",
             panel: html! {
@@ -112,20 +130,23 @@ fn mirror(configuration: &str, requirement: &str, tools: &str, file: &str, site:
 
 /// Returns the last steps: a token if reads need one, and `init`. The configuration for OCI has its token.
 fn init(site: &Site, tools: &str) -> Markup {
-    let has_terraform = tools == BOTH;
+    let command = match tools {
+        BOTH | TERRAFORM => "terraform",
+        _ => "tofu",
+    };
     html! {
         p.after {
-            @if site.is_private && has_terraform { (token(site)) " " }
-            "Then run " @if has_terraform { code { "terraform init" } " or " } code { "tofu init" } "."
+            @if site.is_private && tools != ONLY_OPENTOFU { (token(site, command)) " " }
+            "Then run " code { (command) " init" } @if tools == BOTH { " or " code { "tofu init" } } "."
         }
     }
 }
 
-/// Returns the ways in which a client gets a token, in a sentence.
-pub(super) fn token(site: &Site) -> Markup {
+/// Returns the ways in which the client with this command gets a token, in a sentence.
+pub(super) fn token(site: &Site, command: &str) -> Markup {
     html! {
         @if site.has_login {
-            "Sign in once with " code { "terraform login " (site.hostname) } ", or set a token in "
+            "Sign in once with " code { (command) " login " (site.hostname) } ", or set a token in "
         } @else {
             "Set a token in "
         }

@@ -41,7 +41,7 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
                 p { "If it is private, sign in to see it." }
                 p { a.button.primary href=(sign_in_link(site)) rel="nofollow" { "Sign in" } " " a.button href="/" { "Start page" } }
             } @else if needs_token {
-                p { "Ask the operator of this registry for a token, and give it to your client. " (install::token(site)) }
+                p { "Ask the operator of this registry for a token, and give it to your client. " (install::token(site, "terraform")) }
                 p { "To look for packages in a terminal, run " code { "terrace login " (site.origin) " --with-token" } ", then " code { "terrace search" } "." }
             } @else {
                 p { a.button href="/" { "Start page" } }

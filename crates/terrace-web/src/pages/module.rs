@@ -65,8 +65,12 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
         }
         }
     };
+    let clients = match root {
+        Some(root) if root.is_opentofu_only => "OpenTofu",
+        _ => "Terraform and OpenTofu",
+    };
     let description = format!(
-        "The {} module for Terraform and OpenTofu: inputs, outputs, resources and examples of version {version}.",
+        "The {} module for {clients}: inputs, outputs, resources and examples of version {version}.",
         package.address()
     );
     let title = release.title();

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 use terrace_core::documentation::{
-    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+    Input, ModuleCall, ModulePart, OnlyIn, Output, ProviderRequirement, Resource, ResourceMode,
+    of_both,
 };
 
 use crate::parts::room::Room;
@@ -17,16 +18,42 @@ type Count = fn(&ModulePart) -> usize;
 
 /// The sections of a module's interface, in their order.
 const SECTIONS: [(&str, &str, Count); 4] = [
-    ("inputs", "Inputs", |part| part.inputs.len()),
-    ("outputs", "Outputs", |part| part.outputs.len()),
-    ("resources", "Resources", |part| part.resources.len()),
+    ("inputs", "Inputs", |part| both(part, |it| &it.inputs).len()),
+    ("outputs", "Outputs", |part| {
+        both(part, |it| &it.outputs).len()
+    }),
+    ("resources", "Resources", |part| {
+        both(part, |it| &it.resources).len()
+    }),
     ("dependencies", "Dependencies", |part| {
-        part.providers
-            .len()
-            .saturating_add(part.calls.len())
-            .saturating_add(part.required_versions.len())
+        let versions = required_versions(part).into_iter();
+        let versions: usize = versions.map(|(_, versions)| versions.len()).sum();
+        versions + both(part, |it| &it.providers).len() + both(part, |it| &it.calls).len()
     }),
 ];
+
+/// Returns the things of a list, and the client of those that only one client reads.
+fn both<T: Ord>(part: &ModulePart, list: fn(&ModulePart) -> &[T]) -> Vec<(&T, OnlyIn)> {
+    of_both(part, part.opentofu.as_deref(), list)
+}
+
+/// Returns the constraints on the versions of clients.
+fn required_versions(part: &ModulePart) -> Vec<(&'static str, &[String])> {
+    let versions = part.required_versions.as_slice();
+    match part
+        .opentofu
+        .as_deref()
+        .map(|it| it.required_versions.as_slice())
+    {
+        Some(others) if others != versions => vec![("Terraform", versions), ("OpenTofu", others)],
+        _ if part.is_opentofu_only => vec![("OpenTofu", versions)],
+        _ => vec![("Terraform or OpenTofu", versions)],
+    }
+}
+
+fn client(only: OnlyIn) -> Markup {
+    html! { @if let Some(client) = only { " " (label("quiet", client)) } }
+}
 
 /// Returns the links to the sections, for the contents of a page.
 pub(super) fn section_links(part: &ModulePart) -> Markup {
@@ -42,9 +69,14 @@ pub(super) fn sections(part: &ModulePart) -> Markup {
     let room = &Room::new();
     html! {
         (errors(room, &part.errors))
-        (inputs(room, &part.inputs))
-        (outputs(room, &part.outputs))
-        (resources(room, &part.resources))
+        @if part.opentofu.is_some() {
+            div.notice.info role="note" {
+                p { "OpenTofu reads " code { ".tofu" } " files of this module that Terraform ignores. What only one of them reads has its name below." }
+            }
+        }
+        (inputs(room, both(part, |it| &it.inputs)))
+        (outputs(room, both(part, |it| &it.outputs)))
+        (resources(room, both(part, |it| &it.resources)))
         (dependencies(room, part))
         (room.notice())
     }
@@ -61,38 +93,41 @@ fn errors(room: &Room, errors: &[String]) -> Markup {
     }
 }
 
-fn inputs(room: &Room, inputs: &[Input]) -> Markup {
-    let (required, optional): (Vec<_>, Vec<_>) = inputs.iter().partition(|it| it.is_required());
-    let group = |name: &str, inputs: &[&Input]| {
+fn inputs(room: &Room, inputs: Vec<(&Input, OnlyIn)>) -> Markup {
+    let count = inputs.len();
+    let (required, optional): (Vec<_>, Vec<_>) =
+        inputs.into_iter().partition(|(it, _)| it.is_required());
+    let group = |name: &str, inputs: Vec<(&Input, OnlyIn)>| {
         html! {
             @if !inputs.is_empty() {
                 h3 { (name) " " span.count { (inputs.len()) } }
-                ul.fields { (room.rows(inputs, |it| input(it))) }
+                ul.fields { (room.rows(inputs, input)) }
             }
         }
     };
     html! {
-        @if !inputs.is_empty() {
+        @if count > 0 {
             section #page-inputs {
                 div.heading-row {
-                    h2 #page-inputs-heading { "Inputs " span.count { (inputs.len()) } }
-                    @if inputs.len() > UNFILTERED {
+                    h2 #page-inputs-heading { "Inputs " span.count { (count) } }
+                    @if count > UNFILTERED {
                         input type="search" hidden data-filter-list="page-inputs" aria-label="Filter inputs" placeholder="Filter inputs";
                     }
                 }
-                (group("Required", &required))
-                (group("Optional", &optional))
+                (group("Required", required))
+                (group("Optional", optional))
             }
         }
     }
 }
 
-fn input(input: &Input) -> Markup {
-    let anchor = anchor("input", &input.name);
+fn input((input, only): (&Input, OnlyIn)) -> Markup {
+    let anchor = anchor("input", &input.name, only);
     html! {
         li.field #(anchor) {
             div.field-head {
                 a.name href={ "#" (anchor) } { code { bdi { (input.name) } } }
+                (client(only))
                 @match input.constraint.as_deref() {
                     Some(constraint) if is_short(constraint) => code.type { (constraint) },
                     Some(_) => {}
@@ -116,7 +151,7 @@ fn input(input: &Input) -> Markup {
     }
 }
 
-fn outputs(room: &Room, outputs: &[Output]) -> Markup {
+fn outputs(room: &Room, outputs: Vec<(&Output, OnlyIn)>) -> Markup {
     html! {
         @if !outputs.is_empty() {
             section #page-outputs {
@@ -127,12 +162,13 @@ fn outputs(room: &Room, outputs: &[Output]) -> Markup {
     }
 }
 
-fn output(output: &Output) -> Markup {
-    let anchor = anchor("output", &output.name);
+fn output((output, only): (&Output, OnlyIn)) -> Markup {
+    let anchor = anchor("output", &output.name, only);
     html! {
         li.field #(anchor) {
             div.field-head {
                 a.name href={ "#" (anchor) } { code { bdi { (output.name) } } }
+                (client(only))
                 @if output.is_sensitive { (label("quiet", "sensitive")) }
                 @if output.is_ephemeral { (label("quiet", "ephemeral")) }
                 @if output.deprecated.is_some() { (label("warn", "deprecated")) }
@@ -149,7 +185,7 @@ fn description(description: Option<&str>, deprecated: Option<&str>) -> Markup {
     }
 }
 
-fn resources(room: &Room, resources: &[Resource]) -> Markup {
+fn resources(room: &Room, resources: Vec<(&Resource, OnlyIn)>) -> Markup {
     let mode = |mode: ResourceMode| match mode {
         ResourceMode::Managed => "resource",
         ResourceMode::Data => "data",
@@ -163,8 +199,8 @@ fn resources(room: &Room, resources: &[Resource]) -> Markup {
                     table {
                         thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
                         tbody {
-                            (room.rows(resources, |it| html! {
-                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } } }
+                            (room.rows(resources, |(it, only)| html! {
+                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } (client(only)) } }
                             }))
                         }
                     }
@@ -175,30 +211,35 @@ fn resources(room: &Room, resources: &[Resource]) -> Markup {
 }
 
 fn dependencies(room: &Room, part: &ModulePart) -> Markup {
+    let (providers, calls) = (both(part, |it| &it.providers), both(part, |it| &it.calls));
+    let versions = required_versions(part);
+    let has_versions = versions.iter().any(|(_, versions)| !versions.is_empty());
     html! {
-        @if !(part.providers.is_empty() && part.calls.is_empty() && part.required_versions.is_empty()) {
+        @if has_versions || !(providers.is_empty() && calls.is_empty()) {
             section #page-dependencies {
                 h2 #page-dependencies-heading { "Dependencies" }
-                @if !part.required_versions.is_empty() {
-                    (room.rows([part.required_versions.join(", ")], |it| html! { p { "Terraform or OpenTofu " code { (it) } } }))
+                @if has_versions {
+                    (room.rows(versions, |(client, versions)| html! {
+                        p { (client) " " @if versions.is_empty() { "of any version" } @else { code { (versions.join(", ")) } } }
+                    }))
                 }
-                @if !part.providers.is_empty() { (providers(room, &part.providers)) }
-                @if !part.calls.is_empty() { (calls(room, &part.calls)) }
+                @if !providers.is_empty() { (self::providers(room, providers)) }
+                @if !calls.is_empty() { (self::calls(room, calls)) }
             }
         }
     }
 }
 
-fn providers(room: &Room, providers: &[ProviderRequirement]) -> Markup {
+fn providers(room: &Room, providers: Vec<(&ProviderRequirement, OnlyIn)>) -> Markup {
     html! {
         h3 #page-providers { "Providers" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-providers" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
                 tbody {
-                    (room.rows(providers, |it| html! {
+                    (room.rows(providers, |(it, only)| html! {
                         tr {
-                            th scope="row" { code { (it.name) } }
+                            th scope="row" { code { (it.name) } (client(only)) }
                             td { @if let Some(source) = &it.source { code { (source) } } @else { "–" } }
                             td { (or_dash(&it.versions.join(", "))) }
                             td { (or_dash(&it.aliases.join(", "))) }
@@ -210,16 +251,16 @@ fn providers(room: &Room, providers: &[ProviderRequirement]) -> Markup {
     }
 }
 
-fn calls(room: &Room, calls: &[ModuleCall]) -> Markup {
+fn calls(room: &Room, calls: Vec<(&ModuleCall, OnlyIn)>) -> Markup {
     html! {
         h3 #page-modules { "Modules" }
         div.scroll tabindex="0" role="region" aria-labelledby="page-modules" {
             table {
                 thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
                 tbody {
-                    (room.rows(calls, |it| html! {
+                    (room.rows(calls, |(it, only)| html! {
                         tr {
-                            th scope="row" { code { (it.name) } }
+                            th scope="row" { code { (it.name) } (client(only)) }
                             td { (or_dash(&it.source)) }
                             td { (or_dash(it.version.as_deref().unwrap_or_default())) }
                         }
@@ -241,7 +282,12 @@ fn is_short(text: &str) -> bool {
 
 /// Returns the ID of a field, without spaces. IDs of pages begin with [`markdown::RESERVED_ID`](crate::markdown::RESERVED_ID),
 /// so that no heading of a document has the same.
-fn anchor(prefix: &str, name: &str) -> String {
+fn anchor(prefix: &str, name: &str, only: OnlyIn) -> String {
     let name: String = name.split_whitespace().collect();
-    format!("page-{prefix}-{name}")
+    let client = if only == Some("OpenTofu") {
+        "opentofu-"
+    } else {
+        ""
+    };
+    format!("page-{client}{prefix}-{name}")
 }

@@ -16,7 +16,7 @@ pub(crate) fn notice(class: &'static str, body: &Markup) -> Markup {
 
 /// Returns the notice below a text without its end.
 pub(crate) fn cut_text() -> Markup {
-    let body = html! { p { "This page is longer than a page may be, and was cut. Its source has the rest." } };
+    let body = html! { p { "This page is longer than a page may be, and was cut. Its Markdown has more." } };
     notice("warn", &body)
 }
 

@@ -142,7 +142,7 @@ fn a_start_page_without_visible_recent_packages_has_no_heading_for_them() {
 
 #[test]
 fn a_text_whose_html_is_too_long_has_a_note_that_it_was_cut() {
-    const NOTE: &str = "was cut";
+    const NOTE: &str = "was cut. Its Markdown has more.";
     let short = "-> a\n\n".repeat(10);
     let long = "-> a\n\n".repeat(20_000);
     assert!(fixtures::text::rendered(&long).is_truncated);

@@ -340,7 +340,16 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
         files: &files,
     };
     let current = release(&vpc, &details, &versions);
+    let of_view = |view| {
+        let details = module::version_details(&vpc, &versions[0], "5.2.0", Some(view));
+        let site = &fixtures::private_site();
+        pages::module(site, &release(&vpc, &details, &versions), None)
+    };
+    let mut only = module::view(7);
+    only.root.is_opentofu_only = true;
     vec![
+        ("module-two-clients", of_view(module::of_two_clients())),
+        ("module-opentofu", of_view(only)),
         ("module", page(40, 0)),
         ("module-200-inputs", page(200, 0)),
         ("module-older", page(8, 1)),

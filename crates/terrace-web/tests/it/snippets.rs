@@ -46,6 +46,68 @@ fn the_snippet_of_a_module_has_its_required_inputs_with_values_of_their_types() 
 }
 
 #[test]
+fn each_client_has_its_own_call_where_the_inputs_differ() {
+    let calls = blocks("module-two-clients");
+    assert!(calls[0].contains("  cidr  = ") && !calls[0].contains("passphrase"));
+    // The call through OCI, below the credentials for it, is OpenTofu's as well.
+    for call in [&calls[1], &calls[3]] {
+        assert!(call.contains("  passphrase = ") && !call.contains("cidr"));
+    }
+}
+
+#[test]
+fn a_page_names_the_client_where_the_files_differ() {
+    let shown = |page: &str, name: &str| -> Vec<String> {
+        let (_, html) = pages::all().into_iter().find(|it| it.0 == page).unwrap();
+        let page = Html::parse(&html);
+        page.named(name).map(|it| it.text.clone()).collect()
+    };
+    let texts = shown("module-two-clients", "p");
+    for text in [
+        "Terraform >= 1.5.7",
+        "OpenTofu >= 1.8",
+        "Terraform",
+        "OpenTofu",
+    ] {
+        assert!(texts.iter().any(|it| it == text), "{text}");
+    }
+    let terraform = texts
+        .iter()
+        .find(|it| it.ends_with("Then run terraform init."));
+    assert!(terraform.unwrap().contains("terraform login"));
+    let tofu = texts.iter().find(|it| it.ends_with("Then run tofu init."));
+    assert!(tofu.unwrap().contains("tofu login"));
+    let items = shown("module-two-clients", "div").join("\n");
+    for label in [
+        "cidr Terraformstring",
+        "passphrase OpenTofustring",
+        "name Terraform",
+        "name OpenTofu",
+        "zoneslist",
+    ] {
+        assert!(items.contains(label), "{label}: {items}");
+    }
+    let rows = shown("module-two-clients", "th");
+    for row in [
+        "random Terraform",
+        "random OpenTofu",
+        "aws",
+        "labels Terraform",
+    ] {
+        assert!(rows.iter().any(|it| it == row), "{row}: {rows:?}");
+    }
+
+    let texts = shown("module-opentofu", "p");
+    for text in ["OpenTofu >= 1.5.7", "OpenTofu"] {
+        assert!(texts.iter().any(|it| it == text), "{text}");
+    }
+    assert!(
+        !texts.iter().any(|it| it.contains("terraform ")),
+        "{texts:?}"
+    );
+}
+
+#[test]
 fn the_snippet_of_a_submodule_names_its_directory() {
     let block = &blocks("module-submodule")[0];
     assert!(

@@ -1,7 +1,9 @@
 //! The details of a module.
 
+use terrace_core::documentation::{OnlyIn, of_both};
+
 use crate::output::{Column, Screen, Table, shown};
-use crate::registry::catalog::{Input, Module, ModulePart, Named, Requirement};
+use crate::registry::catalog::{Module, ModulePart, Named};
 
 /// Adds the inputs, outputs and requirements of a module.
 pub(super) fn add(module: &Module, screen: &mut Screen) {
@@ -29,6 +31,33 @@ pub(super) fn errors(module: &Module) -> impl Iterator<Item = &String> {
     module.root.errors.iter().chain(errors)
 }
 
+/// Returns the clients that a module is for, with their versions, if it requires any.
+pub(super) fn required(root: &ModulePart) -> Option<String> {
+    let line = |client: &str, versions: &[String]| match versions.join(", ").as_str() {
+        "" => client.to_owned(),
+        versions => format!("{client} {versions}"),
+    };
+    let versions = &root.required_versions;
+    match &root.opentofu {
+        Some(other) if other.required_versions != *versions => {
+            let other = line("OpenTofu", &other.required_versions);
+            Some(format!("{}; {other}", line("Terraform", versions)))
+        }
+        _ if root.is_opentofu_only => Some(line("OpenTofu", versions)),
+        _ => (!versions.is_empty()).then(|| line("Terraform or OpenTofu", versions)),
+    }
+}
+
+/// Returns the things of a list, and the client of those that only one client reads.
+fn both<T: Ord>(root: &ModulePart, list: fn(&ModulePart) -> &[T]) -> Vec<(&T, OnlyIn)> {
+    of_both(root, root.opentofu.as_deref(), list)
+}
+
+/// Returns a name, with the only client that reads the thing.
+fn named(name: &str, only: OnlyIn) -> String {
+    only.map_or_else(|| name.to_owned(), |client| format!("{name} ({client})"))
+}
+
 fn inputs(root: &ModulePart) -> Table {
     let mut table = Table::new([
         Column::whole("NAME"),
@@ -37,10 +66,9 @@ fn inputs(root: &ModulePart) -> Table {
         Column::wrapped("DESCRIPTION"),
     ]);
     // Required inputs first: a call does not work without them.
-    let is_optional = |input: &&Input| input.default.is_some();
-    let mut inputs: Vec<&Input> = root.inputs.iter().collect();
-    inputs.sort_by_key(is_optional);
-    for input in inputs {
+    let mut inputs = both(root, |it| &it.inputs);
+    inputs.sort_by_key(|(input, _)| input.default.is_some());
+    for (input, only) in inputs {
         let default = input.default.clone();
         let description = shown(input.description.as_ref());
         let description = match &input.deprecated {
@@ -48,7 +76,7 @@ fn inputs(root: &ModulePart) -> Table {
             None => description,
         };
         table.row([
-            input.name.clone(),
+            named(&input.name, only),
             input.constraint.clone().unwrap_or_else(|| "any".to_owned()),
             default.unwrap_or_else(|| "(required)".to_owned()),
             description,
@@ -59,8 +87,11 @@ fn inputs(root: &ModulePart) -> Table {
 
 fn outputs(root: &ModulePart) -> Table {
     let mut table = Table::new([Column::whole("NAME"), Column::wrapped("DESCRIPTION")]);
-    for output in &root.outputs {
-        table.row([output.name.clone(), shown(output.description.as_ref())]);
+    for (output, only) in both(root, |it| &it.outputs) {
+        table.row([
+            named(&output.name, only),
+            shown(output.description.as_ref()),
+        ]);
     }
     table
 }
@@ -71,13 +102,9 @@ fn providers(root: &ModulePart) -> Table {
         Column::whole("SOURCE"),
         Column::cut("VERSIONS"),
     ]);
-    for Requirement {
-        name,
-        source,
-        versions,
-    } in &root.providers
-    {
-        table.row([name.clone(), shown(source.as_ref()), versions.join(", ")]);
+    for (it, only) in both(root, |it| &it.providers) {
+        let name = named(&it.name, only);
+        table.row([name, shown(it.source.as_ref()), it.versions.join(", ")]);
     }
     table
 }
@@ -88,14 +115,14 @@ fn resources(root: &ModulePart) -> Table {
         Column::cut("NAME"),
         Column::left_out(1, "MODE"),
     ]);
-    for resource in &root.resources {
+    for (resource, only) in both(root, |it| &it.resources) {
         let mode = match resource.mode.as_str() {
             "managed" => "resource",
             mode => mode,
         };
         table.row([
             resource.resource_type.clone(),
-            resource.name.clone(),
+            named(&resource.name, only),
             mode.to_owned(),
         ]);
     }

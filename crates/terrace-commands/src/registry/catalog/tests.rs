@@ -47,7 +47,9 @@ const VERSION: &str = r#"{
       "resources": [{ "mode": "managed", "type": "aws_vpc", "name": "this", "provider": "aws" }],
       "providers": [{ "name": "aws", "source": "hashicorp/aws", "versions": [">= 6.0"] }],
       "required_versions": [">= 1.6"],
-      "errors": ["main.tf:3: the block is not closed"]
+      "errors": ["main.tf:3: the block is not closed"],
+      "is_opentofu_only": false,
+      "opentofu": { "inputs": [{ "name": "range" }], "required_versions": [">= 1.8"] }
     },
     "submodules": [{ "name": "endpoints", "errors": ["modules/endpoints/main.tf:1: the block is not closed"] }],
     "examples": [{ "name": "complete", "errors": ["examples/complete/main.tf:1: the block is not closed"] }]

@@ -16,6 +16,12 @@ use terrace_base::json;
 /// Maximum number of names within one entry of such an answer, such as the files of an example.
 const MCP_NAMES: usize = 50;
 
+/// The note about a module that Terraform cannot use.
+const OPENTOFU_ONLY: &str = "only OpenTofu reads this module: it has .tofu files, and no .tf files";
+
+/// The note about a module of which OpenTofu reads other files.
+const OTHER_IN_OPENTOFU: &str = "this is the module as Terraform reads it: OpenTofu reads .tofu files of it that differ, which the page describes";
+
 /// The answer of `get_module`.
 #[derive(Debug, Serialize)]
 pub struct ModuleAnswer {
@@ -147,7 +153,11 @@ impl ModuleAnswer {
             json::to_string(&DocumentEntry { document })
         });
         Some(Self {
-            note: details.module.is_none().then_some(UNDOCUMENTED),
+            note: match &details.module {
+                None => Some(UNDOCUMENTED),
+                Some(_) if part.is_opentofu_only => Some(OPENTOFU_ONLY),
+                Some(_) => part.opentofu.as_ref().map(|_| OTHER_IN_OPENTOFU),
+            },
             address: details.package.address,
             source: links.source,
             version: details.version.version,
