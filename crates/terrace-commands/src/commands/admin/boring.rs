@@ -196,7 +196,7 @@ fn import_namespace(
                         namespace: namespace.clone(),
                         provider_type: dist.provider_type.clone(),
                     };
-                    provider::prepare(&dist, &address, ReleaseSource::default(), output)
+                    provider::prepare(&dist, &address, ReleaseSource::default(), &[], output)
                         .map(|(request, _)| request)
                 }
                 Err(reasons) => Err(Failure::Refused(reasons)),
@@ -246,6 +246,7 @@ fn import_modules(
             },
             documentation: DocumentationArguments::default(),
             allow_secrets: Vec::new(),
+            allow_unparsed: Vec::new(),
             dry_run: false,
         };
         publish(
