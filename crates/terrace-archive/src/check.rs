@@ -1,8 +1,10 @@
 //! Checks whether a client could install an archive, given its list of entries.
 
 use super::path::{self, PathError};
+use super::program::Program;
 use super::secrets::secret_file;
 use super::{Entry, EntryKind, Method, limits, zip};
+use std::collections::BTreeMap;
 use terrace_base::sort;
 use terrace_base::untrusted::quoted;
 
@@ -140,6 +142,29 @@ pub enum ArchiveWarning {
     /// An executable that does not run on systems with file modes.
     #[error("{} is not marked executable, and clients keep modes: the provider installs but cannot start; set the mode (chmod +x), and pack again", quoted(.0))]
     NotExecutable(String),
+    /// A file that clients start in place of the provider's executable.
+    #[error("clients start {}, the first file at the root with the provider's name, and not {}: the provider installs but cannot start; rename or remove it, and pack again", quoted(.started), quoted(.executable))]
+    OtherStarted {
+        /// The file that they start.
+        started: String,
+        /// The executable.
+        executable: String,
+    },
+    /// An executable that Windows does not know as one.
+    #[error("{} does not end in .exe, so Windows does not start it: rename it, and pack again", quoted(.0))]
+    NotExe(String),
+    /// An executable for another system or machine.
+    #[error("{} is built for another platform ({program}), so it cannot start on {os}_{arch}: pack the one for this platform", quoted(.name))]
+    OtherPlatform {
+        /// The executable.
+        name: String,
+        /// The program that it is.
+        program: Program,
+        /// The operating system of the package.
+        os: String,
+        /// The architecture of the package.
+        arch: String,
+    },
     /// Symbolic links in a tar.
     #[error("clients unpack symbolic links as empty files ({count} in the archive, the first is {}); pack the files that they point to", quoted(.first))]
     Symlinks {
@@ -185,7 +210,7 @@ fn below(subdir: &Option<String>) -> String {
 /// Returns all reasons why clients could not install the zip of a provider of this type; none if they can.
 pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<InstallError> {
     let mut reasons = Reasons::default();
-    if executable(entries, provider_type).is_none() {
+    if executables(entries, provider_type).is_empty() {
         let instead = meant_executable(entries, provider_type);
         reasons.push(|| InstallError::NoExecutable {
             provider_type: shortened(provider_type),
@@ -217,21 +242,52 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Ins
     reasons.told()
 }
 
-/// Returns warnings for the publisher of a provider's zip for this operating system.
-///
-/// They are not reasons to refuse the zip: on a file system without modes, such a provider runs.
+/// The first bytes of files at the root of an archive ([`crate::HEAD_BYTES`] of each), by their names.
+pub type Heads = BTreeMap<String, Vec<u8>>;
+
+/// Returns warnings for the publisher of a provider's zip for this operating system and architecture: clients install it,
+/// but it cannot start. Where heads are missing, names and modes decide alone.
 pub fn provider_package_warnings(
     entries: &[Entry],
     provider_type: &str,
-    os: &str,
+    (os, arch): (&str, &str),
+    heads: &Heads,
 ) -> Vec<ArchiveWarning> {
-    let runs = |entry: &Entry| entry.unix_mode.is_some_and(|mode| mode & 0o111 != 0);
-    match executable(entries, provider_type) {
-        Some(entry) if os != "windows" && !runs(entry) => {
-            vec![ArchiveWarning::NotExecutable(entry.name.clone())]
-        }
-        _ => Vec::new(),
+    let candidates = executables(entries, provider_type);
+    let Some(started) = candidates.first() else {
+        return Vec::new();
+    };
+    let is_windows = os == "windows";
+    let runs = |entry: &Entry| match is_windows {
+        true => ends_with(&entry.name, ".exe"),
+        false => entry.unix_mode.is_some_and(|mode| mode & 0o111 != 0),
+    };
+    let head = |entry: &Entry| heads.get(&entry.name).map_or(&[][..], Vec::as_slice);
+    let is_program =
+        |entry: &Entry| head(entry).starts_with(b"#!") || Program::read(head(entry)).is_some();
+    let find = |is_one: &dyn Fn(&Entry) -> bool| candidates.iter().find(|entry| is_one(entry));
+    let executable = find(&is_program).or_else(|| find(&runs)).unwrap_or(started);
+    let name = || executable.name.clone();
+    let mut warnings = Vec::new();
+    if executable.name != started.name {
+        warnings.push(ArchiveWarning::OtherStarted {
+            started: started.name.clone(),
+            executable: name(),
+        });
     }
+    match (runs(executable), is_windows) {
+        (true, _) => {}
+        (false, true) => warnings.push(ArchiveWarning::NotExe(name())),
+        (false, false) => warnings.push(ArchiveWarning::NotExecutable(name())),
+    }
+    let program = Program::read(head(executable)).filter(|program| !program.is_for(os, arch));
+    warnings.extend(program.map(|program| ArchiveWarning::OtherPlatform {
+        name: name(),
+        program,
+        os: os.to_owned(),
+        arch: arch.to_owned(),
+    }));
+    warnings
 }
 
 /// Returns all reasons why clients could not install a module from an archive, or from a directory in it;
@@ -455,13 +511,15 @@ fn check_link(entry: &Entry, target: &str, reasons: &mut Reasons) {
     }
 }
 
-/// Returns the file that clients start: of several, the first by name.
-fn executable<'a>(entries: &'a [Entry], provider_type: &str) -> Option<&'a Entry> {
-    entries
+/// Returns the files that clients would start, in their order: they start the first one by name.
+fn executables<'a>(entries: &'a [Entry], provider_type: &str) -> Vec<&'a Entry> {
+    let mut found: Vec<&Entry> = entries
         .iter()
         .filter(|entry| entry.kind == EntryKind::File && !entry.name.contains('/'))
         .filter(|entry| is_executable_name(&entry.name, provider_type))
-        .min_by(|a, b| a.name.cmp(&b.name))
+        .collect();
+    sort::sort_by(&mut found, |a, b| a.name.cmp(&b.name));
+    found
 }
 
 fn is_executable_name(name: &str, provider_type: &str) -> bool {

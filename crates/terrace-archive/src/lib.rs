@@ -24,6 +24,7 @@ mod gzip;
 mod inflate;
 pub mod limits;
 mod path;
+mod program;
 mod secrets;
 mod tar;
 mod tar_gz;
@@ -37,11 +38,12 @@ use std::str::FromStr;
 use terrace_base::untrusted::quoted;
 
 pub use check::{
-    ArchiveWarning, InstallError, check_module_archive, check_provider_package,
+    ArchiveWarning, Heads, InstallError, check_module_archive, check_provider_package,
     module_archive_warnings, provider_package_warnings, zip_contents_warning,
 };
 pub use error::ArchiveError;
 pub use path::PathError;
+pub use program::{HEAD_BYTES, Program};
 pub use secrets::{SecretFile, secret_file};
 pub use tar_gz::TarGzInspector;
 pub use zip::{ContentError, Step, ZipInspector};

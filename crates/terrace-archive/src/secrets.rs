@@ -86,6 +86,9 @@ const SSH_KEYS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 /// Words in the names of files that show readers which values to set, such as `example.tfvars` and `.env.sample`.
 const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
 
+/// Directories with examples of values, of which the contents decide.
+const EXAMPLE_DIRECTORIES: [&str; 4] = ["example", "examples", "test", "tests"];
+
 /// Returns the kind of secrets that files of this name hold, if they do.
 ///
 /// The name is a path with `/` between its parts; the case of its letters does not matter.
@@ -124,7 +127,10 @@ pub fn secret_file(name: &str) -> Option<SecretFile> {
     }
     // `terraform.tfvars.example` only shows the names of the values.
     let extension = EXTENSIONS.iter().find(|(end, _)| file.ends_with(end));
-    extension.map(|(_, kind)| *kind)
+    let mut directories = name.split('/').rev().skip(1);
+    let is_example = directories.any(|part| EXAMPLE_DIRECTORIES.contains(&part));
+    let kind = extension.map(|(_, kind)| *kind);
+    kind.filter(|kind| !(is_example && *kind == SecretFile::Values))
 }
 
 #[cfg(test)]
@@ -135,11 +141,10 @@ mod tests {
     fn the_kind_follows_from_the_name_in_any_case() {
         for (name, kind) in [
             ("terraform.tfvars", SecretFile::Values),
-            (
-                "examples/complete/fixtures.us-east-2.tfvars",
-                SecretFile::Values,
-            ),
             ("example.auto.tfvars", SecretFile::Values),
+            ("environments/prod.tfvars", SecretFile::Values),
+            ("examples/complete/.env", SecretFile::Environment),
+            ("tests/x/terraform.tfstate", SecretFile::State),
             ("a/PROD.TFVARS.JSON", SecretFile::Values),
             (".env", SecretFile::Environment),
             ("deep/.env.production", SecretFile::Environment),
@@ -180,6 +185,8 @@ mod tests {
             "terraform.tfvars.example",
             "example.tfvars",
             "examples/simple/dev.sample.tfvars",
+            "examples/complete/fixtures.us-east-2.tfvars",
+            "modules/a/tests/terraform.tfvars.json",
             ".env.example",
             "id_rsa.pub",
             "templates/id.tpl",

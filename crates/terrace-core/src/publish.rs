@@ -25,7 +25,7 @@ use crate::storage::archive_url::ArchiveUrls;
 use crate::storage::key::ArchiveKey;
 use crate::storage::release::Release;
 use terrace_archive::{
-    ArchiveFormat, ArchiveWarning, Entry, ZipInspector, check_module_archive,
+    ArchiveFormat, ArchiveWarning, Entry, Heads, ZipInspector, check_module_archive,
     check_provider_package, module_archive_warnings, provider_package_warnings,
     zip_contents_warning,
 };
@@ -193,7 +193,9 @@ impl ExpectedArchive {
     pub fn remarks(&self, entries: &[Entry]) -> Vec<String> {
         let warnings = match &self.contents {
             ExpectedContents::Provider(provider_type, platform) => {
-                provider_package_warnings(entries, provider_type.as_str(), platform.os())
+                let platform = (platform.os(), platform.arch());
+                let unread = Heads::default();
+                provider_package_warnings(entries, provider_type.as_str(), platform, &unread)
             }
             ExpectedContents::Module(_) => {
                 let mut warnings = module_archive_warnings(entries);

@@ -1,8 +1,10 @@
-//! The module calls of all configuration files of a directory tree, wherever they are.
+//! The module calls and the syntax errors of configuration files, wherever they are.
+
+use std::borrow::Cow;
 
 use crate::configuration;
 use crate::limits;
-use crate::source::{SourceFile, syntax_of};
+use crate::source::{SourceFile, Syntax, syntax_of};
 use crate::text;
 
 /// A call of a module, with the place where it is written.
@@ -24,15 +26,27 @@ pub fn module_sources(files: &[SourceFile<'_>]) -> Vec<ModuleSource> {
     files.iter().flat_map(sources_of_file).collect()
 }
 
-fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
+/// Returns the first error for which clients cannot parse a configuration file, with its line if it is known.
+///
+/// A file that is too large to be parsed here has none.
+pub fn syntax_error(file: &SourceFile<'_>) -> Option<(Option<usize>, String)> {
+    let (text, syntax) = readable(file)?;
+    let mut faults = configuration::parse(&text, syntax).faults.into_iter();
+    let fault = faults.find(|fault| !fault.is_limit)?;
+    Some((fault.line, fault.message))
+}
+
+fn readable<'a>(file: &SourceFile<'a>) -> Option<(Cow<'a, str>, Syntax)> {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
-    let Some(syntax) = syntax_of(name) else {
+    let syntax = syntax_of(name)?;
+    let fits = file.bytes.len() <= limits::CONFIGURATION_FILE_BYTES;
+    fits.then(|| (text::decode(file.bytes).0, syntax))
+}
+
+fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
+    let Some((text, syntax)) = readable(file) else {
         return Vec::new();
     };
-    if file.bytes.len() > limits::CONFIGURATION_FILE_BYTES {
-        return Vec::new();
-    }
-    let (text, _) = text::decode(file.bytes);
     let blocks = configuration::parse(&text, syntax).blocks.into_iter();
     let calls = blocks.filter(|block| block.kind == "module");
     calls
@@ -89,6 +103,34 @@ mod tests {
         let expected =
             expected.map(|(file, line, source)| (file.into(), Some(line), source.into()));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_first_error_that_clients_have_too_is_found() {
+        let long = format!(
+            "locals {{\n a = \"{}\"\n}}\n",
+            "x".repeat(limits::BLOCK_BYTES)
+        );
+        for (path, text, line) in [
+            ("versions.tf", "../../versions.tf", Some(Some(1))),
+            (
+                "a.tf",
+                "locals {}\n<<<<<<< HEAD\nlocals {}\n",
+                Some(Some(2)),
+            ),
+            ("a.tf", "\nregion = 1\n", Some(Some(2))),
+            ("a.tofu", "locals {\n", Some(Some(1))),
+            ("a.tf.json", "{\"locals\": {}", Some(Some(1))),
+            ("a.tf.json", "[1]", Some(None)),
+            ("a.tf", "\u{feff}locals {}\r\n", None),
+            ("a.tf", &long, None),
+            ("a.tf", "locals {\n a = { b = 1, b = 2 }\n}\n", None),
+            ("a.md", "{", None),
+        ] {
+            let bytes = text.as_bytes();
+            let found = syntax_error(&SourceFile { path, bytes });
+            assert_eq!(found.map(|(line, _)| line), line, "{path}: {text:.40}");
+        }
     }
 
     #[test]

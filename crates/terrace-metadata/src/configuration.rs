@@ -44,6 +44,8 @@ pub(crate) struct Attribute<'s> {
 pub(crate) struct Fault {
     pub(crate) line: Option<usize>,
     pub(crate) message: String,
+    /// Whether the code only exceeds a limit, which clients do not have.
+    pub(crate) is_limit: bool,
 }
 
 /// Parses a file.

@@ -2,8 +2,8 @@
 //! packed into the archive that the registry stores.
 //!
 //! # In scope
-//! - **Modules**: [`module_details`] reads a directory tree of configuration files, and [`module_sources`] only its
-//!   calls of other modules.
+//! - **Modules**: [`module_details`] reads a directory tree of configuration files, [`module_sources`] only its calls of
+//!   other modules, and [`syntax_error`] whether clients can parse a file.
 //! - **Providers**: [`provider_details`] reads the Markdown pages of both layouts, and [`Schema`] the output of
 //!   `terraform providers schema -json`.
 //! - **Archives**: [`Draft::pack`] writes them, [`OpenArchive`] reads them.
@@ -29,7 +29,7 @@ mod source;
 mod text;
 
 pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
-pub use calls::{ModuleSource, module_sources};
+pub use calls::{ModuleSource, module_sources, syntax_error};
 pub use draft::{Draft, Warning};
 pub use module::{is_submodule, module_details};
 pub use provider_docs::{ProviderOptions, provider_details};

@@ -349,10 +349,14 @@ fn operations_of_publish(
 fn of_platforms(platforms: usize) -> ProviderFixture {
     let mut fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.packages.clear();
-    for number in 0..platforms {
-        let content = format!("#!/bin/sh\n# {number}\n");
+    let systems = ["linux", "freebsd", "netbsd", "openbsd", "windows"];
+    let all = systems
+        .iter()
+        .flat_map(|os| ["386", "amd64", "arm", "arm64"].map(|arch| (os, arch)));
+    for (os, arch) in all.take(platforms) {
+        let content = format!("#!/bin/sh\n# {os} {arch}\n");
         let zip = zip_of(&[("terraform-provider-widget_v1.0.0", content.as_bytes())]);
-        fixture.add_package("linux", &format!("arch{number}"), zip);
+        fixture.add_package(os, arch, zip);
     }
     fixture.sign(Signer::usual());
     fixture

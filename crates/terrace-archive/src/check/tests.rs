@@ -185,39 +185,108 @@ fn an_unreadable_entry_is_reported_with_its_mode_and_the_fix() {
     }
 }
 
+fn of_mode_755(name: &str) -> Entry {
+    of_mode(name, EntryKind::File, 0o100_755)
+}
+
+/// Returns the warnings about a package for a platform, of files with these first bytes.
+fn warnings(entries: &[(Entry, &[u8])], platform: &str) -> Vec<ArchiveWarning> {
+    let heads = entries.iter().filter(|(_, head)| !head.is_empty());
+    let heads = heads.map(|(entry, head)| (entry.name.clone(), head.to_vec()));
+    let heads = heads.collect();
+    let entries: Vec<Entry> = entries.iter().map(|(entry, _)| entry.clone()).collect();
+    provider_package_warnings(&entries, "x", platform.split_once('_').unwrap(), &heads)
+}
+
+/// The first bytes of an executable for linux_amd64.
+const ELF: &[u8] = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0";
+
 #[test]
 fn an_executable_without_its_mode_bit_gives_a_warning_where_modes_matter() {
-    let plain = [file("terraform-provider-x")];
     let told = [ArchiveWarning::NotExecutable("terraform-provider-x".into())];
-    assert_eq!(provider_package_warnings(&plain, "x", "linux"), told);
-    assert_eq!(provider_package_warnings(&plain, "x", "windows"), []);
-    let dos = [Entry {
+    let dos = Entry {
         unix_mode: None,
         ..file("terraform-provider-x")
-    }];
-    assert_eq!(provider_package_warnings(&dos, "x", "darwin"), told);
-    let runs = [Entry {
-        unix_mode: Some(0o100_755),
-        ..file("terraform-provider-x")
-    }];
-    assert_eq!(provider_package_warnings(&runs, "x", "linux"), []);
+    };
+    for entry in [file("terraform-provider-x"), dos] {
+        assert_eq!(warnings(&[(entry, b"")], "darwin_arm64"), told);
+    }
+    assert_eq!(
+        warnings(&[(of_mode_755("terraform-provider-x"), b"")], "linux_amd64"),
+        []
+    );
 }
 
 #[test]
-fn the_first_of_several_executables_by_name_is_checked() {
-    let entries = [
-        Entry {
-            unix_mode: Some(0o755),
-            ..file("terraform-provider-x_b")
-        },
-        file("terraform-provider-x_a"),
-    ];
+fn windows_needs_the_extension_and_no_mode() {
+    for name in [
+        "terraform-provider-x_v1.0.0.exe",
+        "terraform-provider-x.EXE",
+    ] {
+        assert_eq!(warnings(&[(file(name), b"")], "windows_amd64"), []);
+    }
+    let name = "terraform-provider-x_v1.0.0";
     assert_eq!(
-        provider_package_warnings(&entries, "x", "linux"),
-        [ArchiveWarning::NotExecutable(
-            "terraform-provider-x_a".into()
-        )]
+        warnings(&[(of_mode_755(name), b"")], "windows_amd64"),
+        [ArchiveWarning::NotExe(name.into())]
     );
+}
+
+#[test]
+fn a_file_that_clients_start_in_place_of_the_executable_is_reported_with_it() {
+    let executable = || of_mode_755("terraform-provider-x_v1.0.0");
+    let other = |name: &str| ArchiveWarning::OtherStarted {
+        started: name.into(),
+        executable: executable().name,
+    };
+    let sbom = "terraform-provider-x.sbom.json";
+    // By its mode, or by its first bytes.
+    assert_eq!(
+        warnings(&[(executable(), b""), (file(sbom), b"")], "linux_amd64"),
+        [other(sbom)]
+    );
+    let started = [(executable(), ELF), (of_mode_755(sbom), b"{}")];
+    assert_eq!(warnings(&started, "linux_amd64"), [other(sbom)]);
+    let exe = of_mode_755("terraform-provider-x_v1.0.0.exe");
+    let started = [(exe, b"MZ".as_slice()), (file(sbom), b"{}")];
+    assert!(matches!(
+        warnings(&started, "windows_amd64")[..],
+        [ArchiveWarning::OtherStarted { .. }]
+    ));
+    for harmless in [
+        (file("terraform-provider-x_v1.0.0.md"), &b"# x"[..]),
+        (of_mode_755("docs/terraform-provider-x"), b""),
+        (of_mode_755("terraform-provider-xy"), b""),
+        // A script that starts the other file.
+        (of_mode_755("terraform-provider-x"), b"#!/bin/sh\n"),
+    ] {
+        assert_eq!(
+            warnings(&[(executable(), ELF), harmless], "linux_amd64"),
+            []
+        );
+    }
+}
+
+#[test]
+fn an_executable_for_another_platform_is_reported_and_a_script_is_not() {
+    let package = [(of_mode_755("terraform-provider-x"), ELF)];
+    for (platform, is_told) in [
+        ("linux_amd64", false),
+        ("linux_arm64", true),
+        ("darwin_amd64", true),
+    ] {
+        let told = warnings(&package, platform);
+        assert_eq!(!told.is_empty(), is_told, "{platform}: {told:?}");
+    }
+    let text = warnings(&package, "darwin_arm64")[0].to_string();
+    for part in ["ELF for amd64", "darwin_arm64"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let script = [(
+        of_mode_755("terraform-provider-x"),
+        b"#!/bin/sh\n".as_slice(),
+    )];
+    assert_eq!(warnings(&script, "linux_amd64"), []);
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn files_that_hold_secrets_are_all_refused_with_the_flag_and_the_ignore_file() {
     let module = directory(&[
         ("main.tf", ""),
         ("prod.tfvars", "password = 1"),
-        ("examples/simple/terraform.tfvars", ""),
+        ("examples/simple/terraform.tfvars", "region = \"eu\""),
+        ("tests/fixtures.tfvars", KEY),
         ("sub/.env.production", ""),
         ("certificates/server.pem", KEY),
         ("plan.out", "PK\x03\x04--------------------------tfplan"),
@@ -48,10 +49,10 @@ fn files_that_hold_secrets_are_all_refused_with_the_flag_and_the_ignore_file() {
         "\".yarnrc\" holds credentials",
         "\"certificates/server.pem\" holds a private key",
         "\"credentials.tfrc.json\" holds credentials",
-        "\"examples/simple/terraform.tfvars\" holds values of variables",
         "\"plan.out\" holds a plan",
         "\"prod.tfvars\" holds values of variables",
         "\"sub/.env.production\" holds variables of an environment",
+        "\"tests/fixtures.tfvars\" holds a private key",
     ];
     assert_eq!(lines[..expected.len()], expected);
     let advice = lines.last().unwrap();
@@ -67,17 +68,17 @@ fn a_file_that_is_allowed_by_its_exact_path_is_published() {
     let registry = Registry::start();
     let module = directory(&[
         ("main.tf", ""),
-        ("test/a.tfvars", "x = 1"),
-        ("test/b.tfvars", "x = 1"),
+        ("fixtures/a.tfvars", "x = 1"),
+        ("fixtures/b.tfvars", "x = 1"),
     ]);
-    let one = ["--allow-secrets", "test/a.tfvars"];
+    let one = ["--allow-secrets", "fixtures/a.tfvars"];
     let errors = publish(&registry, module.path(), &one).expect(3).errors();
-    assert!(!errors.contains("test/a.tfvars"), "{errors}");
-    assert!(errors.contains("test/b.tfvars"), "{errors}");
-    let both = [one[0], one[1], "--allow-secrets", "./test/b.tfvars"];
+    assert!(!errors.contains("fixtures/a.tfvars"), "{errors}");
+    assert!(errors.contains("fixtures/b.tfvars"), "{errors}");
+    let both = [one[0], one[1], "--allow-secrets", "./fixtures/b.tfvars"];
     publish(&registry, module.path(), &both).expect(0);
     let ignored = module.path().join(".terraformignore");
-    fs::write(ignored, "test/\n").unwrap();
+    fs::write(ignored, "fixtures/\n").unwrap();
     publish(&registry, module.path(), &["--dry-run"]).expect(0);
 }
 
@@ -132,6 +133,69 @@ fn an_archive_with_secrets_is_refused_like_a_directory() {
             .collect();
         publish(&registry, &path, &allowed).expect(0);
     }
+}
+
+#[test]
+fn a_package_without_a_module_at_its_top_is_refused_with_the_directories_that_have_one() {
+    let registry = Registry::start();
+    let module = directory(&[
+        ("acme-vpc-9ab14eb/main.tf", ""),
+        ("acme-vpc-9ab14eb/modules/a/main.tf", ""),
+        ("acme-vpc-9ab14eb/examples/b/main.tf", ""),
+    ]);
+    let errors = publish(&registry, module.path(), &[]).expect(3).errors();
+    assert!(
+        errors.ends_with("such as --subdir acme-vpc-9ab14eb"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("\"acme-vpc-9ab14eb/modules/a\""),
+        "{errors}"
+    );
+    assert!(
+        !errors.contains("examples") && errors.lines().count() == 1,
+        "{errors}"
+    );
+    let subdir = ["--subdir", "acme-vpc-9ab14eb", "--dry-run"];
+    publish(&registry, module.path(), &subdir).expect(0);
+    // Submodules alone are a package.
+    let collection = directory(&[("modules/a/main.tf", ""), ("README.md", "")]);
+    publish(&registry, collection.path(), &["--dry-run"]).expect(0);
+}
+
+#[test]
+fn a_file_that_no_client_can_parse_is_refused_where_consumers_load_it() {
+    let registry = Registry::start();
+    let module = directory(&[
+        ("main.tf", "module \"a\" {\n  source = \"./lib/a\"\n}\n"),
+        ("lib/a/versions.tf", "../../versions.tf"),
+        ("lib/unused/main.tf", "variable \"a\" {"),
+        ("modules/b/main.tf.json", "{"),
+        ("examples/c/main.tf", "locals {"),
+        ("broken.tf", "\n<<<<<<< HEAD\n"),
+    ]);
+    let errors = publish(&registry, module.path(), &[]).expect(3).errors();
+    let lines: Vec<&str> = errors.lines().collect();
+    for (line, start) in lines.iter().zip([
+        "broken.tf:2: ",
+        "lib/a/versions.tf:1: ",
+        "modules/b/main.tf.json:1: ",
+    ]) {
+        assert!(line.starts_with(start), "{errors}");
+    }
+    assert!(lines[3].ends_with("--allow-unparsed broken.tf"), "{errors}");
+    assert_eq!(lines.len(), 4, "{errors}");
+    let files = ["broken.tf", "./lib/a/versions.tf", "modules/b/main.tf.json"];
+    let allowed: Vec<&str> = files
+        .iter()
+        .flat_map(|it| ["--allow-unparsed", it])
+        .collect();
+    publish(
+        &registry,
+        module.path(),
+        &[&allowed[..], &["--dry-run"]].concat(),
+    )
+    .expect(0);
 }
 
 #[test]

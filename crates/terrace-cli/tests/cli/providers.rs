@@ -1,6 +1,8 @@
 //! `terrace publish provider`.
 
 use std::fs;
+use std::io::{Cursor, Write as _};
+use std::path::Path;
 
 use terrace_base::digest::Sha256;
 
@@ -282,7 +284,17 @@ fn a_missing_zip_is_rejected_once() {
         "SHA256SUMS lists {NAME}_linux_amd64.zip, but it is not in {}",
         dist.path()
     );
-    assert_eq!(errors, expected);
+    let lines: Vec<&str> = errors.lines().collect();
+    assert_eq!(lines[0], expected);
+    // The reason, and the ways to publish a part.
+    for part in [
+        "it can gain none later",
+        "terrace mirror add",
+        "of your own",
+    ] {
+        assert!(lines[1].contains(part), "{errors}");
+    }
+    assert_eq!(lines.len(), 2, "{errors}");
 }
 
 #[test]
@@ -296,17 +308,211 @@ fn a_zip_that_is_not_listed_is_refused() {
     );
 }
 
+/// Writes a zip of a release, and lists it, so that only its signature is missing. Each file has a mode, unless DOS wrote it.
+fn pack(dist: &Dist, end: &str, files: &[(&str, Option<u32>, &[u8])]) {
+    use ::zip::write::SimpleFileOptions;
+    let mut zip = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, mode, content) in files {
+        let options = SimpleFileOptions::default().system(match mode {
+            Some(_) => ::zip::System::Unix,
+            None => ::zip::System::Dos,
+        });
+        let options = mode.map_or(options, |mode| options.unix_permissions(mode));
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    let bytes = zip.finish().unwrap().into_inner();
+    let name = format!("{NAME}_{end}");
+    let digest = Sha256::of(&bytes);
+    fs::write(dist.file(end), bytes).unwrap();
+    dist.edit_shasums(|text| format!("{}{digest}  {name}\n", lines_without(text, &name)));
+}
+
+const EXECUTABLE: &str = "terraform-provider-hello_v1.2.3";
+
+/// The first bytes of an executable for linux_amd64, and of one for darwin_amd64.
+const ELF: &[u8] = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0";
+const MACH: &[u8] = b"\xcf\xfa\xed\xfe\x07\0\0\x01";
+
 #[test]
-fn a_zip_without_a_platform_is_rejected() {
+fn a_provider_that_installs_and_cannot_start_is_refused() {
+    let sbom = "terraform-provider-hello.sbom.json";
+    let exe = "terraform-provider-hello_v1.2.3.exe";
+    let run = Some(0o755);
+    for (end, files, parts) in [
+        (
+            "linux_amd64.zip",
+            &[(EXECUTABLE, Some(0o644), ELF)][..],
+            &["not marked executable"][..],
+        ),
+        (
+            "linux_amd64.zip",
+            &[(EXECUTABLE, None, ELF)],
+            &["not marked executable"],
+        ),
+        (
+            "linux_amd64.zip",
+            &[(EXECUTABLE, run, ELF), (sbom, run, b"{}")],
+            &[sbom, EXECUTABLE],
+        ),
+        (
+            "linux_amd64.zip",
+            &[(EXECUTABLE, run, MACH)],
+            &["Mach-O (macOS) for amd64", "linux_amd64"],
+        ),
+        (
+            "darwin_arm64.zip",
+            &[(EXECUTABLE, run, ELF)],
+            &["ELF for amd64", "darwin_arm64"],
+        ),
+        (
+            "linux_arm64.zip",
+            &[(EXECUTABLE, run, ELF)],
+            &["ELF for amd64", "linux_arm64"],
+        ),
+        ("windows_amd64.zip", &[(EXECUTABLE, run, b"MZ")], &[".exe"]),
+        (
+            "windows_amd64.zip",
+            &[(exe, None, ELF)],
+            &["ELF for amd64", "windows_amd64"],
+        ),
+    ] {
+        let dist = Dist::new();
+        pack(&dist, end, files);
+        let errors = refused(&dist);
+        for part in parts {
+            assert!(errors.contains(part), "{part:?} is not in {errors}");
+        }
+        let lines = errors.lines().filter(|line| line.starts_with(NAME));
+        assert_eq!(lines.count(), 1, "{errors}");
+    }
+}
+
+#[test]
+fn an_executable_for_another_machine_is_published_where_its_publisher_confirms_it() {
     let dist = Dist::new();
-    fs::rename(
-        dist.file("linux_amd64.zip"),
-        dist.file("linux_amd64_v1.zip"),
-    )
-    .unwrap();
-    dist.edit_shasums(|text| text.replace("linux_amd64.zip", "linux_amd64_v1.zip"));
+    pack(
+        &dist,
+        "darwin_arm64.zip",
+        &[(EXECUTABLE, Some(0o755), MACH)],
+    );
+    let flag = "--allow-platform darwin_arm64";
+    assert!(refused(&dist).ends_with(flag));
+    let registry = Registry::start();
+    let mut arguments = vec!["publish", "provider", "--namespace", "acme", "--dry-run"];
+    let path = dist.path();
+    arguments.push(&path);
+    arguments.extend(flag.split(' '));
+    run(&registry, &arguments).expect(0);
+}
+
+#[test]
+fn a_platform_that_no_client_asks_for_is_refused_with_the_one_that_is_meant() {
+    for (end, parts) in [
+        (
+            "macos_amd64.zip",
+            ["they ask for darwin_amd64:", "archives.name_template"],
+        ),
+        (
+            "linux_amd64_v1.zip",
+            ["they ask for linux_amd64:", "archives.name_template"],
+        ),
+        (
+            "Linux_x86_64.zip",
+            ["they ask for linux_amd64:", "archives.name_template"],
+        ),
+        (
+            "darwin_all.zip",
+            ["darwin_amd64 and darwin_arm64", "universal_binaries"],
+        ),
+        ("linux_sparc64.zip", ["none of Go's", "leave it out"]),
+    ] {
+        let dist = Dist::new();
+        fs::rename(dist.file("linux_amd64.zip"), dist.file(end)).unwrap();
+        dist.edit_shasums(|text| text.replace("linux_amd64.zip", end));
+        let errors = refused(&dist);
+        for part in parts {
+            assert!(errors.contains(part), "{part:?} is not in {errors}");
+        }
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
+fn zips_without_the_name_of_a_package_are_other_files() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    for end in ["src.zip", "linux_amd64.spdx.zip", "installer.zip"] {
+        fs::write(dist.file(end), "no zip").unwrap();
+    }
+    let digest = Sha256::of(b"x");
+    dist.edit_shasums(|text| {
+        format!("{text}{digest}  terraform-provider-hello-1.2.3.zip\n{digest}  {NAME}_src.zip\n")
+    });
+    let arguments = [
+        "publish",
+        "provider",
+        &dist.path(),
+        "--namespace",
+        "acme",
+        "--dry-run",
+    ];
+    let report = run(&registry, &arguments).expect(0).json();
+    let packages = report["request"]["body"]["packages"].as_array().unwrap();
+    assert_eq!(packages.len(), 6);
+}
+
+#[test]
+fn a_release_without_packages_names_the_file_that_is_meant_and_the_setting() {
+    for (from, to, part) in [
+        (
+            NAME,
+            "terraform-provider-hello_v1.2.3",
+            "archives.name_template",
+        ),
+        (".zip", ".tar.gz", "archives.formats: [zip]"),
+    ] {
+        let dist = Dist::new();
+        for entry in fs::read_dir(dist.path()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "zip") {
+                let name = path
+                    .file_name()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .replace(from, to);
+                fs::rename(&path, path.with_file_name(name)).unwrap();
+            }
+        }
+        let renamed = |line: &str| match line.ends_with(".zip") {
+            true => format!("{}\n", line.replace(from, to)),
+            false => format!("{line}\n"),
+        };
+        dist.edit_shasums(|text| text.lines().map(renamed).collect());
+        let errors = refused(&dist);
+        assert!(
+            errors.contains("but there is terraform-provider-hello_"),
+            "{errors}"
+        );
+        assert!(
+            errors.contains(part) && errors.lines().count() == 1,
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn a_list_that_has_its_own_signature_is_refused_with_the_cause() {
+    let dist = Dist::new();
+    let digest = Sha256::of(&fs::read(dist.file("SHA256SUMS.sig")).unwrap());
+    dist.edit_shasums(|text| format!("{text}{digest}  {NAME}_SHA256SUMS.sig\n"));
     let errors = refused(&dist);
-    assert!(errors.contains("amd64_v1"), "{errors}");
+    assert!(
+        errors.contains("its own signature") && errors.contains("GoReleaser 2.15.0"),
+        "{errors}"
+    );
+    assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 
 #[test]
@@ -332,6 +538,13 @@ fn a_directory_without_a_release_is_reported_with_the_expected_files() {
         errors.contains("_SHA256SUMS") && errors.contains("checksum.name_template"),
         "{errors}"
     );
+    let dashed = "terraform-provider-hello-1.2.3-SHASUMS";
+    fs::rename(
+        dist.file("checksums.txt"),
+        Path::new(&dist.path()).join(dashed),
+    )
+    .unwrap();
+    assert!(refused(&dist).contains(dashed));
     fs::remove_dir_all(dist.path()).unwrap();
     let errors = refused(&dist);
     assert!(errors.contains("GoReleaser"), "{errors}");
@@ -384,7 +597,8 @@ fn all_errors_are_reported_at_once() {
     ] {
         assert!(errors.contains(expected), "{expected:?} is not in {errors}");
     }
-    assert_eq!(errors.lines().count(), 5, "{errors}");
+    // With the advice about the first of them.
+    assert_eq!(errors.lines().count(), 6, "{errors}");
 }
 
 #[test]
@@ -417,6 +631,30 @@ fn a_missing_manifest_means_protocol_five_with_a_warning() {
 }
 
 #[test]
+fn a_manifest_without_protocols_means_protocol_five_with_a_warning() {
+    let registry = Registry::start();
+    let dist = Dist::new();
+    let manifest = b"\xef\xbb\xbf{\"version\": 1, \"metadata\": {}}";
+    fs::write(dist.file("manifest.json"), manifest).unwrap();
+    dist.edit_shasums(|text| lines_without(text, "manifest"));
+    let arguments = [
+        "publish",
+        "provider",
+        &dist.path(),
+        "--namespace",
+        "acme",
+        "--dry-run",
+    ];
+    let report = run(&registry, &arguments).expect(0).json();
+    assert_eq!(
+        report["request"]["body"]["protocols"],
+        serde_json::json!(["5.0"])
+    );
+    let warning = report["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("no protocol_versions"), "{warning}");
+}
+
+#[test]
 fn the_manifest_that_goreleaser_used_is_found_next_to_dist() {
     let registry = Registry::start();
     let dist = Dist::new();
@@ -440,4 +678,12 @@ fn a_listed_manifest_that_is_missing_is_an_error() {
         errors.contains("terraform-registry-manifest.json"),
         "{errors}"
     );
+    // Under the name that it has in the repository, too.
+    dist.edit_shasums(|text| {
+        text.replace(
+            &format!("{NAME}_manifest.json"),
+            "terraform-registry-manifest.json",
+        )
+    });
+    assert!(refused(&dist).contains("SHA256SUMS lists terraform-registry-manifest.json"));
 }

@@ -1,9 +1,12 @@
 //! The contents of an archive, checked by the core.
 
 use std::collections::BTreeSet;
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 
-use terrace_archive::{ArchiveFormat, Entry, Step, TarGzInspector, ZipInspector};
+use terrace_archive::{
+    ArchiveFormat, ArchiveWarning, Entry, HEAD_BYTES, Heads, Step, TarGzInspector, ZipInspector,
+    provider_package_warnings,
+};
 use terrace_core::model::name::ProviderType;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
@@ -19,8 +22,10 @@ pub(crate) struct Inspected {
     pub(crate) h1: Option<PackageHash>,
     /// The errors, for which a client would reject the zip.
     pub(crate) reasons: Vec<String>,
-    /// The warnings: a client accepts the zip, but its user may regret it.
+    /// The warnings: a client installs the zip, but the provider cannot start, or no client asks for its platform.
     pub(crate) remarks: Vec<String>,
+    /// The one among them that the executable is for another platform.
+    pub(crate) foreign: Option<String>,
 }
 
 impl Archive {
@@ -39,21 +44,31 @@ impl Archive {
             filename: self.filename.clone(),
             contents: ExpectedContents::Provider(provider_type.clone(), platform.clone()),
         };
-        let (mut reasons, remarks) = match self.entries(&expected) {
-            Ok(entries) => (expected.refusals(&entries), expected.remarks(&entries)),
-            Err(reason) => (vec![reason], Vec::new()),
+        let entries = self.entries(&expected);
+        let mut reasons = match &entries {
+            Ok(entries) => expected.refusals(entries),
+            Err(reason) => vec![reason.clone()],
         };
-        let mut h1 = None;
+        let (mut h1, mut heads) = (None, Heads::default());
         if reasons.is_empty() {
-            match self.h1() {
-                Ok(hash) => h1 = Some(hash),
+            match self.unpacked() {
+                Ok((hash, found)) => (h1, heads) = (Some(hash), found),
                 Err(reason) => reasons.push(reason),
             }
         }
+        let entries = entries.unwrap_or_default();
+        let of = (platform.os(), platform.arch());
+        let warnings = provider_package_warnings(&entries, provider_type.as_str(), of, &heads);
+        let text = |remark: &dyn ToString| format!("{}: {}", self.filename, remark.to_string());
+        let is_foreign = |it: &&ArchiveWarning| matches!(it, ArchiveWarning::OtherPlatform { .. });
+        let foreign = warnings.iter().find(is_foreign).map(|it| text(it));
+        let mut remarks: Vec<String> = warnings.iter().map(|it| text(it)).collect();
+        remarks.extend(platform.known().err().map(|it| text(&it)));
         Inspected {
             h1,
             reasons,
             remarks,
+            foreign,
         }
     }
 
@@ -97,7 +112,12 @@ impl Archive {
 
     /// Returns the `h1:` hash of a zip. This unpacks every entry, so it also detects damage.
     pub(crate) fn h1(&self) -> Result<PackageHash, String> {
-        self.unpacked_h1()
+        self.unpacked().map(|(h1, _)| h1)
+    }
+
+    /// Returns the `h1:` hash of a zip, and the heads of the files at its root.
+    fn unpacked(&self) -> Result<(PackageHash, Heads), String> {
+        self.unpack()
             .map_err(|reason| format!("{}: {reason}", self.filename))
     }
 
@@ -126,18 +146,25 @@ impl Archive {
         tar.finish().map_err(text)
     }
 
-    fn unpacked_h1(&self) -> Result<PackageHash, String> {
+    fn unpack(&self) -> Result<(PackageHash, Heads), String> {
         let file = BufReader::with_capacity(BUFFER_BYTES, self.source.open().map_err(text)?);
         let mut zip = zip::ZipArchive::new(file).map_err(text)?;
-        let mut files = Vec::new();
+        let (mut files, mut heads) = (Vec::new(), Heads::default());
         for index in 0..zip.len() {
             let mut entry = zip.by_index(index).map_err(text)?;
             let name = String::from_utf8(entry.name_raw().to_vec()).map_err(text)?;
-            let (digest, _) =
-                hash(&mut entry).map_err(|error| format!("entry {name:?}: {error}"))?;
+            let damaged = |error: io::Error| format!("entry {name:?}: {error}");
+            let mut head = Vec::new();
+            let start = entry.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+            start.map_err(damaged)?;
+            let (digest, _) = hash(&mut head.as_slice().chain(entry)).map_err(damaged)?;
+            if !name.contains('/') {
+                heads.insert(name.clone(), head);
+            }
             files.push((name, digest));
         }
-        PackageHash::h1_of(files).map_err(text)
+        let h1 = PackageHash::h1_of(files).map_err(text)?;
+        Ok((h1, heads))
     }
 }
 

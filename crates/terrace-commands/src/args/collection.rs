@@ -55,6 +55,11 @@ pub(crate) struct CollectionArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_secrets: Vec<String>,
 
+    /// Publish this configuration file although it looks as if no client could parse it: its exact path in a package. May
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_unparsed: Vec<String>,
+
     /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
     /// only git remote, unless they differ. The commits of the tags are published with it
     #[arg(long, value_name = "URL", conflicts_with = "no_source")]

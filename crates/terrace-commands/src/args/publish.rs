@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::commit::CommitId;
 use terrace_core::model::name::Namespace;
+use terrace_core::model::platform::Platform;
 use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::subdir::Subdir;
 use terrace_core::model::version::Version;
@@ -49,6 +50,11 @@ pub(crate) struct ProviderArguments {
     #[arg(long)]
     pub(crate) namespace: Namespace,
 
+    /// Publish the package of this platform, such as darwin_arm64, although its executable is for another one: where the
+    /// system emulates it. May be given several times
+    #[arg(long, value_name = "PLATFORM")]
+    pub(crate) allow_platform: Vec<Platform>,
+
     #[command(flatten)]
     pub(crate) source: SourceArguments,
 
@@ -87,6 +93,11 @@ pub(crate) struct ModuleArguments {
     /// times
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_secrets: Vec<String>,
+
+    /// Publish this configuration file although it looks as if no client could parse it: its exact path in the package. May
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_unparsed: Vec<String>,
 
     #[command(flatten)]
     pub(crate) source: SourceArguments,

@@ -1,6 +1,7 @@
 //! `terrace publish`.
 
 mod documentation;
+mod loaded;
 pub(crate) mod module;
 mod modules;
 mod package;

@@ -21,6 +21,10 @@ pub(crate) use manifest::Protocols;
 const PROVIDER_PREFIX: &str = "terraform-provider-";
 const SHASUMS_SUFFIX: &str = "_SHA256SUMS";
 
+/// The name of a zip, as GoReleaser's configuration must name it.
+const NAME_TEMPLATE: &str =
+    r#"archives.name_template: "{{ .ProjectName }}_{{ .Version }}_{{ .Os }}_{{ .Arch }}""#;
+
 /// The end of the name of an archive with documentation.
 const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
 
@@ -83,6 +87,13 @@ impl Dist {
             ));
         };
         let bytes = fs::read(self.directory.join(name)).map_err(|e| format!("{name}: {e}"))?;
+        let listed = Shasums::parse(&self.shasums).ok();
+        if listed.and_then(|it| it.digest_of(name)) == Some(Sha256::of(&bytes)) {
+            return Err(format!(
+                "SHA256SUMS lists its own signature {name}, so it was changed after signing, as GoReleaser 2.15.0 and \
+                 2.15.1 do: release with another version, or remove that line"
+            ));
+        }
         match String::from_utf8(bytes) {
             Ok(text) if text.trim_start().starts_with("-----BEGIN") => Ok(text),
             Ok(text) => Ok(STANDARD.encode(text)),
@@ -90,24 +101,22 @@ impl Dist {
         }
     }
 
-    /// Returns the zips of this release, and the errors in their names.
+    /// Returns the zips of this release, and the errors in their names. A zip with another name is another file.
     pub(crate) fn packages(&self) -> (Vec<Package>, Vec<String>) {
         let shasums = Shasums::parse(&self.shasums).ok();
         let listed = shasums.iter().flat_map(Shasums::filenames);
-        let there = self.names.iter().map(String::as_str);
-        let prefix = format!("{}_", self.stem());
-        let zips: BTreeSet<&str> = listed
-            .chain(there)
-            .filter(|name| name.starts_with(&prefix) && name.ends_with(".zip"))
-            .filter(|name| !name.ends_with(DOCUMENTATION_SUFFIX))
+        let names: BTreeSet<&str> = listed
+            .chain(self.names.iter().map(String::as_str))
             .collect();
+        let prefix = format!("{}_", self.stem());
         let mut packages = Vec::new();
         let mut reasons = Vec::new();
-        for filename in zips {
-            let platform = filename.strip_prefix(&prefix).unwrap_or_default();
-            let platform = platform.strip_suffix(".zip").unwrap_or_default();
-            match platform.parse() {
-                Ok(platform) => packages.push(Package {
+        for &filename in &names {
+            let named = filename
+                .strip_prefix(&prefix)
+                .and_then(|rest| rest.strip_suffix(".zip"));
+            match named.and_then(Platform::named) {
+                Some(Ok(platform)) => packages.push(Package {
                     platform,
                     filename: filename.to_owned(),
                     path: self
@@ -115,14 +124,62 @@ impl Dist {
                         .get(filename)
                         .map(|name| self.directory.join(name)),
                 }),
-                Err(error) => reasons.push(format!("{filename}: {error}")),
+                Some(Err(error)) => {
+                    let remedy = match error.meant.as_slice() {
+                        [] => "leave it out".to_owned(),
+                        [_] => format!("set {NAME_TEMPLATE} in .goreleaser.yml"),
+                        _ => "remove universal_binaries in .goreleaser.yml".to_owned(),
+                    };
+                    reasons.push(format!("{filename}: {error}: {remedy}"));
+                }
+                None => {}
             }
         }
         if packages.is_empty() && reasons.is_empty() {
             let place = self.directory.display();
-            reasons.push(format!("{place} contains no {prefix}<os>_<arch>.zip"));
+            let instead = self.instead_of_packages(&names);
+            reasons.push(format!(
+                "{place} contains no {prefix}<os>_<arch>.zip{instead}"
+            ));
         }
         (packages, reasons)
+    }
+
+    /// Returns a remark about the file that its publisher probably meant as a package.
+    fn instead_of_packages(&self, names: &BTreeSet<&str>) -> String {
+        let is_packed = |name: &&&str| {
+            let name = name.to_ascii_lowercase();
+            name.contains(".tar.")
+                || [".zip", ".tgz", ".gz"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+        };
+        let with_platform = |name: &&&str| {
+            let words = name.to_ascii_lowercase();
+            ["linux", "darwin", "windows", "mac"]
+                .iter()
+                .any(|os| words.contains(os))
+        };
+        let Some(name) = names.iter().filter(is_packed).find(with_platform) else {
+            return String::new();
+        };
+        let remedy = match name.ends_with(".zip") {
+            true => NAME_TEMPLATE,
+            false => "archives.formats: [zip]",
+        };
+        format!("; but there is {name}: set {remedy} in .goreleaser.yml")
+    }
+
+    /// Returns what to do if a part of the packages that SHA256SUMS lists is missing.
+    pub(crate) fn incomplete(&self, packages: &[Package]) -> Option<String> {
+        let missing = packages.iter().filter(|package| package.path.is_none());
+        let is_part = (1..packages.len()).contains(&missing.count());
+        is_part.then(|| {
+            "a version is published with all packages that its signed SHA256SUMS lists, because it can gain none later: add \
+             them. For some platforms of another registry's provider, mirror it (terrace mirror add ADDRESS --platform \
+             OS_ARCH), or sign a SHA256SUMS of your own that lists only these zips"
+                .to_owned()
+        })
     }
 
     /// Returns the path of the archive with the documentation of this release, if there is one.
@@ -175,8 +232,11 @@ fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n
         [one] => Ok(one),
         [] => {
             let other = names.iter().find(|name| {
-                let name = name.to_ascii_lowercase();
-                name.contains("sha256sums") || name.contains("checksums.txt")
+                let name = name.to_ascii_lowercase().replace(['-', '_'], "");
+                let is_sums = ["sha256", "shasum", "checksum"]
+                    .iter()
+                    .any(|it| name.contains(it));
+                is_sums && !name.ends_with(".sig") && !name.ends_with(".asc")
             });
             let but = other.map_or_else(String::new, |name| {
                 format!("; but there is {name}: set checksum.name_template in .goreleaser.yml")
@@ -219,6 +279,15 @@ fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Vec<String>> {
         }
         (provider_type, version) => {
             let name = |reason: String| format!("{stem}{SHASUMS_SUFFIX}: {reason}");
+            if let Some((joined, version)) = rest.rsplit_once('_')
+                && joined.contains('_')
+                && version.parse::<Version>().is_ok()
+            {
+                let dashed = joined.replace('_', "-");
+                return Err(vec![name(format!(
+                    "the type {joined:?} contains \"_\", which ends the type in file names: write {dashed}"
+                ))]);
+            }
             let mut reasons = Vec::new();
             reasons.extend(provider_type.err().map(|error| name(error.to_string())));
             reasons.extend(version.err().map(|error| name(error.to_string())));

@@ -45,27 +45,13 @@ pub(crate) struct Escapes {
 /// Returns the calls that leave a package. Its module is in the directory `top`, which is empty for the top of the
 /// package.
 pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
-    let mut calls: BTreeMap<&str, Vec<&ModuleSource>> = BTreeMap::new();
-    for source in sources {
-        calls
-            .entry(directory_of(&source.file))
-            .or_default()
-            .push(source);
-    }
+    let calls = by_directory(sources);
+    let starts = calls.keys().copied();
+    let reached = reached(
+        &calls,
+        starts.filter(|directory| is_offered(directory, top)),
+    );
     let mut escapes = Escapes::default();
-    let mut reached: BTreeSet<String> = BTreeSet::new();
-    let starts = calls.keys().filter(|directory| is_offered(directory, top));
-    let mut open: Vec<String> = starts.map(|directory| (*directory).to_owned()).collect();
-    while let Some(directory) = open.pop() {
-        for call in calls.get(directory.as_str()).into_iter().flatten() {
-            if let Some(Place::Inside(place)) = local(&directory, &call.source)
-                && !reached.contains(&place)
-            {
-                open.push(place);
-            }
-        }
-        reached.insert(directory);
-    }
     for (directory, calls) in calls {
         for call in calls {
             let levels = match local(directory, &call.source) {
@@ -86,6 +72,36 @@ pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
         }
     }
     escapes
+}
+
+/// Returns the calls of each directory.
+pub(crate) fn by_directory(sources: &[ModuleSource]) -> BTreeMap<&str, Vec<&ModuleSource>> {
+    let mut calls: BTreeMap<&str, Vec<&ModuleSource>> = BTreeMap::new();
+    for source in sources {
+        let directory = directory_of(&source.file);
+        calls.entry(directory).or_default().push(source);
+    }
+    calls
+}
+
+/// Returns the directories from which a walk starts, and those that their modules call.
+pub(crate) fn reached<'a>(
+    calls: &BTreeMap<&str, Vec<&ModuleSource>>,
+    starts: impl Iterator<Item = &'a str>,
+) -> BTreeSet<String> {
+    let mut reached: BTreeSet<String> = BTreeSet::new();
+    let mut open: Vec<String> = starts.map(str::to_owned).collect();
+    while let Some(directory) = open.pop() {
+        for call in calls.get(directory.as_str()).into_iter().flatten() {
+            if let Some(Place::Inside(place)) = local(&directory, &call.source)
+                && !reached.contains(&place)
+            {
+                open.push(place);
+            }
+        }
+        reached.insert(directory);
+    }
+    reached
 }
 
 /// Returns the paths in a configuration file that start with `${path.module}` and lead out of the packed parts of a

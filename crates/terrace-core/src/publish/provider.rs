@@ -75,8 +75,11 @@ impl ProviderPublication {
             parse_source(body.source.as_deref(), body.commit.as_deref()),
         );
         if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
-            reasons.extend(disagreements(shasums, packages));
+            reasons.extend(disagreements(shasums, packages, (&address, &version)));
         }
+        let platforms = packages.iter().flatten().map(|package| &package.platform);
+        let unknown = platforms.filter_map(|platform| platform.known().err());
+        reasons.extend(unknown.map(|error| error.to_string()));
         if let Some(shasums) = shasums.as_ref().filter(|_| body.manifest_missing) {
             reasons.extend(unlisted_manifest(shasums, &address, &version));
         }
@@ -426,14 +429,24 @@ fn short(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
-/// The end of the name of an archive with documentation, which is not a package.
-const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
-
-/// Returns the contradictions between SHA256SUMS and the packages (clients.md 2.3.1).
-fn disagreements(shasums: &Shasums, packages: &[PackageDocument]) -> Vec<String> {
+/// Returns the contradictions between SHA256SUMS and the packages (clients.md 2.3.1). A zip without the name of a package
+/// is another file.
+fn disagreements(
+    shasums: &Shasums,
+    packages: &[PackageDocument],
+    (address, version): (&ProviderAddress, &Version),
+) -> Vec<String> {
     let mut reasons = disagreements_of(shasums, packages);
     let known = sort::set(packages.iter().map(|p| p.filename.as_str()));
-    let is_package = |name: &&str| name.ends_with(".zip") && !name.ends_with(DOCUMENTATION_SUFFIX);
+    let prefix = format!("terraform-provider-{}_{version}_", address.provider_type);
+    let is_package = |name: &&str| {
+        let platform = name
+            .strip_prefix(&prefix)
+            .and_then(|rest| rest.strip_suffix(".zip"));
+        platform
+            .and_then(Platform::named)
+            .is_some_and(|it| it.is_ok())
+    };
     for extra in shasums.filenames().filter(is_package) {
         if !known.contains(extra) {
             reasons.push(format!(

@@ -41,6 +41,7 @@ pub(super) fn parse<'s>(text: &str) -> Parsed<'s> {
         Err(error) => parsed.faults.push(Fault {
             line: Some(error.line().max(1)),
             message: format!("the file is left out, because it cannot be read as JSON: {error}"),
+            is_limit: false,
         }),
     }
     parsed
@@ -52,6 +53,7 @@ fn read(json: Json, parsed: &mut Parsed<'_>) {
             parsed.faults.push(Fault {
                 line: None,
                 message: "the file must contain a JSON object, or an array of objects".to_owned(),
+                is_limit: false,
             });
             continue;
         };
@@ -77,6 +79,7 @@ fn expand(
             parsed.faults.push(Fault {
                 line: None,
                 message: format!("{kind} must be a JSON object, or an array of objects"),
+                is_limit: false,
             });
             continue;
         };
@@ -127,6 +130,8 @@ impl Json {
     fn each(self) -> Vec<Self> {
         match self {
             Self::Array(items) => items,
+            // Clients take it for no block.
+            Self::Null => Vec::new(),
             other => vec![other],
         }
     }

@@ -27,6 +27,7 @@ pub(super) fn parse(text: &str) -> Parsed<'_> {
             Found::Attribute(_, attribute) => parsed.faults.push(Fault {
                 line: attribute.line,
                 message: "an argument stands outside all blocks".to_owned(),
+                is_limit: false,
             }),
         }
     }
@@ -70,9 +71,12 @@ impl<'s, 'l> Source<'s, 'l> {
     fn structures(self, levels: usize, faults: &mut Vec<Fault>) -> Vec<Found<'s>> {
         let mut found = Vec::new();
         for segment in segments(self.text) {
-            if let Some((offset, message)) = segment.fault {
-                let line = Some(self.line(offset));
-                faults.push(Fault { line, message });
+            if let Some(fault) = segment.fault {
+                faults.push(Fault {
+                    line: Some(self.line(fault.offset)),
+                    message: fault.message,
+                    is_limit: fault.is_limit,
+                });
                 continue;
             }
             let source = self.part(segment.range.clone());
@@ -154,6 +158,7 @@ impl<'s, 'l> Source<'s, 'l> {
         Fault {
             line: Some(self.line(error.location().offset())),
             message: format!("the syntax is not valid: {}", error.message()),
+            is_limit: false,
         }
     }
 }

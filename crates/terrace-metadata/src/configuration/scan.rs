@@ -17,8 +17,18 @@ pub(super) struct Segment {
     pub(super) parseable: String,
     /// The place in the segment of the first pair of braces outside all brackets, without the braces.
     pub(super) body: Option<Range<usize>>,
-    /// The reason why it must not be parsed, with an offset in the text.
-    pub(super) fault: Option<(usize, String)>,
+    /// The reason why it must not be parsed.
+    pub(super) fault: Option<ScanFault>,
+}
+
+/// A reason why a segment must not be parsed.
+#[derive(Debug)]
+pub(super) struct ScanFault {
+    /// An offset in the text.
+    pub(super) offset: usize,
+    pub(super) message: String,
+    /// Whether the text exceeds a limit, which clients do not have.
+    pub(super) is_limit: bool,
 }
 
 /// Splits a text. Segments with only white space and comments are left out.
@@ -27,8 +37,13 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
     let mut segments = Vec::new();
     while let Some((range, fault)) = scanner.segment() {
         let length = range.len();
-        let fault = fault
-            .or_else(|| (length > limits::BLOCK_BYTES).then(|| (range.start, too_long(length))));
+        let fault = fault.or_else(|| {
+            (length > limits::BLOCK_BYTES).then(|| ScanFault {
+                offset: range.start,
+                message: too_long(length),
+                is_limit: true,
+            })
+        });
         let parseable = scanner.without_meaningless.get(range.clone());
         let parseable = String::from_utf8_lossy(parseable.unwrap_or_default());
         // The other half of the line feed after the segment.
@@ -56,16 +71,13 @@ fn too_long(bytes: usize) -> String {
     )
 }
 
-/// An offset, and a message about it.
-type Place = (usize, String);
-
 struct Scanner<'s> {
     bytes: &'s [u8],
     without_meaningless: Vec<u8>,
     at: usize,
     open: Vec<Open<'s>>,
     body: Option<Range<usize>>,
-    fault: Option<Place>,
+    fault: Option<ScanFault>,
 }
 
 /// An open bracket, quote, template or heredoc.
@@ -102,7 +114,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Returns the next segment with contents: its start, its end, and the first fault in it.
-    fn segment(&mut self) -> Option<(Range<usize>, Option<Place>)> {
+    fn segment(&mut self) -> Option<(Range<usize>, Option<ScanFault>)> {
         let mut start = self.at;
         let mut has_contents = false;
         loop {
@@ -138,8 +150,20 @@ impl<'s> Scanner<'s> {
 
     /// Records a fault, unless there is an earlier one in the segment.
     fn fail(&mut self, offset: usize, message: &str) {
-        self.fault
-            .get_or_insert_with(|| (offset, message.to_owned()));
+        self.fault.get_or_insert_with(|| ScanFault {
+            offset,
+            message: message.to_owned(),
+            is_limit: false,
+        });
+    }
+
+    /// Records that the segment exceeds a limit, unless there is an earlier fault in it.
+    fn exceed(&mut self, offset: usize, message: String) {
+        self.fault.get_or_insert(ScanFault {
+            offset,
+            message,
+            is_limit: true,
+        });
     }
 
     /// Moves past one token. Returns whether it is more than white space or a comment.
@@ -262,9 +286,9 @@ impl<'s> Scanner<'s> {
     fn push(&mut self, kind: Kind<'s>, length: usize) {
         if self.open.len() == limits::NESTING_LEVELS {
             let max = limits::NESTING_LEVELS;
-            self.fail(
+            self.exceed(
                 self.at,
-                &format!(
+                format!(
                     "the block is left out, because brackets, texts and templates in it contain each other in more than {max} levels"
                 ),
             );
@@ -328,9 +352,9 @@ impl<'s> Scanner<'s> {
         // An estimate: a comparison counts as two items, and arguments of a block count too.
         if open.items == limits::BRACKET_ITEMS + 1 {
             let max = limits::BRACKET_ITEMS;
-            self.fail(
+            self.exceed(
                 at,
-                &format!("the block is left out, because more than {max} items are in one pair of brackets"),
+                format!("the block is left out, because more than {max} items are in one pair of brackets"),
             );
         }
     }
@@ -359,7 +383,7 @@ mod tests {
         let lines = Lines::of(text);
         let segments = segments(text).into_iter();
         let segments = segments.map(|it| {
-            let fault = it.fault.map(|(offset, _)| lines.at(offset));
+            let fault = it.fault.map(|fault| lines.at(fault.offset));
             (text.get(it.range).unwrap().trim(), fault)
         });
         segments.collect()

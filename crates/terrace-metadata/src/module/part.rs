@@ -98,7 +98,7 @@ impl PartReader {
             context.error(Some(line), "the file is not valid UTF-8");
         }
         let parsed = configuration::parse(&text, file.syntax);
-        for Fault { line, message } in parsed.faults {
+        for Fault { line, message, .. } in parsed.faults {
             context.error(line, message);
         }
         for block in parsed.blocks {

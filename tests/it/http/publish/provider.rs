@@ -162,6 +162,19 @@ fn an_extra_platform_is_refused_2_3_1() {
 }
 
 #[test]
+fn a_platform_that_no_client_asks_for_is_refused_with_the_one_that_is_meant() {
+    let mut fixture = ProviderFixture::new("1.0.0");
+    let executable = (
+        "terraform-provider-widget_v1.0.0",
+        &b"#!/bin/sh\n# mac\n"[..],
+    );
+    fixture.add_package("macos", "arm64", zip_of(&[executable]));
+    fixture.sign(Signer::usual());
+    let reasons = refused(&fixture);
+    assert!(reasons.contains("they ask for darwin_arm64"), "{reasons}");
+}
+
+#[test]
 fn a_manifest_in_shasums_is_accepted_2_3_1() {
     publish_with_listed("manifest.json");
 }

@@ -115,6 +115,7 @@ fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishReques
         top: arguments.subdir.as_ref().map_or("", Subdir::as_str),
         extent: &Extent::whole(),
         allowed: &arguments.allow_secrets,
+        unparsed: &arguments.allow_unparsed,
         is_tagged: false,
         advice: &|levels| advice(arguments, levels),
     };

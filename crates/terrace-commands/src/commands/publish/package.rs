@@ -8,6 +8,7 @@ use terrace_base::untrusted::quoted;
 use terrace_core::limits;
 use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
+use super::loaded;
 use crate::archive::Archive;
 use crate::archive::pack::Extent;
 use crate::output::{Output, in_shell, plural};
@@ -24,6 +25,8 @@ pub(super) struct PackageRules<'a> {
     pub(super) extent: &'a Extent,
     /// The paths of files that hold secrets and are published anyway.
     pub(super) allowed: &'a [String],
+    /// The paths of configuration files that look invalid and are published anyway.
+    pub(super) unparsed: &'a [String],
     /// Whether the files are those of a tag, so that a correction needs another one.
     pub(super) is_tagged: bool,
     /// Returns the advice about calls that lead this number of levels out of the package.
@@ -48,7 +51,10 @@ pub(super) fn reasons(
     let files: Vec<SourceFile<'_>> = files
         .map(|(path, bytes)| SourceFile { path, bytes })
         .collect();
-    reasons.extend(escape_reasons(&module_sources(&files), rules, output));
+    let calls = module_sources(&files);
+    let is_allowed = |path: &str| rules.unparsed.iter().any(|it| normal(it) == path);
+    reasons.extend(loaded::reasons(&files, &calls, rules.top, is_allowed));
+    reasons.extend(escape_reasons(&calls, rules, output));
     for file in &files {
         let text = String::from_utf8_lossy(file.bytes);
         for escape in outside_files(file.path, &text, rules.extent) {

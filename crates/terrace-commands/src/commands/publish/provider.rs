@@ -6,6 +6,7 @@ use serde_json::json;
 use terrace_core::api::admin::{PackageBody, ProviderBody};
 use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::package::Package;
+use terrace_core::model::platform::Platform;
 use terrace_core::model::shasums::Shasums;
 use terrace_core::publish::ProviderPublication;
 use terrace_openpgp as openpgp;
@@ -45,7 +46,7 @@ pub(crate) fn publish(
         provider_type: dist.provider_type.clone(),
     };
     let source = arguments.source.find(&arguments.dir, output)?;
-    let (request, body) = prepare(&dist, &address, source, output)?;
+    let (request, body) = prepare(&dist, &address, source, &arguments.allow_platform, output)?;
     let too_old = signature_bytes(&body.signature).ok();
     let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
     let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
@@ -112,14 +113,16 @@ fn found_files(dist: &Dist) -> Result<DocumentationFiles, String> {
     }
 }
 
-/// Returns a release that passes the core's checks, and its description.
+/// Returns a release that passes the core's checks, and its description. The executables of the platforms `allowed` may be
+/// those of others.
 fn prepare(
     dist: &Dist,
     address: &ProviderAddress,
     source: ReleaseSource,
+    allowed: &[Platform],
     output: &Output,
 ) -> Result<(PublishRequest, ProviderBody), Failure> {
-    let (mut body, archives) = check(dist, address, output).map_err(Failure::Refused)?;
+    let (mut body, archives) = check(dist, address, allowed, output).map_err(Failure::Refused)?;
     body.source = source.url.map(|url| url.to_string());
     body.commit = source.commit.map(|commit| commit.to_string());
     let request = PublishRequest {
@@ -136,6 +139,7 @@ fn prepare(
 fn check(
     dist: &Dist,
     address: &ProviderAddress,
+    allowed: &[Platform],
     output: &Output,
 ) -> Result<(ProviderBody, Vec<Archive>), Vec<String>> {
     let (packages, mut reasons) = dist.packages();
@@ -146,7 +150,7 @@ fn check(
     ));
     let shasums = Shasums::parse(&dist.shasums).ok();
     let checked = parallel::map(&packages, parallel::few_threads(), |package| {
-        check_package(package, dist, shasums.as_ref())
+        check_package(package, dist, shasums.as_ref(), allowed)
     });
     let mut bodies = Vec::new();
     let mut archives = Vec::new();
@@ -162,6 +166,7 @@ fn check(
         reasons.extend(found);
         remarks.iter().for_each(|remark| output.warning(remark));
     }
+    reasons.extend(dist.incomplete(&packages));
     let (body, found) = describe(dist, address, bodies, output);
     reasons.extend(found);
     if reasons.is_empty() {
@@ -183,13 +188,14 @@ fn describe(
         reasons.push(reason);
         Protocols::default()
     });
-    if protocols.assumed && reasons.is_empty() {
-        output.warning(
-            "there is no manifest, so plugin protocol 5.0 is assumed; if the provider uses another version, add \
+    if let Some(cause) = protocols.assumed.filter(|_| reasons.is_empty()) {
+        output.warning(&format!(
+            "{cause}, so plugin protocol 5.0 is assumed; if the provider uses another version, name it in \
              terraform-registry-manifest.json",
-        );
+        ));
     }
     let signature = dist.signature();
+    let has_packages = !packages.is_empty();
     let body = ProviderBody {
         protocols: protocols.versions,
         shasums: dist.shasums.clone(),
@@ -201,8 +207,11 @@ fn describe(
     };
     let (address, version) = (address.clone(), dist.version.clone());
     let found = ProviderPublication::parse(address, version, &body).err();
-    // If the signature is missing, that is already reported; the core's error would repeat it.
-    let is_news = |reason: &String| signature.is_ok() || !reason.starts_with("signature");
+    // If the signature or all packages are missing, that is already reported; the core's error would repeat it.
+    let is_news = |reason: &String| {
+        (signature.is_ok() || !reason.starts_with("signature"))
+            && (has_packages || !reason.starts_with("packages must"))
+    };
     reasons.extend(found.into_iter().flatten().filter(is_news));
     reasons.extend(signature.err());
     (body, reasons)
@@ -217,7 +226,12 @@ struct Checked {
     remarks: Vec<String>,
 }
 
-fn check_package(package: &dist::Package, dist: &Dist, shasums: Option<&Shasums>) -> Checked {
+fn check_package(
+    package: &dist::Package,
+    dist: &Dist,
+    shasums: Option<&Shasums>,
+    allowed: &[Platform],
+) -> Checked {
     let filename = &package.filename;
     let read = match &package.path {
         Some(path) => read_file(path, filename.clone()),
@@ -227,7 +241,7 @@ fn check_package(package: &dist::Package, dist: &Dist, shasums: Option<&Shasums>
         )),
     };
     match read {
-        Ok(archive) => check_contents(archive, package, dist),
+        Ok(archive) => check_contents(archive, package, dist, allowed),
         Err(reason) => {
             // A reason is already reported for this package; the rest of its description only has to be
             // valid.
@@ -241,8 +255,23 @@ fn check_package(package: &dist::Package, dist: &Dist, shasums: Option<&Shasums>
     }
 }
 
-fn check_contents(archive: Archive, package: &dist::Package, dist: &Dist) -> Checked {
-    let inspected = archive.inspect_provider(&dist.provider_type, &package.platform);
+fn check_contents(
+    archive: Archive,
+    package: &dist::Package,
+    dist: &Dist,
+    allowed: &[Platform],
+) -> Checked {
+    let platform = &package.platform;
+    let mut inspected = archive.inspect_provider(&dist.provider_type, platform);
+    inspected.reasons.append(&mut inspected.remarks);
+    if let Some(foreign) = inspected.foreign {
+        match allowed.contains(platform) {
+            true => inspected.reasons.retain(|reason| *reason != foreign),
+            false => inspected.reasons.push(format!(
+                "if the system starts such a program nevertheless, confirm it with --allow-platform {platform}"
+            )),
+        }
+    }
     Checked {
         body: Some(package.body(archive.sha256, archive.size, inspected.h1)),
         archive: Some(archive),

@@ -18,8 +18,8 @@ const SOURCE_NAME: &str = "terraform-registry-manifest.json";
 #[derive(Debug)]
 pub(crate) struct Protocols {
     pub(crate) versions: Vec<String>,
-    /// Whether the protocols are a default, because the manifest is missing.
-    pub(crate) assumed: bool,
+    /// The reason why the protocols are a default, if they are.
+    pub(crate) assumed: Option<&'static str>,
 }
 
 impl Default for Protocols {
@@ -27,33 +27,40 @@ impl Default for Protocols {
     fn default() -> Self {
         Self {
             versions: vec![ProtocolVersion::DEFAULT.to_string()],
-            assumed: true,
+            assumed: Some("there is no manifest"),
         }
     }
 }
 
 #[derive(Deserialize)]
 struct Manifest {
+    #[serde(default)]
     metadata: Metadata,
 }
 
-#[derive(Deserialize)]
+/// The public registry takes 5.0 where none is named
+/// (<https://developer.hashicorp.com/terraform/registry/providers/publishing#terraform-registry-manifest-file>).
+#[derive(Deserialize, Default)]
 struct Metadata {
-    protocol_versions: Vec<String>,
+    protocol_versions: Option<Vec<String>>,
 }
 
 impl Dist {
     /// Returns the plugin protocols from the manifest in the directory, or else from the one next to it that
     /// GoReleaser used.
     pub(crate) fn protocols(&self) -> Result<Protocols, String> {
-        let name = format!("{}_manifest.json", self.stem());
         let shasums = Shasums::parse(&self.shasums).ok();
-        let promised = shasums.and_then(|shasums| shasums.digest_of(&name));
-        let Some(path) = self.manifest_path(&name) else {
+        let promised = shasums.and_then(|shasums| {
+            let names = [self.manifest_name(), SOURCE_NAME.to_owned()];
+            names
+                .into_iter()
+                .find_map(|name| Some((shasums.digest_of(&name)?, name)))
+        });
+        let Some(path) = self.manifest_path() else {
             return match promised {
                 None => Ok(Protocols::default()),
-                Some(_) => Err(format!(
-                    "SHA256SUMS lists {name}, but it is not in {}, and {SOURCE_NAME} is not next to that \
+                Some((_, name)) => Err(format!(
+                    "SHA256SUMS lists {name}, but neither it nor {SOURCE_NAME} is in {}, or next to that \
                      directory: copy it there, because it lists the plugin protocols of the provider",
                     self.directory.display()
                 )),
@@ -62,21 +69,35 @@ impl Dist {
         let refused = |reason: String| format!("{}: {reason}", path.display());
         let bytes = fs::read(&path).map_err(|error| refused(error.to_string()))?;
         let digest = Sha256::of(&bytes);
+        let promised = promised.map(|(promised, _)| promised);
         if let Some(promised) = promised.filter(|promised| *promised != digest) {
             return Err(refused(format!(
                 "its sha256 is {digest}, but {promised} in SHA256SUMS"
             )));
         }
-        let manifest: Manifest = serde_json::from_slice(&bytes)
+        // As editors on Windows write it.
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+        let manifest: Manifest = serde_json::from_slice(text)
             .map_err(|error| refused(format!("not a registry manifest: {error}")))?;
-        Ok(Protocols {
-            versions: manifest.metadata.protocol_versions,
-            assumed: false,
+        Ok(match manifest.metadata.protocol_versions {
+            Some(versions) => Protocols {
+                versions,
+                assumed: None,
+            },
+            None => Protocols {
+                assumed: Some("the manifest has no protocol_versions"),
+                ..Protocols::default()
+            },
         })
     }
 
-    fn manifest_path(&self, name: &str) -> Option<PathBuf> {
-        if self.names.contains(name) {
+    fn manifest_name(&self) -> String {
+        format!("{}_manifest.json", self.stem())
+    }
+
+    fn manifest_path(&self) -> Option<PathBuf> {
+        let name = self.manifest_name();
+        if self.names.contains(&name) {
             return Some(self.directory.join(name));
         }
         // `dist` itself may be a relative path without a parent.

@@ -150,6 +150,14 @@ impl Import<'_> {
             asked.map(|package| (platform.clone(), package))
         };
         let mut platforms = found.platforms.clone();
+        platforms.retain(|platform| match platform.known() {
+            Ok(()) => true,
+            Err(error) => {
+                let warning = format!("{address} {version}: left out: {error}");
+                self.output.warning(&warning);
+                false
+            }
+        });
         if platforms.is_empty() {
             let common = COMMON_PLATFORMS.iter();
             platforms.extend(common.filter_map(|text| text.parse().ok()));
@@ -319,7 +327,7 @@ fn listed_platforms(
     let prefix = format!("terraform-provider-{}_{version}_", address.provider_type);
     let platform = |name: &str| -> Option<Platform> {
         let platform = name.strip_prefix(&prefix)?.strip_suffix(".zip")?;
-        platform.parse().ok()
+        Platform::named(platform)?.ok()
     };
     shasums.filenames().filter_map(platform).collect()
 }

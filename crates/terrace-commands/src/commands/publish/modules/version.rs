@@ -145,6 +145,7 @@ impl VersionPublisher<'_> {
             top: subdir.map_or("", Subdir::as_str),
             extent,
             allowed: &self.arguments.allow_secrets,
+            unparsed: &self.arguments.allow_unparsed,
             is_tagged: self.version.tag.is_some(),
             advice: &|_| "call modules inside of the repository, or by their addresses".to_owned(),
         };
