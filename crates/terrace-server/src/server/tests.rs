@@ -197,6 +197,15 @@ fn only_configured_hosts_are_served() {
         "{refused}"
     );
     assert!(refused.contains("cache-control: no-store"), "{refused}");
+    // The probes of the kubelet and of load balancers name the address of the server, or nothing (HAProxy).
+    for probe in ["1.1\r\nhost: 10.42.0.17:8841", "1.0"] {
+        let health = format!("GET /healthz HTTP/{probe}\r\nconnection: close\r\n\r\n");
+        let health = server.exchange(&health);
+        assert!(health.contains(" 200 OK\r\n"), "{health}");
+        let other = format!("GET {DISCOVERY} HTTP/{probe}\r\nconnection: close\r\n\r\n");
+        let other = server.exchange(&other);
+        assert!(other.contains(" 400 Bad Request\r\n"), "{other}");
+    }
     for target in ["http://evil.example/", "http://localhost@evil.example/"] {
         let refused = server.get(target, "localhost");
         assert!(refused.starts_with("HTTP/1.1 400 "), "{refused}");

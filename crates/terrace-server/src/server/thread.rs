@@ -170,7 +170,10 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
     ) -> hyper::Response<ReplyBody> {
         let reply = match Incoming::new(request, peer, &self.entrance.proxies) {
             Ok(request) => self.answer(request).await,
-            Err(error) => Problem::BadRequest(error.to_string()).reply(),
+            Err(error) => {
+                log::line(&format!("request: {error}; from {:?}", peer.address));
+                Problem::BadRequest(error.to_string()).reply()
+            }
         };
         respond(reply)
     }
