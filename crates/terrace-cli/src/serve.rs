@@ -3,8 +3,8 @@
 mod admin_token;
 #[cfg_attr(not(feature = "object-store"), path = "serve/no_object_store.rs")]
 mod object_store;
+mod source;
 
-use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::{self, Path};
@@ -21,9 +21,9 @@ use terrace_server::memory::Memory;
 #[cfg(feature = "object-store")]
 use terrace_server::objects::ObjectStorage;
 use terrace_server::server::{Server, ServerSettings};
-use terrace_server::tls::ServerTls;
 
 use admin_token::AdminToken;
+use source::{Pem, Source};
 
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
@@ -31,7 +31,9 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
     let config = configuration(&settings, store.presigner())?;
-    let tls = tls(arguments)?;
+    let pem = Pem::read(arguments)?;
+    let tls = pem.as_ref().map(Pem::tls).transpose()?;
+    let source = Source::new(arguments.clone(), store.presigner.clone(), settings, pem);
     let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
     let is_cached = config.downloads == Some(Downloads::Edge);
     let listen = arguments.listen;
@@ -61,7 +63,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
             "TERRACE_DOWNLOADS is edge: this server has no cache at the edge, and serves archives as with worker",
         );
     }
-    store.storage.serve(server)
+    store.storage.serve(server.reloading(source))
 }
 
 /// The storage of the registry, and the signer of the URLs that it serves itself.
@@ -121,21 +123,6 @@ impl Storage {
         };
         ended.map_err(|error| Failure::Unexpected(format!("the server has failed: {error}")))
     }
-}
-
-/// Reads the certificate and its key.
-fn tls(arguments: &ServeArguments) -> Result<Option<ServerTls>, Failure> {
-    let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
-    let Some((certificate, key)) = files else {
-        return Ok(None);
-    };
-    let read = |file: &Path| {
-        let bytes = fs::read(file);
-        bytes.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
-    };
-    let tls = ServerTls::from_pem(&read(certificate)?, &read(key)?);
-    tls.map(Some)
-        .map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn configuration(

@@ -41,6 +41,7 @@ mod origin;
 mod outgoing;
 mod panics;
 pub mod proxy;
+pub mod reload;
 pub mod server;
 mod socket;
 pub mod stores;
