@@ -7,8 +7,9 @@ mod settings;
 use std::borrow::Cow;
 
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
-use crate::auth::login::Login;
-use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers};
+use crate::auth::login::{Login, Provider};
+use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers, issuer_guard};
+use crate::http::guard::Guard;
 use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
 use crate::limits;
@@ -22,6 +23,7 @@ use crate::upstream::pull::{ProviderPattern, PullPolicy, PullRules, VersionPatte
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
+use terrace_jose::IssuerUrl;
 use terrace_presign::{Endpoint, Presigner};
 
 pub use brand::{Accent, AccentError, Brand};
@@ -64,6 +66,8 @@ pub struct Config {
     pub oci_providers: ProviderRepositories,
     /// The sign-in of people, if configured.
     pub login: Option<Box<Login>>,
+    /// The hosts that the operator has named for the issuers of the configuration; they may be private.
+    pub issuer_hosts: Vec<HttpsUrl>,
     /// The maximum lifetime of new tokens in seconds, if there is one.
     pub max_token_lifetime: Option<u64>,
     /// The number of storage operations of one repair step; 0 disables periodic repairs.
@@ -102,6 +106,22 @@ fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
 }
 
 impl Config {
+    /// Returns the guard for requests to an issuer. The hosts that the operator has named are for the issuers that the operator
+    /// has named, and not for those of stored rules.
+    pub fn issuer_guard(&self, issuer: &IssuerUrl) -> Guard {
+        let guard = issuer_guard(issuer);
+        let of_login = self.login.as_ref().map(|login| &login.provider);
+        let is_of_login =
+            matches!(of_login, Some(Provider::OpenId(of_login, _)) if of_login == issuer);
+        if !is_of_login && !self.trusted_publishers.issuers().contains(&issuer) {
+            return guard;
+        }
+        let urls = self.issuer_hosts.iter().map(HttpsUrl::as_url);
+        urls.fold(guard, |guard, url| {
+            guard.naming(url.host(), url.port_or_default())
+        })
+    }
+
     /// Returns whether a signed-in browser may read more than anyone. If not, no cookie is read.
     pub fn reads_sessions(&self) -> bool {
         self.login.is_some() && self.access.guards_reads()
@@ -185,6 +205,7 @@ impl Config {
             mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
             oci_providers: provider_repositories(&var)?,
             max_token_lifetime: login::token_seconds(&var, MAX_TOKEN_LIFETIME)?,
+            issuer_hosts: words(&var, ISSUER_HOSTS, issuer_host)?,
             login: login.map(Box::new),
             repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
             brand: brand::brand(&var)?,
@@ -391,6 +412,14 @@ fn parsed_words<T, E: ToString>(
         .filter(|word| !word.is_empty())
         .map(|word| parse(word).map_err(|e| error(name, format!("is invalid: {}", e.to_string()))))
         .collect()
+}
+
+fn issuer_host(text: &str) -> Result<HttpsUrl, String> {
+    let wrong = || format!("{text:?} is no host: write its name, such as keycloak.internal:8443");
+    match text.contains(['/', '?', '@', '#']) {
+        true => Err(wrong()),
+        false => format!("https://{text}").parse().map_err(|_| wrong()),
+    }
 }
 
 fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
