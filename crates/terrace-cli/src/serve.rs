@@ -25,6 +25,9 @@ use terrace_server::server::{Server, ServerSettings};
 use admin_token::AdminToken;
 use source::{Pem, Source};
 
+/// The variables that name a proxy for requests with TLS.
+const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
     let store = Store::open(arguments)?;
@@ -62,6 +65,13 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
         output.warning(
             "TERRACE_DOWNLOADS is edge: this server has no cache at the edge, and serves archives as with worker",
         );
+    }
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
+    if let Some(variable) = PROXY_VARIABLES.iter().find(is_set) {
+        output.warning(&format!(
+            "{variable} is set: requests to an object store use this proxy, those to other registries, sign-in providers and \
+             webhooks do not"
+        ));
     }
     store.storage.serve(server.reloading(source))
 }

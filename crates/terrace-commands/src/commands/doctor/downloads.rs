@@ -7,6 +7,7 @@ use std::io::Read as _;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
+use terrace_core::http::guard::is_loopback;
 use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::fallback;
 use ureq::http::Method;
@@ -41,6 +42,11 @@ impl Offered {
         let url = Url::parse(&self.url).ok();
         let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
         host.to_owned()
+    }
+
+    fn origin(&self) -> String {
+        let url = Url::parse(&self.url).ok();
+        url.map_or(String::new(), |url| url.origin().ascii_serialization())
     }
 
     /// Returns whether the registry's own host serves the archive.
@@ -153,6 +159,12 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
 /// D1
 pub(super) fn opens(target: &Target) -> Outcome {
     each(target, |offered| match offered.start(target) {
+        _ if is_misled(target.base().origin().as_str(), &offered.url) => Outcome::fail(
+            format!("{} from {}", offered.what, offered.origin()),
+            "the registry does not know the URL at which clients reach it: the proxy in front of it does not pass it on, or is not \
+             trusted",
+            "start terrace serve with --trust-proxy, and let every proxy in front of it pass Host unchanged and set X-Forwarded-Proto",
+        ),
         Ok(seen) if seen.status == 200 => {
             Outcome::pass(format!("{} from {}", offered.what, offered.host()))
         }
@@ -169,6 +181,17 @@ pub(super) fn opens(target: &Target) -> Outcome {
             "allow that host as well, or unset the S3 settings so that archives pass through the registry",
         ),
     })
+}
+
+/// Returns whether an archive's URL shows that the registry does not know its own: plain HTTP of a registry with TLS, or this machine
+/// for one that is elsewhere.
+fn is_misled(registry: &str, archive: &str) -> bool {
+    let is_local = |url: &str| {
+        let url = Url::parse(url).ok();
+        url.is_some_and(|url| url.host_str().is_some_and(is_loopback))
+    };
+    let is_downgraded = registry.starts_with("https://") && archive.starts_with("http://");
+    is_downgraded || is_local(archive) && !is_local(registry)
 }
 
 /// The action against a second bucket that cannot serve downloads.
@@ -594,5 +617,28 @@ mod tests {
         let own = "https://r.example/archives/1700000000/abc/x.zip";
         assert_eq!(forged(own).unwrap(), own.replace("/abc/", "/ab0/"));
         assert_eq!(forged("https://r.example/files/x.zip"), None);
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn an_archive_at_a_plain_or_local_url_shows_a_proxy_that_is_not_understood() {
+    let registry = "https://registry.example.com";
+    for archive in [
+        "http://registry.example.com/a",
+        "http://localhost/a",
+        "https://127.0.0.1:8841/a",
+    ] {
+        assert!(is_misled(registry, archive), "{archive}");
+    }
+    for (registry, archive) in [
+        (registry, "https://account.r2.cloudflarestorage.com/a"),
+        ("http://127.0.0.1:8787", "http://localhost:9000/a"),
+        (
+            "http://registry.corp.example",
+            "http://minio.corp.example/a",
+        ),
+    ] {
+        assert!(!is_misled(registry, archive), "{archive}");
     }
 }
