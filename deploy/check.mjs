@@ -106,7 +106,7 @@ function missingFlags({ compatibility_flags: found = [] }, wanted) {
 function missingCrons({ triggers }, wanted) {
   const found = triggers?.crons ?? [];
   if (found.length > 0 || wanted.length === 0) return [];
-  return [`The cron trigger is missing, without which interrupted publishes are not repaired:\n\n  "triggers": { "crons": ${JSON.stringify(wanted)} }`];
+  return [`The cron trigger is missing, without which interrupted publishes are not repaired:\n\n  "triggers": { "crons": ${JSON.stringify(wanted)} }\n\nIf the account may have no further cron trigger (code 10072), deploy without the repair: "TERRACE_REPAIR_OPERATIONS": "0" in "vars".`];
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -60,7 +60,7 @@ pub struct Cache {
     /// The keys of each issuer, with the time at which they were read.
     issuers: RefCell<Vec<(IssuerKeys, UnixTime)>>,
     /// The issuers that could not be reached, with the time of the attempt and the reason.
-    failed_issuers: RefCell<Vec<(IssuerUrl, UnixTime, String)>>,
+    failed_issuers: RefCell<Vec<(IssuerUrl, UnixTime, IssuerError)>>,
     /// The issuers that a request is fetching from, with the time at which it started.
     flights: RefCell<Vec<(IssuerUrl, UnixTime)>>,
     /// The time of the last check whether the catalogue must be rebuilt.
@@ -69,6 +69,15 @@ pub struct Cache {
     discovery: RefCell<Option<(IssuerUrl, Discovery, UnixTime)>>,
     /// The stylesheet, the script and the pictures of the web pages.
     assets: OnceCell<Assets>,
+}
+
+/// The reason why an issuer gives no usable answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuerError {
+    /// The issuer and the reason, for the log.
+    pub why: String,
+    /// Whether only a change of the configuration, here or at the issuer, helps.
+    pub is_permanent: bool,
 }
 
 /// How long an issuer is not contacted after a failure, in seconds: each attempt may block until it times
@@ -264,7 +273,7 @@ impl Cache {
     }
 
     /// Returns the reason why an issuer could not be reached, if that happened in the last 5 seconds.
-    pub fn recent_failure(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<String> {
+    pub fn recent_failure(&self, issuer: &IssuerUrl, now: UnixTime) -> Option<IssuerError> {
         let silent = self.failed_issuers.borrow();
         let known = silent.iter().find(|(other, ..)| other == issuer);
         let recent = known.filter(|(_, since, _)| now.0.saturating_sub(since.0) < FAILURE_SECONDS);
@@ -291,9 +300,9 @@ impl Cache {
     }
 
     /// Records that an issuer could not be reached.
-    pub fn remember_failure(&self, issuer: &IssuerUrl, since: UnixTime, why: &str) {
+    pub fn remember_failure(&self, issuer: &IssuerUrl, since: UnixTime, why: &IssuerError) {
         self.forget_failure(issuer);
-        let silence = (issuer.clone(), since, why.to_owned());
+        let silence = (issuer.clone(), since, why.clone());
         push_bounded(&mut self.failed_issuers.borrow_mut(), silence);
     }
 

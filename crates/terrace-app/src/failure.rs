@@ -3,6 +3,7 @@
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
 
+use crate::cache::IssuerError;
 use crate::host::StoreError;
 
 /// The reason why a handler returns no reply.
@@ -40,6 +41,12 @@ impl Failure {
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
+    }
+}
+
+impl From<IssuerError> for Failure {
+    fn from(error: IssuerError) -> Self {
+        Self::Origin(error.why)
     }
 }
 

@@ -42,6 +42,9 @@ use crate::read::reader;
 use crate::sign_in::browser::PageVisit;
 use crate::sign_in::shared::oauth_error_reply;
 
+/// The path of the state of the registry.
+const HEALTH_PATH: &str = "/healthz";
+
 /// Answers and logs a request.
 pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
 where
@@ -112,8 +115,11 @@ fn begin_with<P: Host, R: Request>(
         user_agent: user_agent.as_deref(),
         ..without_headers(request)
     };
-    if !ctx.host.serves(head.origin) {
-        let reply = misdirected(head.origin).reply();
+    // The answer about health contains no URL, and probes name the address at which they found the server.
+    if !ctx.host.serves(head.origin) && head.path != HEALTH_PATH {
+        let message = misdirected(head.origin);
+        ctx.host.log(&format!("request: {message}"));
+        let reply = Problem::BadRequest(message).reply();
         return RequestStep::Answer(Record::new(&head, NO_ROUTE, now).answer(reply, None, now));
     }
     driver::begin(&head, ctx.config, ctx.host.cache(), now)
@@ -132,11 +138,11 @@ fn without_headers<R: Request>(request: &R) -> RequestHead<'_> {
     }
 }
 
-fn misdirected(origin: &str) -> Problem {
-    Problem::BadRequest(format!(
+fn misdirected(origin: &str) -> String {
+    format!(
         "this registry is not served at {}: use one of its hostnames",
         line(origin).at_most(QUOTED_CHARS)
-    ))
+    )
 }
 
 /// Takes steps until there is an answer.

@@ -3,8 +3,8 @@
 mod admin_token;
 #[cfg_attr(not(feature = "object-store"), path = "serve/no_object_store.rs")]
 mod object_store;
+mod source;
 
-use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::{self, Path};
@@ -22,9 +22,12 @@ use terrace_server::memory::Memory;
 use terrace_server::objects::ObjectStorage;
 use terrace_server::process::keep_files_private;
 use terrace_server::server::{Server, ServerSettings};
-use terrace_server::tls::ServerTls;
 
 use admin_token::AdminToken;
+use source::{Pem, Source};
+
+/// The variables that name a proxy for requests with TLS.
+const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
@@ -33,7 +36,9 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
     let config = configuration(&settings, store.presigner())?;
-    let tls = tls(arguments)?;
+    let pem = Pem::read(arguments)?;
+    let tls = pem.as_ref().map(Pem::tls).transpose()?;
+    let source = Source::new(arguments.clone(), store.presigner.clone(), settings, pem);
     let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
     let is_cached = config.downloads == Some(Downloads::Edge);
     let listen = arguments.listen;
@@ -63,7 +68,14 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
             "TERRACE_DOWNLOADS is edge: this server has no cache at the edge, and serves archives as with worker",
         );
     }
-    store.storage.serve(server)
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
+    if let Some(variable) = PROXY_VARIABLES.iter().find(is_set) {
+        output.warning(&format!(
+            "{variable} is set: requests to an object store use this proxy, those to other registries, sign-in providers and \
+             webhooks do not"
+        ));
+    }
+    store.storage.serve(server.reloading(source))
 }
 
 /// The storage of the registry, and the signer of the URLs that it serves itself.
@@ -123,21 +135,6 @@ impl Storage {
         };
         ended.map_err(|error| Failure::Unexpected(format!("the server has failed: {error}")))
     }
-}
-
-/// Reads the certificate and its key.
-fn tls(arguments: &ServeArguments) -> Result<Option<ServerTls>, Failure> {
-    let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
-    let Some((certificate, key)) = files else {
-        return Ok(None);
-    };
-    let read = |file: &Path| {
-        let bytes = fs::read(file);
-        bytes.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
-    };
-    let tls = ServerTls::from_pem(&read(certificate)?, &read(key)?);
-    tls.map(Some)
-        .map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn configuration(

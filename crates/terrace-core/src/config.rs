@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::{Login, Provider};
 use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers};
+use crate::http::guard::Guard;
 use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
 use crate::limits;
@@ -65,6 +66,8 @@ pub struct Config {
     pub oci_providers: ProviderRepositories,
     /// The sign-in of people, if configured.
     pub login: Option<Box<Login>>,
+    /// The hosts that the operator has named for the issuers of the configuration; they may be private.
+    pub issuer_hosts: Vec<HttpsUrl>,
     /// The maximum lifetime of new tokens in seconds, if there is one.
     pub max_token_lifetime: Option<u64>,
     /// The number of storage operations of one repair step; 0 disables periodic repairs.
@@ -103,6 +106,19 @@ fn error(variable: &'static str, rule: impl Into<String>) -> ConfigError {
 }
 
 impl Config {
+    /// Returns the guard for requests to an issuer: it allows public hosts. If the operator has named the issuer, it also allows the
+    /// issuer's own host and the further ones that the operator has named, which may be private.
+    pub fn issuer_guard(&self, issuer: &IssuerUrl) -> Guard {
+        if !self.issuers().contains(&issuer) {
+            return Guard::public();
+        }
+        let own = std::iter::once(issuer.as_url());
+        let urls = own.chain(self.issuer_hosts.iter().map(HttpsUrl::as_url));
+        urls.fold(Guard::public(), |guard, url| {
+            guard.naming(url.host(), url.port_or_default())
+        })
+    }
+
     /// Returns whether a signed-in browser may read more than anyone. If not, no cookie is read.
     pub fn reads_sessions(&self) -> bool {
         self.login.is_some() && self.access.guards_reads()
@@ -198,6 +214,7 @@ impl Config {
             mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
             oci_providers: provider_repositories(&var)?,
             max_token_lifetime: login::token_seconds(&var, MAX_TOKEN_LIFETIME)?,
+            issuer_hosts: words(&var, ISSUER_HOSTS, issuer_host)?,
             login: login.map(Box::new),
             repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
             brand: brand::brand(&var)?,
@@ -404,6 +421,14 @@ fn parsed_words<T, E: ToString>(
         .filter(|word| !word.is_empty())
         .map(|word| parse(word).map_err(|e| error(name, format!("is invalid: {}", e.to_string()))))
         .collect()
+}
+
+fn issuer_host(text: &str) -> Result<HttpsUrl, String> {
+    let wrong = || format!("{text:?} is no host: write its name, such as keycloak.internal:8443");
+    match text.contains(['/', '?', '@', '#']) {
+        true => Err(wrong()),
+        false => format!("https://{text}").parse().map_err(|_| wrong()),
+    }
 }
 
 fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {

@@ -100,7 +100,14 @@ impl Claims {
     /// Refuses tokens issued to another client (OpenID Connect Core, section 3.1.3.7, items 3 to 5).
     pub(super) fn check_authorized_party(&self, client_id: &str) -> Result<(), TokenError> {
         let is_ours = match self.get("azp") {
-            None => self.audiences.len() == 1,
+            None if self.audiences.len() == 1 => true,
+            None => {
+                return Err(TokenError::Claim {
+                    name: "azp",
+                    found: Quoted::value(None),
+                    wanted: "the client ID of this registry, which a token with several audiences must have",
+                });
+            }
             Some(party) => party == client_id,
         };
         let party = || Quoted::value(self.get("azp"));

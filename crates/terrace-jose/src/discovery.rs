@@ -16,7 +16,8 @@ pub struct Discovery {
     pub token_endpoint: Option<HttpsUrl>,
     /// The PKCE methods that the issuer supports; none if the document lists none (RFC 8414, section 2).
     pub code_challenge_methods: Vec<String>,
-    /// The methods of client authentication; `client_secret_basic` if the document lists none.
+    /// The methods of client authentication; both with a secret if the document lists none, although the default is
+    /// `client_secret_basic` alone: each client is registered for one.
     pub token_endpoint_auth_methods: Vec<String>,
 }
 
@@ -88,10 +89,12 @@ impl Discovery {
             code_challenge_methods: list(members, "code_challenge_methods_supported")?
                 .unwrap_or_default(),
             token_endpoint_auth_methods: auth_methods
-                .unwrap_or_else(|| vec!["client_secret_basic".to_owned()]),
+                .unwrap_or_else(|| SECRET_METHODS.map(str::to_owned).into()),
         })
     }
 }
+
+const SECRET_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 fn url(
     members: &Map<String, Value>,
@@ -153,7 +156,7 @@ mod tests {
         assert_eq!(found.authorization_endpoint, None);
         assert_eq!(found.token_endpoint, None);
         assert!(found.code_challenge_methods.is_empty());
-        assert_eq!(found.token_endpoint_auth_methods, ["client_secret_basic"]);
+        assert_eq!(found.token_endpoint_auth_methods, SECRET_METHODS);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::limits;
 use terrace_base::untrusted;
@@ -19,6 +19,32 @@ impl Quoted {
         Self(quoted.in_ascii().to_string())
     }
 
+    /// Returns the value of a claim of a token: of a list the first elements, of an object the first names. A provider leaves out a claim with too many values, and names it elsewhere
+    /// (<https://openid.net/specs/openid-connect-core-1_0.html#AggregatedDistributedClaims>; `hasgroups` is Entra ID's).
+    pub fn claim(claims: &Map<String, Value>, name: &str) -> Self {
+        let elsewhere = claims.get("_claim_names").and_then(|it| it.get(name));
+        let is_left_out =
+            elsewhere.is_some() || name == "groups" && claims.contains_key("hasgroups");
+        match claims.get(name) {
+            None if is_left_out => Self(
+                "nothing, because the provider left it out: it has too many values; assign fewer groups to the application at \
+                 the provider, or require another claim, such as roles"
+                    .to_owned(),
+            ),
+            Some(Value::Array(list)) => {
+                let shown = list.iter().take(ELEMENTS);
+                let shown = shown.map(|element| Self::value(Some(element)).0);
+                Self(format!("[{}]", elements(shown, list.len())))
+            }
+            Some(Value::Object(members)) => {
+                let shown = members.keys().take(ELEMENTS);
+                let shown = shown.map(|name| Self::text(name).0);
+                Self(format!("an object of {}", elements(shown, members.len())))
+            }
+            value => Self::value(value),
+        }
+    }
+
     /// Returns the value of a claim, or its type for values that are not shown.
     pub fn value(value: Option<&Value>) -> Self {
         let kind = match value {
@@ -32,6 +58,18 @@ impl Quoted {
         };
         Self(kind.to_owned())
     }
+}
+
+/// Maximum number of elements of a list that are shown.
+const ELEMENTS: usize = 3;
+
+fn elements(shown: impl Iterator<Item = String>, count: usize) -> String {
+    let mut shown: Vec<String> = shown.collect();
+    let more = count - shown.len();
+    if more > 0 {
+        shown.push(format!("... {more} more"));
+    }
+    shown.join(", ")
 }
 
 impl fmt::Display for Quoted {
@@ -52,5 +90,37 @@ mod tests {
         let long = shown(&"a".repeat(500));
         assert_eq!(long.len(), limits::QUOTED_CHARS + 5);
         assert!(long.ends_with("a...\""));
+    }
+
+    #[test]
+    fn a_list_is_shown_by_its_first_elements_and_a_claim_that_is_left_out_as_such() {
+        let shown = |text: &str| {
+            let claims: Map<String, Value> = serde_json::from_str(text).unwrap();
+            Quoted::claim(&claims, "groups").to_string()
+        };
+        for (claims, found) in [
+            (
+                r#"{"groups":["/platform","/all"]}"#,
+                r#"["/platform", "/all"]"#,
+            ),
+            (
+                r#"{"groups":["a",1,[2],"d","e"]}"#,
+                r#"["a", 1, a list, ... 2 more]"#,
+            ),
+            (r#"{"groups":[]}"#, "[]"),
+            (r#"{"groups":{"roles":[]}}"#, r#"an object of "roles""#),
+            (r#"{"_claim_names":{"other":"src1"}}"#, "nothing"),
+        ] {
+            assert_eq!(shown(claims), found);
+        }
+        for claims in [
+            r#"{"_claim_names":{"groups":"src1"}}"#,
+            r#"{"hasgroups":true}"#,
+        ] {
+            assert!(
+                shown(claims).contains("the provider left it out"),
+                "{claims}"
+            );
+        }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::net::IpAddr;
 
+use hyper::Version;
 use hyper::body::{Body as _, Incoming as IncomingBody};
 use hyper::header::{HOST, HeaderMap};
 use hyper::http::uri::Authority;
 use terrace_app::host::{BodyError, Request};
 
 use crate::limits::BODY_STALL;
+use crate::log;
 use crate::proxy::TrustedProxies;
 use crate::stream;
 use crate::stream::ByteStream;
@@ -53,13 +55,16 @@ impl Incoming {
         proxies: &TrustedProxies,
     ) -> Result<Self, MalformedRequest> {
         let (parts, body) = request.into_parts();
-        let host = host(&parts.headers)?;
+        let host = host(&parts.headers, parts.version)?;
         let target = parts.uri.authority().map(Authority::as_str);
         if target.is_some_and(|target| !target.eq_ignore_ascii_case(&host)) {
             return Err(MalformedRequest::Target);
         }
         let header = |name: &str| header(&parts.headers, name);
-        let client = proxies.client(peer.address, peer.is_secure, header);
+        let (client, notice) = proxies.client(peer.address, peer.is_secure, header);
+        if let Some(notice) = notice {
+            log::line(&format!("server: {notice}"));
+        }
         let scheme = if client.is_secure { "https" } else { "http" };
         Ok(Self {
             method: parts.method.to_string(),
@@ -79,10 +84,12 @@ impl Incoming {
     }
 }
 
-/// Returns the only header `Host` (<https://www.rfc-editor.org/rfc/rfc9112#section-3.2>).
-fn host(headers: &HeaderMap) -> Result<String, MalformedRequest> {
+/// Returns the only header `Host` (<https://www.rfc-editor.org/rfc/rfc9112#section-3.2>). Without it, a request of HTTP/1.0, such as
+/// a probe of HAProxy, names no host.
+fn host(headers: &HeaderMap, version: Version) -> Result<String, MalformedRequest> {
     let mut all = headers.get_all(HOST).iter();
     match (all.next(), all.next()) {
+        (None, _) if version == Version::HTTP_10 => Ok(String::new()),
         (Some(host), None) => {
             let host = host.to_str().map_err(|_| MalformedRequest::Host)?;
             Ok(host.to_owned())
@@ -180,12 +187,14 @@ mod tests {
     fn a_request_has_exactly_one_host() {
         let all = |hosts: &[&'static [u8]]| {
             let hosts: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
-            host(&headers(&hosts))
+            host(&headers(&hosts), Version::HTTP_11)
         };
         assert_eq!(all(&[b"a.example:8080"]), Ok("a.example:8080".to_owned()));
         assert_eq!(all(&[]), Err(MalformedRequest::Host));
         assert_eq!(all(&[b"\xff"]), Err(MalformedRequest::Host));
         let two = all(&[b"a.example", b"b.example"]);
         assert_eq!(two, Err(MalformedRequest::Host));
+        let old = host(&headers(&[]), Version::HTTP_10);
+        assert_eq!(old, Ok(String::new()));
     }
 }

@@ -3,6 +3,7 @@
 mod thread;
 
 use std::io;
+use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{LocalSet, spawn_local};
+use tokio::time::sleep;
 
 use crate::host::Shared;
-use crate::limits::{BLOCKING_THREADS, REPLY_BYTES};
+use crate::limits::{BLOCKING_THREADS, RELOAD_INTERVAL, REPLY_BYTES};
 use crate::log;
-use crate::origin::ServedHosts;
 use crate::process;
 use crate::proxy::TrustedProxies;
+use crate::reload::{Reloader, SettingsSource, log_warnings};
 use crate::shares::Shares;
 use crate::stores::{Bucket, IndexStore};
 use crate::tls::ServerTls;
@@ -53,6 +55,7 @@ pub struct Server {
     shared: Arc<Shared>,
     entrance: Entrance,
     look_interval: Option<Duration>,
+    source: Option<Box<dyn SettingsSource>>,
     connections: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
@@ -78,18 +81,13 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let threads = settings.threads.or_else(|| available_parallelism().ok());
-        for warning in config.faults().into_iter().chain(config.warnings()) {
-            log::line(&format!("configuration: {warning}"));
-        }
-        // A process has one configuration, which lives as long as the process.
-        let config: &'static Config = Box::leak(Box::new(config));
-        let hosts = ServedHosts::new(config.hostnames.clone(), address.ip());
+        log_warnings(&config);
         let connections = process::connections();
         Ok(Self {
             listener,
             address,
             threads: threads.map_or(1, NonZeroUsize::get),
-            shared: Arc::new(Shared::new(config, hosts)),
+            shared: Arc::new(Shared::new(config, address.ip())),
             entrance: Entrance {
                 tls: settings.tls,
                 proxies: TrustedProxies::new(settings.trusted_proxies),
@@ -97,9 +95,19 @@ impl Server {
                 replies: Shares::new(REPLY_BYTES),
             },
             look_interval: settings.look_interval,
+            source: None,
             connections: Arc::new(Semaphore::new(connections)),
             stop: watch::Sender::new(false),
         })
+    }
+
+    /// Reads the settings again while the server runs: each minute, and at SIGHUP.
+    #[must_use]
+    pub fn reloading(self, source: impl SettingsSource + 'static) -> Self {
+        Self {
+            source: Some(Box::new(source)),
+            ..self
+        }
     }
 
     /// Returns the address that the server listens at.
@@ -142,7 +150,9 @@ impl Server {
         let first = self.thread(bucket, indices)?;
         // The socket is closed when the last thread has stopped to accept.
         drop(self.listener);
-        let first = first.run(runtime, Some(signals));
+        let (shared, tls) = (self.shared, self.entrance.tls);
+        let reloader = self.source.map(|source| Reloader::new(source, shared, tls));
+        let first = first.run(runtime, Some((signals, reloader)));
         for thread in threads {
             let ended = thread.join();
             ended.map_err(|_| io::Error::other("a thread of the server has panicked"))??;
@@ -178,15 +188,15 @@ struct Worker<B, I> {
 
 impl<B: Bucket, I: IndexStore> Worker<B, I> {
     /// Runs the thread to its end. The first thread also receives signals and runs the periodic tasks.
-    fn run(self, runtime: Runtime, signals: Option<Signals>) -> io::Result<()> {
+    fn run(self, runtime: Runtime, signals: Option<(Signals, Option<Reloader>)>) -> io::Result<()> {
         let _others_end_too = StopAtEnd(self.stop.clone());
         let stopping = self.stop.subscribe();
         LocalSet::new().block_on(&runtime, async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let look_interval = self.look_interval.filter(|_| self.bucket.is_shared());
             let thread = Thread::new(self.shared, self.entrance, self.bucket, self.indices);
-            if let Some(signals) = signals {
-                spawn_local(signals.stop(self.stop));
+            if let Some((signals, reloader)) = signals {
+                spawn_local(signals.obey(reloader, self.stop));
                 thread.repair_regularly(stopping.clone());
                 if let Some(interval) = look_interval {
                     thread.look_regularly(interval, stopping.clone());
@@ -214,12 +224,24 @@ fn new_runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// The signals that end a process.
+/// The signals that a process receives.
 struct Signals {
     #[cfg(unix)]
     terminate: Signal,
     #[cfg(unix)]
     interrupt: Signal,
+    #[cfg(unix)]
+    hangup: Signal,
+}
+
+/// A signal to the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Received {
+    /// It asks for the end.
+    End,
+    /// It asks to read the settings again, or tells that the terminal is closed.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has it"))]
+    Hangup,
 }
 
 impl Signals {
@@ -228,14 +250,16 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
         })
     }
 
     #[cfg(unix)]
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Received {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Received::End,
+            _ = self.interrupt.recv() => Received::End,
+            _ = self.hangup.recv() => Received::Hangup,
         }
     }
 
@@ -245,18 +269,32 @@ impl Signals {
     }
 
     #[cfg(not(unix))]
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Received {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        Received::End
     }
 
-    /// Stops the server at the first signal, and ends the process at the second.
-    async fn stop(mut self, stop: watch::Sender<bool>) {
-        self.next().await;
+    /// Reads the settings again each minute and at SIGHUP, which ends a server in a terminal. Stops the server at the first signal
+    /// that asks for it, and ends the process at the second.
+    async fn obey(mut self, mut reloader: Option<Reloader>, stop: watch::Sender<bool>) {
+        let can_reload = reloader.is_some() && !io::stderr().is_terminal();
+        loop {
+            let received = tokio::select! {
+                received = self.next() => Some(received),
+                () = sleep(RELOAD_INTERVAL) => None,
+            };
+            if received == Some(Received::End) || received.is_some() && !can_reload {
+                break;
+            }
+            if let Some(reloader) = &mut reloader {
+                reloader.reload(received.is_some());
+            }
+        }
         log::line("server: stopping; a second signal ends it at once");
         stop.send_replace(true);
-        self.next().await;
+        while self.next().await == Received::Hangup {}
         log::line("server: ended by a second signal");
         std::process::exit(ENDED_BY_SIGNAL);
     }

@@ -1,6 +1,6 @@
 //! TLS towards clients.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::{fmt, io};
 
 use rustls::ServerConfig;
@@ -17,9 +17,9 @@ use crate::limits::HANDSHAKE_TIME;
 /// The protocol that clients may select (<https://www.rfc-editor.org/rfc/rfc7301>).
 const HTTP_1_1: &[u8] = b"http/1.1";
 
-/// The certificate of a server, with its key.
+/// The certificate of a server, with its key. Its clones share it, also after it is replaced.
 #[derive(Clone)]
-pub struct ServerTls(TlsAcceptor);
+pub struct ServerTls(Arc<RwLock<TlsAcceptor>>);
 
 /// The reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,11 +57,25 @@ impl ServerTls {
             .with_no_client_auth()
             .with_single_cert(certificates, key)?;
         config.alpn_protocols = vec![HTTP_1_1.to_vec()];
-        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        Ok(Self(Arc::new(RwLock::new(acceptor))))
+    }
+
+    /// Uses another certificate for connections from now on.
+    pub(crate) fn replace(&self, other: &Self) {
+        let acceptor = other.acceptor();
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        timeout(HANDSHAKE_TIME, self.0.accept(stream)).await?
+        timeout(HANDSHAKE_TIME, self.acceptor().accept(stream)).await?
     }
 }
 

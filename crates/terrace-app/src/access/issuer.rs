@@ -1,13 +1,15 @@
 //! Identity providers: their discovery documents, and the keys that they sign with.
 
+use std::fmt::Display;
+
 use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
-use terrace_core::auth::oidc::issuer_guard;
-use terrace_jose::{Discovery, IssuerKeys, IssuerUrl, TokenError, limits};
+use terrace_core::config::ISSUER_HOSTS;
+use terrace_jose::{Discovery, DiscoveryError, IssuerKeys, IssuerUrl, TokenError, limits};
 
+use crate::cache::IssuerError;
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
+use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _, UpstreamError};
 
 /// How long a response may take, in seconds.
 const SECONDS: u32 = 8;
@@ -21,6 +23,19 @@ const KEYS_SECONDS: u64 = 3_600;
 
 /// How soon keys may be fetched again after a token that they do not match, in seconds.
 const RENEWAL_SECONDS: u64 = 60;
+
+/// Returns the error for a request to `subject` that was not answered, or not sent.
+pub(crate) fn unanswered(subject: impl Display, error: &UpstreamError) -> IssuerError {
+    let is_permanent = error.is_refusal();
+    let advice = match is_permanent {
+        true => format!("; if it is yours, name it in {ISSUER_HOSTS}"),
+        false => String::new(),
+    };
+    IssuerError {
+        why: format!("{subject}: {error}{advice}"),
+        is_permanent,
+    }
+}
 
 /// The location of an issuer's keys.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +56,7 @@ pub(crate) async fn verified<P: Host, T>(
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
     verify: impl Fn(&IssuerKeys) -> Result<T, TokenError>,
-) -> Result<Result<T, TokenError>, Failure> {
+) -> Result<Result<T, TokenError>, IssuerError> {
     let (keys, read) = issuer_keys(ctx, issuer, keys_at, None).await?;
     match verify(&keys) {
         Err(refusal) if refusal.is_cured_by_newer_keys() => {
@@ -60,7 +75,7 @@ pub(crate) async fn check<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), IssuerError> {
     issuer_keys(ctx, issuer, keys_at, None).await.map(drop)
 }
 
@@ -69,7 +84,7 @@ async fn issuer_keys<P: Host>(
     issuer: &IssuerUrl,
     keys_at: KeysAt<'_>,
     newer_than: Option<UnixTime>,
-) -> Result<(IssuerKeys, UnixTime), Failure> {
+) -> Result<(IssuerKeys, UnixTime), IssuerError> {
     let known = || known_keys(ctx, issuer, newer_than);
     let read = async || match keys_at {
         KeysAt::Url(url) => read_keys(ctx, issuer, url).await,
@@ -85,7 +100,7 @@ async fn issuer_keys<P: Host>(
 pub(crate) async fn cached_discovery<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-) -> Result<Discovery, Failure> {
+) -> Result<Discovery, IssuerError> {
     let cache = ctx.host.cache();
     let known = || {
         let (discovery, read) = cache.discovery(issuer)?;
@@ -119,7 +134,7 @@ async fn read_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     url: &HttpsUrl,
-) -> Result<(IssuerKeys, UnixTime), Failure> {
+) -> Result<(IssuerKeys, UnixTime), IssuerError> {
     let now = ctx.host.clock().now();
     let body = read_from(ctx, issuer, url, limits::KEYS_BYTES).await?;
     let keys = IssuerKeys::parse(issuer, &body).map_err(|error| failed(issuer, error))?;
@@ -135,8 +150,8 @@ async fn once<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
     known: impl Fn() -> Option<T>,
-    ask: impl AsyncFnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    ask: impl AsyncFnOnce() -> Result<T, IssuerError>,
+) -> Result<T, IssuerError> {
     let cache = ctx.host.cache();
     for _ in 0..WAIT_SECONDS {
         if let Some(known) = known() {
@@ -144,13 +159,13 @@ async fn once<P: Host, T>(
         }
         let now = ctx.host.clock().now();
         if let Some(why) = cache.recent_failure(issuer, now) {
-            return Err(Failure::Origin(why));
+            return Err(why);
         }
         if cache.begin_flight(issuer, now) {
             let answered = ask().await;
             cache.end_flight(issuer);
-            if let Err(Failure::Origin(why)) = &answered {
-                cache.remember_failure(issuer, now, why);
+            if let Err(error) = &answered {
+                cache.remember_failure(issuer, now, error);
             }
             return answered;
         }
@@ -166,11 +181,15 @@ async fn once<P: Host, T>(
 async fn discovery<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-) -> Result<Discovery, Failure> {
+) -> Result<Discovery, IssuerError> {
     let url = issuer.discovery_url();
     let url: HttpsUrl = url.parse().map_err(|error| failed(issuer, error))?;
     let body = read_from(ctx, issuer, &url, limits::DISCOVERY_BYTES).await?;
-    Discovery::parse(issuer, &body).map_err(|error| failed(issuer, error))
+    Discovery::parse(issuer, &body).map_err(|error| IssuerError {
+        // A page for maintenance is no JSON.
+        is_permanent: !matches!(error, DiscoveryError::Json(_) | DiscoveryError::TooLong(_)),
+        ..failed(issuer, error)
+    })
 }
 
 async fn read_from<P: Host>(
@@ -178,26 +197,29 @@ async fn read_from<P: Host>(
     issuer: &IssuerUrl,
     url: &HttpsUrl,
     limit: usize,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, IssuerError> {
     let inquiry = IdentityProviderRequest {
         url: url.to_string(),
         form: None,
         authorization: None,
         max_bytes: limit as u64,
     };
-    let guard = issuer_guard(issuer, &ctx.config.issuers());
+    let guard = ctx.config.issuer_guard(issuer);
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &guard, SECONDS).await;
-    let answer = answer.map_err(|error| failed(issuer, error))?;
+    let answer = answer.map_err(|error| unanswered(issuer, &error))?;
     match answer.status {
         200 => Ok(answer.body),
-        status => Err(failed(
-            issuer,
-            format!("{url} answers with status {status}"),
-        )),
+        status => Err(IssuerError {
+            is_permanent: matches!(status, 400..=499) && !matches!(status, 408 | 429),
+            ..failed(issuer, format!("{url} answers with status {status}"))
+        }),
     }
 }
 
-fn failed(issuer: &IssuerUrl, error: impl ToString) -> Failure {
-    Failure::Origin(format!("{issuer}: {}", error.to_string()))
+fn failed(issuer: &IssuerUrl, error: impl ToString) -> IssuerError {
+    IssuerError {
+        why: format!("{issuer}: {}", error.to_string()),
+        is_permanent: false,
+    }
 }

@@ -1,6 +1,6 @@
 //! Requests to other servers: the trait that a host implements, and the rules that all hosts share.
 
-use terrace_core::http::guard::Guard;
+use terrace_core::http::guard::{Guard, REFUSAL};
 use terrace_core::limits;
 use terrace_core::upstream::origin::{Fetch, Fetched};
 use terrace_presign::SignedMethod;
@@ -14,6 +14,11 @@ pub const USER_AGENT: &str = concat!("terrace/", env!("CARGO_PKG_VERSION"));
 pub struct UpstreamError(pub String);
 
 impl UpstreamError {
+    /// Returns whether the guard of the request has refused its host, or an address to which that resolves.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.0.contains(REFUSAL)
+    }
+
     /// The error of a request that took longer than `seconds`.
     pub fn timeout(seconds: u32) -> Self {
         Self(match seconds {

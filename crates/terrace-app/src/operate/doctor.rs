@@ -175,11 +175,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
         name: issuer.to_string(),
         error: match issuer::check(ctx, issuer, KeysAt::Discovery).await {
             Ok(()) => None,
-            Err(Failure::Origin(reason)) => Some(reason),
-            Err(failure) => {
-                ctx.report(failure);
-                Some("the log has the reason".to_owned())
-            }
+            Err(error) => Some(error.why),
         },
     });
     let mut all = join_all(origins).await;

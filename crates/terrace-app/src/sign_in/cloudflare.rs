@@ -47,7 +47,7 @@ pub(crate) async fn person<P: Host, R: Request>(
     };
     let verify = |keys: &IssuerKeys| token.verify(keys, &expected);
     let verified = issuer::verified(ctx, team, KeysAt::Url(url), verify).await;
-    let verified = verified.map_err(|failure| log::unreachable(ctx, failure))?;
+    let verified = verified.map_err(|failure| log::failed(ctx, failure))?;
     let claims = verified.map_err(|it| refused(it.to_string()))?;
     let mut claims = claims.members().clone();
     // Cloudflare Access only includes addresses that its identity provider confirmed, or to which it sent a

@@ -43,14 +43,12 @@ pub(crate) async fn person<P: Host>(
 ) -> Result<People, SignInError> {
     let methods = [GitHub::AUTH_METHOD.to_owned()];
     let verifier = back.verifier.as_ref();
-    let redemption = client.redemption(back.code, back.callback, verifier, &methods);
-    let unknown = || log::distrusted(ctx, "GitHub requires a client secret");
+    let redemptions = client.redemptions(back.code, back.callback, verifier, &methods);
     let endpoint = GitHub::TOKEN
         .parse()
         .map_err(|error| log::distrusted(ctx, error))?;
     let guard = Guard::public();
-    let answer =
-        openid::redeem_code(ctx, &endpoint, &guard, redemption.ok_or_else(unknown)?).await?;
+    let answer = openid::redeem_code(ctx, &endpoint, &guard, redemptions).await?;
     let no_token = || log::distrusted(ctx, "GitHub returned no access_token for the code");
     let token = answer.access_token.ok_or_else(no_token)?;
     let odd =

@@ -4,6 +4,7 @@ use terrace_core::auth::access::SealError;
 use terrace_core::auth::login::SignInError;
 use terrace_core::limits;
 
+use crate::cache::IssuerError;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
@@ -28,6 +29,16 @@ pub(crate) fn unreachable<P: Host>(ctx: &Context<'_, P>, failure: Failure) -> Si
     SignInError::Unreachable
 }
 
+/// Logs that the provider gave no usable answer.
+pub(crate) fn failed<P: Host>(ctx: &Context<'_, P>, error: IssuerError) -> SignInError {
+    let is_permanent = error.is_permanent;
+    ctx.report(error.into());
+    match is_permanent {
+        true => SignInError::Misconfigured,
+        false => SignInError::Unreachable,
+    }
+}
+
 pub(crate) fn write<P: Host>(ctx: &Context<'_, P>, what: &str) {
     let from = &ctx.client_address;
     ctx.host.log(&format!("login: {what}; from {from:?}"));
@@ -35,6 +46,10 @@ pub(crate) fn write<P: Host>(ctx: &Context<'_, P>, what: &str) {
 
 /// Returns the printable part of foreign text, for a page or a log line.
 pub(crate) fn printable(text: &str) -> String {
+    printable_up_to(limits::ORIGIN_TEXT_CHARS, text)
+}
+
+pub(crate) fn printable_up_to(limit: usize, text: &str) -> String {
     let chars = text.chars().filter(|c| matches!(c, ' '..='~'));
-    chars.take(limits::ORIGIN_TEXT_CHARS).collect()
+    chars.take(limit).collect()
 }

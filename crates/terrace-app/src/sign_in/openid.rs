@@ -2,21 +2,23 @@
 
 use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::{OAuthClient, ProviderAnswer, SignInError, Verifier, Visit};
-use terrace_core::auth::oidc::issuer_guard;
 use terrace_core::http::guard::Guard;
 use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
 
 use crate::access::issuer;
-use crate::access::issuer::KeysAt;
+use crate::access::issuer::{KeysAt, unanswered};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
 use crate::sign_in::log;
-use crate::sign_in::log::printable;
+use crate::sign_in::log::{printable, printable_up_to};
 use crate::sign_in::person::{People, Return};
 
 /// Maximum size of a provider's response to a code: an ID token, an access token and a refresh token.
 const PROVIDER_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Maximum length of a provider's description of an error in the log: those of Ory are longer than other texts of origins.
+const DESCRIPTION_CHARS: usize = 500;
 
 /// How long a provider's response may take, in seconds.
 pub(crate) const SECONDS: u32 = 8;
@@ -31,7 +33,7 @@ pub(crate) async fn visit<P: Host>(
     verifier: Option<Verifier>,
 ) -> Result<String, SignInError> {
     let discovery = issuer::cached_discovery(ctx, issuer).await;
-    let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
+    let discovery = discovery.map_err(|error| log::failed(ctx, error))?;
     let endpoint = discovery.authorization_endpoint.as_ref();
     let none = || {
         log::distrusted(
@@ -58,7 +60,7 @@ pub(crate) async fn person<P: Host>(
     back: &Return<'_>,
 ) -> Result<People, SignInError> {
     let discovery = issuer::cached_discovery(ctx, issuer).await;
-    let discovery = discovery.map_err(|failure| log::unreachable(ctx, failure))?;
+    let discovery = discovery.map_err(|error| log::failed(ctx, error))?;
     let none = || {
         log::distrusted(
             ctx,
@@ -69,20 +71,16 @@ pub(crate) async fn person<P: Host>(
     let verifier = back.verifier.as_ref();
     let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
     let methods = &discovery.token_endpoint_auth_methods;
-    let redemption = client.redemption(back.code, back.callback, verifier, methods);
-    let unknown = || {
-        let methods = methods.join(" ");
-        log::distrusted(
-            ctx,
-            format!(
-                "{issuer} supports neither client_secret_basic nor client_secret_post, only {}",
-                printable(&methods)
-            ),
-        )
-    };
-    let redemption = redemption.ok_or_else(unknown)?;
-    let guard = issuer_guard(issuer, &[issuer]);
-    let answer = redeem_code(ctx, endpoint, &guard, redemption).await?;
+    let redemptions = client.redemptions(back.code, back.callback, verifier, methods);
+    if redemptions.is_empty() {
+        let methods = printable(&methods.join(" "));
+        let message = format!(
+            "{issuer} supports neither client_secret_basic nor client_secret_post, only {methods}"
+        );
+        return Err(log::distrusted(ctx, message));
+    }
+    let guard = ctx.config.issuer_guard(issuer);
+    let answer = redeem_code(ctx, endpoint, &guard, redemptions).await?;
     let no_token = || log::distrusted(ctx, format!("{issuer} returned no id_token for the code"));
     let text = answer.id_token.ok_or_else(no_token)?;
     let token = UnverifiedToken::parse(&text);
@@ -94,52 +92,52 @@ pub(crate) async fn person<P: Host>(
     };
     let verify = |keys: &IssuerKeys| sign_in.verify(&token, keys);
     let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
-    let verified = verified.map_err(|failure| log::unreachable(ctx, failure))?;
+    let verified = verified.map_err(|error| log::failed(ctx, error))?;
     let claims = verified.map_err(|it| log::distrusted(ctx, format!("id_token: {it}")))?;
     Ok(claims.members().clone())
 }
 
-/// Redeems a code at the provider's token endpoint.
+/// Redeems a code at the provider's token endpoint, by the first of these redemptions with which it does not reject the client. A
+/// provider that rejects the client leaves the code valid.
 pub(crate) async fn redeem_code<P: Host>(
     ctx: &Context<'_, P>,
     endpoint: &HttpsUrl,
     guard: &Guard,
-    (form, authorization): (String, Option<String>),
+    redemptions: Vec<(String, Option<String>)>,
 ) -> Result<ProviderAnswer, SignInError> {
-    let inquiry = IdentityProviderRequest {
-        url: endpoint.to_string(),
-        form: Some(form),
-        authorization,
-        max_bytes: PROVIDER_ANSWER_BYTES as u64,
-    };
-    let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS);
-    let failed = |why: String| {
-        let message = Failure::Origin(format!("{endpoint}: {why}"));
-        log::unreachable(ctx, message)
-    };
-    let answer = answer.await.map_err(|error| failed(error.to_string()))?;
-    let (status, length) = (answer.status, answer.body.len());
-    if status >= 500 {
-        return Err(failed(format!("it answers with status {status}")));
-    }
-    if length > PROVIDER_ANSWER_BYTES {
-        return Err(log::distrusted(
-            ctx,
-            format!(
-                "{endpoint}: the response is longer than {} bytes",
-                PROVIDER_ANSWER_BYTES
-            ),
-        ));
-    }
-    let answer = ProviderAnswer::parse(&answer.body);
-    // GitHub answers every request with 200.
-    if status != 200 || answer.error.is_some() {
+    let mut why = String::new();
+    for (form, authorization) in redemptions {
+        let inquiry = IdentityProviderRequest {
+            url: endpoint.to_string(),
+            form: Some(form),
+            authorization,
+            max_bytes: PROVIDER_ANSWER_BYTES as u64,
+        };
+        let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS).await;
+        let failed = |error| log::failed(ctx, unanswered(endpoint, &error));
+        let answer = answer.map_err(failed)?;
+        let (status, length) = (answer.status, answer.body.len());
+        if status >= 500 {
+            let message = format!("{endpoint}: it answers with status {status}");
+            return Err(log::unreachable(ctx, Failure::Origin(message)));
+        }
+        if length > PROVIDER_ANSWER_BYTES {
+            why = format!("{endpoint}: the response is longer than {PROVIDER_ANSWER_BYTES} bytes");
+            break;
+        }
+        let answer = ProviderAnswer::parse(&answer.body);
+        // GitHub answers every request with 200.
+        if status == 200 && answer.error.is_none() {
+            return Ok(answer);
+        }
         let error = printable(answer.error.as_deref().unwrap_or_default());
-        let words = printable(answer.error_description.as_deref().unwrap_or_default());
-        return Err(log::distrusted(
-            ctx,
-            format!("{endpoint} rejects the code (status {status}): {error:?}: {words:?}"),
-        ));
+        let words = answer.error_description.unwrap_or_default();
+        let words = printable_up_to(DESCRIPTION_CHARS, &words);
+        why = format!("{endpoint} rejects the code (status {status}): {error:?}: {words:?}");
+        // RFC 6749, section 5.2.
+        if status != 401 && error != "invalid_client" {
+            break;
+        }
     }
-    Ok(answer)
+    Err(log::distrusted(ctx, why))
 }

@@ -129,7 +129,8 @@ async fn granted<P: Host>(
         let now = ctx.host.clock().now();
         publishers.verify(token, keys, origin, now)
     };
-    let claims = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await??;
+    let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
+    let claims = verified.map_err(Failure::from)??;
     Ok(publishers.grant(claims, origin)?)
 }
 

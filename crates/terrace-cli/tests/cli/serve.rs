@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -47,17 +49,17 @@ impl Served {
         answer
     }
 
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &id]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Sends a signal, and returns the exit code and the log.
     #[cfg(unix)]
     fn stop(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        self.signal("-TERM");
         let code = self.child.wait().unwrap().code();
         let mut log = String::new();
         let mut stderr = self.child.stderr.take().unwrap();
@@ -92,6 +94,36 @@ fn a_registry_answers_until_a_signal_stops_it() {
     assert!(log.contains("\"route\":\"health\""), "{log}");
     assert!(log.contains("server: stopping"), "{log}");
     assert!(!log.contains(&token), "{log}");
+}
+
+#[test]
+#[cfg(unix)]
+fn settings_are_read_again_at_a_hangup_and_stay_if_the_new_ones_are_invalid() {
+    let folder = directory(&[("TERRACE_WEB_NAME", "Before")]);
+    let mut command = terrace(&["serve", "--secrets"]);
+    let served = Served::start(command.arg(folder.path()));
+    assert!(served.get("/").contains("Before"));
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    file("TERRACE_WEB_NAME", "After");
+    served.signal("-HUP");
+    let wait = Duration::from_millis(20);
+    let is_changed = (0..500).any(|_| {
+        std::thread::sleep(wait);
+        served.get("/").contains("After")
+    });
+    assert!(is_changed);
+    let token = served.greeting["token"].as_str().unwrap();
+    let url = served.greeting["url"].as_str().unwrap();
+    let mut list = terrace(&["token", "list", "--url", url]);
+    ended(list.env("TERRACE_TOKEN", token)).expect(0);
+    file("TERRACE_ACCESS", "x");
+    served.signal("-HUP");
+    std::thread::sleep(wait * 5);
+    assert!(served.get("/").contains("After"));
+    let (code, log) = served.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("TERRACE_ACCESS is \"x\""), "{log}");
+    assert!(log.contains("stay in use"), "{log}");
 }
 
 #[test]

@@ -64,9 +64,14 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         audience,
         identifies,
     } = arguments;
-    if issuer.is_none() {
-        check_server("--github", github.as_deref(), "github.com")?;
-        check_server("--gitlab", gitlab.as_deref(), "gitlab.com")?;
+    match issuer {
+        None => {
+            check_server("--github", github.as_deref(), "github.com")?;
+            check_server("--gitlab", gitlab.as_deref(), "gitlab.com")?;
+        }
+        Some(issuer) if github.is_some() => check_issuer("--github", issuer)?,
+        Some(issuer) if gitlab.is_some() => check_issuer("--gitlab", issuer)?,
+        Some(_) => {}
     }
     let mut claims = Claims::default();
     let default = match (github, gitlab) {
@@ -120,14 +125,49 @@ fn check_server(option: &str, name: Option<&str>, public: &str) -> Result<(), Fa
     if host == public || host.strip_prefix("www.") == Some(public) {
         return Ok(());
     }
-    let issuer = match (option, host.strip_suffix(".ghe.com")) {
-        ("--github", Some(_)) => format!("https://token.actions.{host}"),
-        ("--github", None) => format!("https://{host}/_services/token"),
-        _ => format!("https://{host}"),
-    };
+    let issuer = issuer_of(option, &host);
     Err(Failure::Usage(format!(
         "{option} is {name:?}: {option} alone trusts jobs of {public}; for those of {host} name the issuer of their tokens, \
          too: {option} {path} --issuer {issuer}"
+    )))
+}
+
+/// Returns the issuer of the tokens of a server.
+fn issuer_of(option: &str, host: &str) -> String {
+    match (option, host) {
+        ("--github", "github.com" | "www.github.com" | "token.actions.githubusercontent.com") => {
+            GITHUB.to_owned()
+        }
+        ("--github", _) if host.ends_with(".ghe.com") => {
+            let host = host.strip_prefix("token.actions.").unwrap_or(host);
+            format!("https://token.actions.{host}")
+        }
+        ("--github", _) => format!("https://{host}/_services/token"),
+        _ => format!("https://{host}"),
+    }
+}
+
+/// Refuses an issuer that no token of the system has. An enterprise of GitHub may have one of its own, below that of the server; a
+/// GitLab may have any path.
+fn check_issuer(option: &str, issuer: &str) -> Result<(), Failure> {
+    let Some((_, rest)) = issuer.split_once("://") else {
+        return Ok(());
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    let right = match option {
+        "--github" => issuer_of(option, &host.to_ascii_lowercase()),
+        _ => issuer.trim_end_matches('/').to_owned(),
+    };
+    let is_right = match issuer.strip_prefix(&right) {
+        Some("") => true,
+        Some(rest) => rest.len() > 1 && rest.starts_with('/') && !rest.ends_with('/'),
+        None => false,
+    };
+    if is_right {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--issuer is {issuer:?}, which no token of {option} has: write --issuer {right}"
     )))
 }
 
@@ -366,4 +406,53 @@ fn scopes(answer: &RuleAnswer) -> String {
     let scopes = scopes.into_iter().flatten();
     let scopes: Vec<&str> = scopes.filter_map(Value::as_str).collect();
     scopes.join(" ")
+}
+
+#[cfg(test)]
+#[test]
+fn an_issuer_is_one_that_tokens_of_the_system_have() {
+    for (option, issuer, right) in [
+        ("--github", GITHUB, None),
+        (
+            "--github",
+            "https://token.actions.githubusercontent.com/acme",
+            None,
+        ),
+        ("--github", "https://token.actions.acme.ghe.com", None),
+        (
+            "--github",
+            "https://github.corp.example/_services/token",
+            None,
+        ),
+        ("--gitlab", "https://git.corp.example/gitlab", None),
+        (
+            "--github",
+            "https://token.actions.githubusercontent.com/",
+            Some(GITHUB),
+        ),
+        ("--github", "https://github.com", Some(GITHUB)),
+        (
+            "--github",
+            "https://acme.ghe.com",
+            Some("https://token.actions.acme.ghe.com"),
+        ),
+        (
+            "--github",
+            "https://github.corp.example",
+            Some("https://github.corp.example/_services/token"),
+        ),
+        (
+            "--gitlab",
+            "https://gitlab.com/",
+            Some("https://gitlab.com"),
+        ),
+    ] {
+        let message = check_issuer(option, issuer).err().map(|it| it.to_string());
+        let advice = right.map(|right| format!(": write --issuer {right}"));
+        assert_eq!(message.is_some(), advice.is_some(), "{issuer}");
+        let ends = message
+            .zip(advice)
+            .is_none_or(|(message, advice)| message.ends_with(&advice));
+        assert!(ends, "{issuer}");
+    }
 }

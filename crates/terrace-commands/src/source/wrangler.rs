@@ -82,6 +82,8 @@ pub(crate) struct Deployment {
 pub(crate) struct Binding {
     /// The name that the Worker knows it by.
     pub(crate) binding: String,
+    /// The jurisdiction of the bucket, such as `eu`.
+    pub(crate) jurisdiction: Option<String>,
 }
 
 /// The JSON that wrangler reads.

@@ -131,6 +131,9 @@ settings! {
     /// The hosts of the documents of OAuth clients that may sign people in to the MCP endpoints: hostnames, with a port if
     /// that is not 443, separated by commas or spaces; none by default. These hosts may be private.
     variable MCP_CLIENT_HOSTS = "TERRACE_MCP_CLIENT_HOSTS";
+    /// The hosts to which requests for the issuers of the configuration may go besides the public ones: hostnames, with a port if
+    /// that is not 443, separated by commas or spaces. These hosts may be private.
+    variable ISSUER_HOSTS = "TERRACE_ISSUER_HOSTS";
     /// The maximum lifetime of new tokens in seconds: 60 to 315360000; by default, a token may also never expire.
     variable MAX_TOKEN_LIFETIME = "TERRACE_MAX_TOKEN_LIFETIME";
     /// The name of the registry on its web pages; the default is its hostname.

@@ -369,3 +369,33 @@ fn secrets_are_not_shown_in_debug_output() {
         "{shown}"
     );
 }
+
+#[test]
+fn only_issuers_of_the_configuration_may_be_at_private_hosts() {
+    let rule = r#"[{"scopes":["read"],"issuer":"https://localhost:8443/oidc","claims":{"sub":"acme/widget"}}]"#;
+    let config = read(&[
+        TOKEN,
+        (TRUSTED_PUBLISHERS, rule),
+        (ISSUER_HOSTS, "10.0.0.7:8443"),
+    ]);
+    let config = config.unwrap();
+    let allows = |issuer: &str, url: &str| {
+        let guard = config.issuer_guard(&issuer.parse().unwrap());
+        let url: terrace_base::url::Url = url.parse().unwrap();
+        guard.check((&url).into()).is_ok()
+    };
+    let named = "https://localhost:8443/oidc";
+    for url in [
+        "https://localhost:8443/jwks",
+        "https://10.0.0.7:8443/jwks",
+        "https://www.googleapis.com/jwks",
+    ] {
+        assert!(allows(named, url), "{url}");
+    }
+    for url in ["https://localhost:8444/jwks", "https://169.254.169.254/"] {
+        assert!(!allows(named, url), "{url}");
+    }
+    let stored = "https://idp.example.com";
+    assert!(allows(stored, "https://www.googleapis.com/jwks"));
+    assert!(!allows(stored, "https://10.0.0.7:8443/jwks"));
+}

@@ -49,7 +49,7 @@ pub struct Guard {
 
 /// The reason why a URL must not be contacted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("refusing to contact {host:?}: {rule}")]
+#[error("{REFUSAL} {host:?}: {rule}")]
 pub struct GuardError {
     host: String,
     rule: &'static str,
@@ -63,6 +63,9 @@ impl GuardError {
         self.is_private
     }
 }
+
+/// The beginning of the message of a [`GuardError`].
+pub const REFUSAL: &str = "refusing to contact";
 
 const HTTPS_PORT: u16 = 443;
 

@@ -141,10 +141,7 @@ fn key_pem() -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
 }
 
-#[test]
-fn a_server_with_a_certificate_speaks_tls() {
-    let tls = ServerTls::from_pem(CERTIFICATE, key_pem().as_bytes()).unwrap();
-    let server = Running::start_with(&[], Some(tls));
+fn connect_tls(server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(CERTIFICATE).unwrap())
@@ -156,7 +153,14 @@ fn a_server_with_a_certificate_speaks_tls() {
         .with_no_client_auth();
     let name = "127.0.0.1".try_into().unwrap();
     let client = ClientConnection::new(Arc::new(config), name).unwrap();
-    let mut stream = StreamOwned::new(client, server.connect());
+    StreamOwned::new(client, server.connect())
+}
+
+#[test]
+fn a_server_with_a_certificate_speaks_tls() {
+    let tls = ServerTls::from_pem(CERTIFICATE, key_pem().as_bytes()).unwrap();
+    let server = Running::start_with(&[], Some(tls.clone()));
+    let mut stream = connect_tls(&server);
     let host = "evil.example";
     let request = format!("GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
@@ -170,6 +174,13 @@ fn a_server_with_a_certificate_speaks_tls() {
     // A client without TLS gets no answer, and the next one does.
     assert!(!server.get(DISCOVERY, "localhost").starts_with("HTTP"));
     server.connect();
+    // Connections from now on get the new certificate, here one with a chain.
+    let chain = [CERTIFICATE, CERTIFICATE].concat();
+    tls.replace(&ServerTls::from_pem(&chain, key_pem().as_bytes()).unwrap());
+    let mut stream = connect_tls(&server);
+    stream.write_all(request.as_bytes()).unwrap();
+    let _ = stream.read(&mut [0]).unwrap();
+    assert_eq!(stream.conn.peer_certificates().unwrap().len(), 2);
 }
 
 #[test]
@@ -197,6 +208,15 @@ fn only_configured_hosts_are_served() {
         "{refused}"
     );
     assert!(refused.contains("cache-control: no-store"), "{refused}");
+    // The probes of the kubelet and of load balancers name the address of the server, or nothing (HAProxy).
+    for probe in ["1.1\r\nhost: 10.42.0.17:8841", "1.0"] {
+        let health = format!("GET /healthz HTTP/{probe}\r\nconnection: close\r\n\r\n");
+        let health = server.exchange(&health);
+        assert!(health.contains(" 200 OK\r\n"), "{health}");
+        let other = format!("GET {DISCOVERY} HTTP/{probe}\r\nconnection: close\r\n\r\n");
+        let other = server.exchange(&other);
+        assert!(other.contains(" 400 Bad Request\r\n"), "{other}");
+    }
     for target in ["http://evil.example/", "http://localhost@evil.example/"] {
         let refused = server.get(target, "localhost");
         assert!(refused.starts_with("HTTP/1.1 400 "), "{refused}");
@@ -339,10 +359,7 @@ fn a_panic_ends_one_request() {
 
 #[tokio::test(start_paused = true)]
 async fn the_repair_continues_after_a_panic() {
-    let config: &'static Config = Box::leak(Box::new(
-        Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap(),
-    ));
-    let hosts = ServedHosts::new(Vec::new(), "127.0.0.1".parse().unwrap());
+    let config = Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap();
     let entrance = Entrance {
         tls: None,
         proxies: TrustedProxies::new(Vec::new()),
@@ -350,7 +367,7 @@ async fn the_repair_continues_after_a_panic() {
         replies: Shares::new(1),
     };
     let memory = Memory::new();
-    let shared = Arc::new(Shared::new(config, hosts));
+    let shared = Arc::new(Shared::new(config, "127.0.0.1".parse().unwrap()));
     let repaired = async {
         let thread = Thread::new(shared, entrance, memory.clone(), memory.clone());
         let (_stop, stopping) = watch::channel(false);

@@ -193,14 +193,17 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
     ) -> hyper::Response<ReplyBody> {
         let reply = match Incoming::new(request, peer, &self.entrance.proxies) {
             Ok(request) => Rc::clone(&self).answer(request).await,
-            Err(error) => Problem::BadRequest(error.to_string()).reply(),
+            Err(error) => {
+                log::line(&format!("request: {error}; from {:?}", peer.address));
+                Problem::BadRequest(error.to_string()).reply()
+            }
         };
         let counted = self.entrance.counted(peer.address);
         respond(reply, &|bytes| self.entrance.replies.take(counted, bytes))
     }
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
-        let config = Some(self.shared.config);
+        let config = Some(self.shared.config());
         let reply = if pipeline::outlives_its_client(config, request.method(), request.path()) {
             let piece = self.work.begin();
             let carried_through = spawn_local(async move {
@@ -244,7 +247,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             self.bucket.clone(),
             self.indices.clone(),
         );
-        Context::new(self.shared.config, host, client_address)
+        Context::new(self.shared.config(), host, client_address)
     }
 
     /// Runs a step of the periodic repair each minute until the server stops.

@@ -372,3 +372,64 @@ fn a_public_client_uses_pkce_and_a_confidential_one_the_announced_method() {
         "{form}"
     );
 }
+
+#[test]
+fn a_configuration_that_does_not_fit_the_provider_is_no_outage() {
+    for (name, value, reason) in [
+        (
+            "issuer",
+            "https://other.example",
+            "configure the issuer exactly",
+        ),
+        (
+            "token_endpoint",
+            "http://login.example.com/token",
+            "must start with https://",
+        ),
+        ("authorization_endpoint", "/auth", "authorization_endpoint"),
+    ] {
+        let people = People::new();
+        people.provider.discovery.borrow_mut()[name] = value.into();
+        // The second is answered from the memory of the failure.
+        for _ in 0..2 {
+            stopped(people.open(&opened()), 502, "not configured correctly");
+        }
+        logged(&people, reason);
+    }
+    let people = People::new();
+    people.provider.discovery.borrow_mut()["token_endpoint"] = "https://10.0.0.7/token".into();
+    stopped(people.sign_in().1, 502, "not configured correctly");
+    logged(&people, "name it in TERRACE_ISSUER_HOSTS");
+}
+
+#[test]
+fn a_provider_that_rejects_the_client_is_asked_by_the_other_method_of_authentication() {
+    let people = People::new();
+    let rejected = json!({ "error": "invalid_client", "error_description": "x".repeat(300) });
+    *people.provider.answer.borrow_mut() = Some(answer(401, &rejected));
+    let (cookie, state) = people.begin();
+    let back = || people.come_back(&cookie, &[("code", "c"), ("state", &state)]);
+    stopped(back(), 502, "returned an invalid response");
+    let forms = people.provider.forms.take();
+    let posted: Vec<bool> = forms
+        .iter()
+        .map(|it| it.contains("client_secret="))
+        .collect();
+    assert_eq!(posted, [false, true]);
+    logged(&people, &"x".repeat(300));
+    // Another error is final: the code may be consumed.
+    let refused = json!({ "error": "invalid_grant" });
+    *people.provider.answer.borrow_mut() = Some(answer(400, &refused));
+    stopped(people.sign_in().1, 502, "returned an invalid response");
+    assert_eq!(people.provider.forms.borrow().len(), 1);
+}
+
+#[test]
+fn the_endpoints_of_a_configured_issuer_may_be_at_a_private_host_that_a_setting_names() {
+    let people = People::with(&[("TERRACE_ISSUER_HOSTS", "10.0.0.7:8443, keycloak.internal")]);
+    people.provider.discovery.borrow_mut()["jwks_uri"] = "https://10.0.0.7:8443/jwks".into();
+    let keys = answer(200, &people.provider.keys());
+    let url = "https://10.0.0.7:8443/jwks".to_owned();
+    people.provider.documents.borrow_mut().insert(url, keys);
+    people.sign_in().1.expect(200);
+}

@@ -96,6 +96,11 @@ pub(super) fn sign_in(
         false => "open this address in a browser on this machine:",
     });
     output.link(address.as_str());
+    if std::env::var_os("SSH_CONNECTION").is_some() {
+        output.link(&format!(
+            "if the browser is on another machine, forward the port first: ssh -L {port}:localhost:{port} HOST"
+        ));
+    }
     let code = wait_for_code(&listener, &state, timeout)?;
     let form = Serializer::new(String::new())
         .append_pair("client_id", &service.client)

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use terrace_core::config::{
     ADMIN_TOKEN, Config, ConfigError, DOWNLOADS, LOGIN_CLIENT_SECRET, LOGIN_ISSUER,
-    S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_FALLBACK_ACCESS_KEY_ID, S3_FALLBACK_BUCKET,
-    S3_FALLBACK_ENDPOINT, S3_FALLBACK_SECRET_ACCESS_KEY, S3_SECRET_ACCESS_KEY, SETTINGS,
+    REPAIR_OPERATIONS, S3_ACCESS_KEY_ID, S3_BUCKET, S3_ENDPOINT, S3_FALLBACK_ACCESS_KEY_ID,
+    S3_FALLBACK_BUCKET, S3_FALLBACK_ENDPOINT, S3_FALLBACK_SECRET_ACCESS_KEY, S3_SECRET_ACCESS_KEY,
+    SETTINGS,
 };
 use terrace_core::limits;
 
@@ -92,6 +93,7 @@ fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> F
     let mut found = Findings::default();
     check_bindings(deployment, notation, env, &mut found);
     check_caches(deployment, notation, &mut found);
+    check_jurisdiction(deployment, &mut found);
     check_places(deployment, notation, env, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
@@ -163,10 +165,15 @@ fn check_bindings(
             ));
         }
     }
-    if !deployment.has_cron {
+    let has_repair = deployment
+        .vars
+        .get(REPAIR_OPERATIONS)
+        .is_none_or(|it| it.trim() != "0");
+    if !deployment.has_cron && has_repair {
         found.warnings.push(
             format!(
-                "no cron trigger: the indices of interrupted publishes are not completed; add {} under {}",
+                "no cron trigger: the indices of interrupted publishes are not completed; add {} under {}, or, if the account may \
+                 have no further one, set {REPAIR_OPERATIONS} to 0",
                 notation.member("crons", "[\"* * * * *\"]"),
                 notation.table("triggers")
             ),
@@ -198,6 +205,30 @@ fn check_caches(deployment: &Deployment, notation: Notation, found: &mut Finding
         found.warnings.push(format!(
             "{DOWNLOADS} is edge, and the entrypoint \"Archives\" is not cached: archives come from the bucket; switch its \
              cache on below {table}"
+        ));
+    }
+}
+
+/// Reports a bucket whose binding and endpoint state different jurisdictions
+/// (<https://developers.cloudflare.com/r2/reference/data-location/#jurisdictional-restrictions>).
+fn check_jurisdiction(deployment: &Deployment, found: &mut Findings) {
+    let endpoint = deployment.vars.get(S3_ENDPOINT);
+    let host = endpoint.and_then(|it| it.split(['/', '?']).nth(2));
+    let account = host.and_then(|it| it.strip_suffix(".r2.cloudflarestorage.com"));
+    let bound = deployment.buckets.iter().find(|it| it.binding == FACTS);
+    let (Some(account), Some(bound)) = (account, bound) else {
+        return;
+    };
+    let stated = account
+        .split_once('.')
+        .map(|(_, jurisdiction)| jurisdiction);
+    if stated != bound.jurisdiction.as_deref() {
+        let named =
+            |it: Option<&str>| it.map_or("no jurisdiction".to_owned(), |it| format!("{it:?}"));
+        found.errors.push(format!(
+            "{S3_ENDPOINT} is in {}, and the binding {FACTS} has {}: they are two buckets; state the same \"jurisdiction\" in both",
+            named(stated),
+            named(bound.jurisdiction.as_deref())
         ));
     }
 }
@@ -313,4 +344,24 @@ fn listed(names: &[&str]) -> String {
         "the secrets"
     };
     format!("{noun} {}", names.join(", "))
+}
+
+#[cfg(test)]
+#[test]
+fn an_endpoint_is_in_the_jurisdiction_of_the_binding() {
+    let faults = |jurisdiction: &str, endpoint: &str| {
+        let text = format!(
+            "[[r2_buckets]]\nbinding = \"FACTS\"\n{jurisdiction}\n[vars]\nTERRACE_S3_ENDPOINT = \"https://{endpoint}\"\n"
+        );
+        let deployment = Deployment::read(&text, Notation::Toml, None).unwrap();
+        let mut found = Findings::default();
+        check_jurisdiction(&deployment, &mut found);
+        found.errors.len()
+    };
+    let eu = "jurisdiction = \"eu\"";
+    assert_eq!(faults(eu, "a1.eu.r2.cloudflarestorage.com"), 0);
+    assert_eq!(faults("", "a1.r2.cloudflarestorage.com"), 0);
+    assert_eq!(faults("", "minio.example"), 0);
+    assert_eq!(faults(eu, "a1.r2.cloudflarestorage.com"), 1);
+    assert_eq!(faults("", "a1.fedramp.r2.cloudflarestorage.com/x"), 1);
 }

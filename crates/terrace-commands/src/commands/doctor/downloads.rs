@@ -6,6 +6,7 @@ use std::io::Read as _;
 
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
+use terrace_core::http::guard::is_loopback;
 use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::fallback;
 use ureq::http::Method;
@@ -37,6 +38,11 @@ impl Offered {
         let url = Url::parse(&self.url).ok();
         let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
         host.to_owned()
+    }
+
+    fn origin(&self) -> String {
+        let url = Url::parse(&self.url).ok();
+        url.map_or(String::new(), |url| url.origin().ascii_serialization())
     }
 
     /// Returns whether the registry's own host serves the archive.
@@ -126,6 +132,12 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Outcome) -> Outcome {
 /// D1
 pub(super) fn opens(target: &Target) -> Outcome {
     each(target, |offered| match offered.start(target) {
+        _ if is_misled(target.base().origin().as_str(), &offered.url) => Outcome::fail(
+            format!("{} from {}", offered.what, offered.origin()),
+            "the registry does not know the URL at which clients reach it: the proxy in front of it does not pass it on, or is not \
+             trusted",
+            "start terrace serve with --trust-proxy, and let every proxy in front of it pass Host unchanged and set X-Forwarded-Proto",
+        ),
         Ok(seen) if seen.status == 200 => {
             Outcome::pass(format!("{} from {}", offered.what, offered.host()))
         }
@@ -142,6 +154,17 @@ pub(super) fn opens(target: &Target) -> Outcome {
             "allow that host as well, or unset the S3 settings so that archives pass through the registry",
         ),
     })
+}
+
+/// Returns whether an archive's URL shows that the registry does not know its own: plain HTTP of a registry with TLS, or this machine
+/// for one that is elsewhere.
+fn is_misled(registry: &str, archive: &str) -> bool {
+    let is_local = |url: &str| {
+        let url = Url::parse(url).ok();
+        url.is_some_and(|url| url.host_str().is_some_and(is_loopback))
+    };
+    let is_downgraded = registry.starts_with("https://") && archive.starts_with("http://");
+    is_downgraded || is_local(archive) && !is_local(registry)
 }
 
 /// The action against a second bucket that cannot serve downloads.
@@ -404,5 +427,28 @@ fn whole(target: &Target, offered: &Offered) -> Result<Archive, Outcome> {
             ),
             "give a longer --timeout; otherwise look for a proxy that limits the size or the time of responses",
         )),
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn an_archive_at_a_plain_or_local_url_shows_a_proxy_that_is_not_understood() {
+    let registry = "https://registry.example.com";
+    for archive in [
+        "http://registry.example.com/a",
+        "http://localhost/a",
+        "https://127.0.0.1:8841/a",
+    ] {
+        assert!(is_misled(registry, archive), "{archive}");
+    }
+    for (registry, archive) in [
+        (registry, "https://account.r2.cloudflarestorage.com/a"),
+        ("http://127.0.0.1:8787", "http://localhost:9000/a"),
+        (
+            "http://registry.corp.example",
+            "http://minio.corp.example/a",
+        ),
+    ] {
+        assert!(!is_misled(registry, archive), "{archive}");
     }
 }

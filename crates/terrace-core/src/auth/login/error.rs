@@ -29,6 +29,8 @@ pub enum SignInError {
     Distrusted,
     /// The provider does not respond.
     Unreachable,
+    /// The configuration and the provider do not fit together, which no waiting changes.
+    Misconfigured,
     /// The storage of the rules does not respond.
     Unavailable,
     /// Too many failed sign-ins came from this network.
@@ -99,14 +101,14 @@ impl SignInError {
                     .text(&person.name.to_string())
                     .raw("</strong>, but no sign-in rule of <strong>")
                     .text(host)
-                    .raw("</strong> grants your account access. Ask its operator: the Worker&#39;s log ")
+                    .raw("</strong> grants your account access. Ask its operator: the registry&#39;s log ")
                     .raw("shows which rule comes closest.</p>");
                 (403, "Your account has no access", body)
             }
             Self::Distrusted => {
                 let body = body
                     .raw("<p>The sign-in provider returned an invalid response. ")
-                    .raw("If this persists, contact the operator of this registry: the Worker&#39;s log states ")
+                    .raw("If this persists, contact the operator of this registry: the registry&#39;s log states ")
                     .raw("the reason.</p>");
                 (502, "Sign-in has failed", body)
             }
@@ -115,6 +117,12 @@ impl SignInError {
                     .raw("<p>The sign-in provider does not respond. Wait a moment; if this persists, contact ")
                     .raw("the operator of this registry.</p>");
                 (503, "The sign-in provider does not respond", body)
+            }
+            Self::Misconfigured => {
+                let body = body
+                    .raw("<p>The settings of this registry and its sign-in provider do not fit together. Contact the operator of ")
+                    .raw("this registry: the registry&#39;s log states the reason.</p>");
+                (502, "Sign-in is not configured correctly", body)
             }
             Self::Unavailable => {
                 let body = body
@@ -126,7 +134,7 @@ impl SignInError {
                 let body = body
                     .raw("<p>This registry relies on Cloudflare Access, and this request did not come ")
                     .raw("through it, or not with a valid token. Contact the operator of this registry: the ")
-                    .raw("Worker&#39;s log states the reason.</p>");
+                    .raw("registry&#39;s log states the reason.</p>");
                 (403, "Sign-in has failed", body)
             }
             Self::Document(fault) => {
@@ -139,7 +147,7 @@ impl SignInError {
             Self::NoDocument => {
                 let body = body
                     .raw("<p>The document that describes the application cannot be fetched. Wait a moment; if this persists, ")
-                    .raw("contact the operator of this registry: the Worker&#39;s log states the reason.</p>");
+                    .raw("contact the operator of this registry: the registry&#39;s log states the reason.</p>");
                 (400, "This application cannot sign in", body)
             }
             Self::TooManyScopes => {
@@ -202,6 +210,7 @@ mod tests {
             ),
             (SignInError::Distrusted, 502, "log"),
             (SignInError::Unreachable, 503, "does not respond"),
+            (SignInError::Misconfigured, 502, "not configured correctly"),
             (SignInError::NoDocument, 400, "cannot be fetched"),
             (SignInError::Unprotected, 403, "Cloudflare Access"),
             (SignInError::TooManyScopes, 403, "fewer and wider"),

@@ -95,16 +95,16 @@ impl OAuthClient {
         format!("{}{joint}{}", visit.endpoint, encoded(&parameters))
     }
 
-    /// Returns the form that redeems a code, and its `Authorization` header, using the first supported client
-    /// authentication method of the provider (OpenID Connect Core, section 9); `None` if it supports none of
-    /// them.
-    pub fn redemption(
+    /// Returns the form that redeems a code, and its `Authorization` header, for each method of client authentication that the
+    /// provider supports (OpenID Connect Core, section 9), in the order in which they are tried: the provider may allow this
+    /// client only one of them.
+    pub fn redemptions(
         &self,
         code: &str,
         callback: &str,
         verifier: Option<&Verifier>,
         auth_methods: &[String],
-    ) -> Option<(String, Option<String>)> {
+    ) -> Vec<(String, Option<String>)> {
         let mut parameters = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -114,17 +114,21 @@ impl OAuthClient {
         let knows = |method: &str| auth_methods.iter().any(|known| known == method);
         let Some(secret) = &self.secret else {
             parameters.push(("client_id", &self.id));
-            return Some((encoded(&parameters), None));
+            return vec![(encoded(&parameters), None)];
         };
+        let mut redemptions = Vec::new();
         if knows("client_secret_basic") {
             // Both are percent-encoded before base64 (RFC 6749, section 2.3.1).
             let (id, secret) = (encode(&self.id), encode(secret.expose()));
             let credentials = STANDARD.encode(format!("{id}:{secret}"));
-            return Some((encoded(&parameters), Some(format!("Basic {credentials}"))));
+            redemptions.push((encoded(&parameters), Some(format!("Basic {credentials}"))));
         }
-        parameters.push(("client_id", &self.id));
-        parameters.push(("client_secret", secret.expose()));
-        knows("client_secret_post").then(|| (encoded(&parameters), None))
+        if knows("client_secret_post") {
+            parameters.push(("client_id", &self.id));
+            parameters.push(("client_secret", secret.expose()));
+            redemptions.push((encoded(&parameters), None));
+        }
+        redemptions
     }
 }
 
@@ -194,26 +198,29 @@ mod tests {
         let form = "grant_type=authorization_code&code=c%2F1&redirect_uri=https%3A%2F%2Fr%2Fc";
         let redemption = |secret, verifier: Option<&Verifier>, methods: &[&str]| {
             let methods: Vec<String> = methods.iter().map(|it| (*it).to_owned()).collect();
-            client(secret).redemption("c/1", "https://r/c", verifier, &methods)
+            client(secret).redemptions("c/1", "https://r/c", verifier, &methods)
         };
         let basic = Some("Basic dGVycmFjZSUyMCUyNiUyMGNvOnMlM0F0".to_owned());
-        for methods in [
-            &["client_secret_basic"][..],
-            &["client_secret_post", "client_secret_basic"],
-        ] {
-            let found = redemption(Some("s:t"), None, methods);
-            assert_eq!(found, Some((form.to_owned(), basic.clone())));
-        }
+        let basic = (form.to_owned(), basic);
         let posted = format!("{form}&client_id=terrace%20%26%20co&client_secret=s%3At");
-        let found = redemption(Some("s:t"), None, &["client_secret_post"]);
-        assert_eq!(found, Some((posted, None)));
-        assert_eq!(redemption(Some("s:t"), None, &["private_key_jwt"]), None);
+        let posted = (posted, None);
+        for (methods, expected) in [
+            (&["client_secret_basic"][..], vec![basic.clone()]),
+            (&["client_secret_post"], vec![posted.clone()]),
+            (
+                &["client_secret_post", "client_secret_basic"],
+                vec![basic, posted],
+            ),
+            (&["private_key_jwt"], vec![]),
+        ] {
+            assert_eq!(redemption(Some("s:t"), None, methods), expected);
+        }
         let public = format!(
             "{form}&code_verifier={}&client_id=terrace%20%26%20co",
             "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         );
         let found = redemption(None, Some(&verifier), &["client_secret_basic"]);
-        assert_eq!(found, Some((public, None)));
+        assert_eq!(found, [(public, None)]);
     }
 
     #[test]

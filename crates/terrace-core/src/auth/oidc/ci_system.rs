@@ -199,7 +199,7 @@ impl CiSystem {
             Self::GitHub => "repository, repository_owner_id or sub",
             Self::GitLab => "project_path, namespace_id or sub",
             Self::Other => {
-                "sub, or project_path of GitLab; if another claim identifies the jobs, also add identifies = true to the rule (terrace trust add: --identifies)"
+                "sub, such as organization:acme:*, or project_path of GitLab; if another claim, or another start of sub, identifies the jobs, also add identifies = true to the rule (terrace trust add: --identifies)"
             }
         }
     }

@@ -88,13 +88,38 @@ impl ClaimPattern {
         }
     }
 
-    /// Returns whether the pattern fixes the first part of a path, or the whole of a value without slashes:
-    /// `acme*/widget` would also admit strangers who take a name with that start.
+    /// Returns whether the pattern fixes the first part of a path, the first name of a subject with its value, or the whole of a
+    /// value: `acme*/widget` would also admit strangers who take a name with that start, and `organization:*` admits everyone.
     pub(super) fn pins_first_part(&self) -> bool {
-        let first = self.0.split('/').next().unwrap_or_default();
-        !first.is_empty() && !first.contains('*')
+        let fixed = self.fixed_parts();
+        let is_name = |c: char| c.is_ascii_lowercase() || matches!(c, '_' | '-');
+        let is_name_alone = || {
+            let star = self.0.get(fixed.len()..).unwrap_or_default();
+            star.starts_with(':') && star.contains('*') && fixed.chars().all(is_name)
+        };
+        self.pins_some_part() && !is_name_alone()
+    }
+
+    /// Returns whether the pattern fixes a part at the beginning, which may be a name.
+    pub(super) fn pins_some_part(&self) -> bool {
+        let fixed = self.fixed_parts();
+        !fixed.is_empty() && !fixed.starts_with(SEPARATORS)
+    }
+
+    /// Returns the parts before the first star that it cannot extend; all of them if there is no star.
+    fn fixed_parts(&self) -> &str {
+        match self.0.split_once('*') {
+            None => &self.0,
+            Some((before, _)) => {
+                let parts = before.rsplit_once(SEPARATORS);
+                parts.map_or("", |(parts, _)| parts.trim_end_matches(SEPARATORS))
+            }
+        }
     }
 }
+
+/// The characters between the parts of paths, and of the subjects of other systems.
+const SEPARATORS: [char; 2] = ['/', ':'];
 
 /// Returns whether a `*` may match this text.
 fn is_run(text: &str) -> bool {
@@ -224,6 +249,11 @@ mod tests {
             "acme/*",
             "acme/widget-*",
             "repo:acme/widget:ref:refs/tags/v*",
+            "{3fa85f64-5717}:*",
+            "organization:acme:project:infra:workspace:*:run_phase:*",
+            "organization:acme:*",
+            "space:root:stack:*:run_type:*:scope:*",
+            "project_path:acme/*:ref_type:tag:ref:*",
         ] {
             assert!(pins(text), "{text}");
         }
@@ -235,9 +265,18 @@ mod tests {
             "a*/*",
             "repo:*",
             "/acme",
+            "organization:*",
+            "organization:acme*:project:infra",
+            "organization:*:project:infra",
+            "project_path:*/*:ref_type:tag",
+            "spiffe://*",
+            "{3fa85f64*",
+            ":acme:*",
         ] {
             assert!(!pins(text), "{text}");
         }
+        let vouched = |text: &str| text.parse::<ClaimPattern>().unwrap().pins_some_part();
+        assert!(vouched("system:*") && !vouched("*") && !vouched("system*"));
     }
 
     /// Matches by trying every way to fill each star.

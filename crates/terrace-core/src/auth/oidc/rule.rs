@@ -252,7 +252,7 @@ impl Rule {
                 matched: self.claims.iter().filter(is_met).count(),
                 claim: Quoted::text(name),
                 wanted: Quoted::text(&pattern.to_string()),
-                found: Quoted::value(claims.get(name)),
+                found: Quoted::claim(claims, name),
             }),
         }
     }

@@ -130,7 +130,7 @@ pub enum RuleError {
     },
     /// The rule would trust every job of its issuer.
     #[error(
-        "does not identify the jobs that it trusts: add a claim that identifies them, without a * before its first /: {0}"
+        "does not identify the jobs that it trusts: add a claim that identifies them, without a * in its first part: {0}"
     )]
     Anybody(&'static str),
     /// The rule would let everyone with an account at the provider make changes.

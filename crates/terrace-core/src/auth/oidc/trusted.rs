@@ -100,7 +100,7 @@ impl TrustedPublishers {
             )
         });
         let blind = self.rules.iter().flat_map(|(name, rule)| {
-            let warnings = warnings::of_jobs(CiSystem::of(&rule.issuer), &rule.rule);
+            let warnings = warnings::of_jobs(rule.system(), &rule.rule);
             let warnings = warnings.into_iter();
             warnings.map(|warning| format!("{} {warning}", subject(*name)))
         });
@@ -218,6 +218,16 @@ impl TrustedPublisher {
         impossible.map_or(Ok(()), Err)
     }
 
+    /// Returns the CI system of the jobs: that of the issuer, or GitLab under another host name if the rule requires a claim
+    /// that only GitLab has.
+    fn system(&self) -> CiSystem {
+        let is_of_gitlab = |(name, _): (&str, _)| matches!(name, "project_path" | "namespace_path");
+        match CiSystem::of(&self.issuer) {
+            CiSystem::Other if self.rule.claims().any(is_of_gitlab) => CiSystem::GitLab,
+            system => system,
+        }
+    }
+
     fn audience<'a>(&'a self, default: &'a str) -> &'a str {
         self.audience.as_deref().unwrap_or(default)
     }
@@ -240,7 +250,7 @@ impl TrustedPublisher {
             matched: limits::RULE_CLAIMS,
             claim: Quoted::text("aud"),
             wanted: Quoted::text(audience),
-            found: Quoted::value(claims.get("aud")),
+            found: Quoted::claim(claims.members(), "aud"),
         })
     }
 
@@ -264,7 +274,7 @@ impl TrustedPublisher {
         let is_vouched_for = vouched == Some(true);
         let identifies = |(name, pattern): (&str, &ClaimPattern)| {
             system.identifies(name, pattern)
-                || (is_vouched_for && !is_standard(name) && pattern.pins_first_part())
+                || (is_vouched_for && !is_standard(name) && pattern.pins_some_part())
         };
         if !rule.claims().any(identifies) {
             return Err(RuleError::Anybody(system.advice()));

@@ -55,6 +55,13 @@ pub(super) fn of_jobs(system: CiSystem, rule: &Rule) -> Vec<String> {
                 quoted(pattern)
             ));
         }
+        if (system, name) == (CiSystem::GitHub, "sub") && is_without_ids(&pattern.to_string()) {
+            warnings.push(format!(
+                "requires sub to be {}, but the tokens of repositories that were created, renamed or moved since 2026-07-15 have IDs \
+                 in sub, as in repo:acme@1001/widget@2002: require repository and repository_id instead",
+                quoted(pattern)
+            ));
+        }
     }
     let is_limited = |(name, pattern): (&str, &ClaimPattern)| limits_branches(name, pattern);
     if system == CiSystem::GitLab
@@ -101,6 +108,13 @@ pub(super) fn of_people(rule: &Rule) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Returns whether a subject of GitHub names a repository without its ID
+/// (<https://docs.github.com/en/actions/reference/security/oidc>).
+fn is_without_ids(subject: &str) -> bool {
+    let repository = subject.split_once("repo:").map(|(_, rest)| rest);
+    repository.is_some_and(|rest| rest.split(':').next().is_some_and(|it| !it.contains('@')))
 }
 
 /// Returns whether a claim of GitLab excludes some branches, or leaves the choice to an environment.
