@@ -161,13 +161,12 @@ async fn open_offer<P: Host>(
     package: &PulledPackage,
     offer: &OfferedPackage,
 ) -> Result<(u64, P::Stream), Failure> {
-    let PulledPackage {
-        address,
-        version,
-        platform,
-    } = package;
-    let found = upstream::package(ctx, address, version, platform).await?;
-    let found = found.ok_or_else(|| failure(package, "its origin no longer offers it"))?;
+    let service = upstream::service(ctx, &package.address).await?;
+    let found = upstream::package(ctx, &service, package, &[]).await?;
+    let found = found.map_err(|error| match error.is_no_package() {
+        true => failure(package, "its origin no longer offers it"),
+        false => failure(package, error),
+    })?;
     if found.sha256 != offer.sha256 {
         let (now, then) = (found.sha256, offer.sha256);
         let error =

@@ -4,18 +4,21 @@
 //! a client would verify it: the signed documents when a version is first requested, and the bytes of a package, by
 //! their digest, while they are stored.
 
+use std::cell::RefCell;
+
 use terrace_core::model::address::MirroredAddress;
-use terrace_core::model::package::Package;
+use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::PublishStep;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::Release;
-use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::upstream::origin::{OriginError, OriginPackage, offered};
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
 use crate::access::status;
+use crate::concurrent::{self, Boxed};
 use crate::context::Context;
 use crate::documents::lease::LeaseState;
 use crate::documents::{format, lease, origins, releases};
@@ -222,12 +225,14 @@ async fn fetch_and_commit<P: Host>(
 ) -> Result<Release, Failure> {
     let version = &seen.version;
     let fence = garbage::fence(ctx).await?;
-    let package = inquire_any(ctx, address, seen).await?;
-    pin(ctx, address, version, &package).await?;
+    let packages = inquire(ctx, address, seen).await?;
+    for package in &packages {
+        pin(ctx, address, version, package).await?;
+    }
     let now = ctx.host.clock().now();
-    let release = package.offered(address.clone(), version.clone(), now);
+    let release = offered(&packages, address.clone(), version.clone(), now);
     let release = Release::Mirrored(release);
-    let mut steps = signed_documents(&package);
+    let mut steps: Vec<PublishStep> = packages.iter().flat_map(signed_documents).collect();
     steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
@@ -236,24 +241,65 @@ async fn fetch_and_commit<P: Host>(
     Ok(stored.map_or(release, |stored| stored.release))
 }
 
-/// Returns everything that is signed about a version, found through one of its platforms: SHA256SUMS lists
-/// them all. An origin need not list the platforms of a version.
-async fn inquire_any<P: Host>(
+/// Returns the packages of a version, each with everything that is signed about it. Platforms that SHA256SUMS lists under their
+/// usual names are not asked for. One whose package no client would accept is left out. An origin need not list the platforms
+/// of a version.
+async fn inquire<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     seen: &KnownVersion,
-) -> Result<OriginPackage, Failure> {
-    let usual = ProviderPlatform::new("linux", "amd64").ok();
-    for platform in seen.platforms.iter().chain(&usual) {
-        if let Some(package) = upstream::package(ctx, address, &seen.version, platform).await? {
-            return Ok(package);
+) -> Result<Vec<OriginPackage>, Failure> {
+    let service = upstream::service(ctx, address).await?;
+    let found = RefCell::new(Vec::new());
+    let refusal = RefCell::new(None);
+    let (service, found, refusal) = (&service, &found, &refusal);
+    let ask = |platform: &ProviderPlatform, known: Vec<OriginPackage>| {
+        let package = PulledPackage {
+            address: address.clone(),
+            version: seen.version.clone(),
+            platform: platform.clone(),
+        };
+        async move {
+            match upstream::package(ctx, service, &package, &known).await? {
+                Ok(package) => found.borrow_mut().push(package),
+                Err(error) => {
+                    let line = format!("pull {package}: not available from its origin: {error}");
+                    ctx.host.log(&line);
+                    refusal.borrow_mut().get_or_insert(error);
+                }
+            }
+            Ok::<(), Failure>(())
         }
+    };
+    let usual = ProviderPlatform::new("linux", "amd64").ok();
+    let usual = usual.filter(|it| !seen.platforms.contains(it));
+    let mut platforms = seen.platforms.iter().chain(&usual);
+    while found.borrow().is_empty()
+        && let Some(platform) = platforms.next()
+    {
+        ask(platform, Vec::new()).await?;
     }
-    let what = format_args!("{address} {}", seen.version);
-    Err(failure(
-        what,
-        "its origin lists this version, but has no package of it for any platform",
-    ))
+    let first = found.borrow().first().cloned();
+    let Some(first) = first else {
+        let what = format_args!("{address} {}", seen.version);
+        let refusal = refusal
+            .take()
+            .filter(|error: &OriginError| !error.is_no_package());
+        return Err(match refusal {
+            Some(error) => failure(what, error),
+            None => failure(
+                what,
+                "its origin lists this version, but has no package of it for any platform",
+            ),
+        });
+    };
+    let usual = first.usual_offers(&address.provider, &seen.version);
+    let offered: Vec<ProviderPlatform> = usual.map(|offer| offer.platform).collect();
+    let others = platforms.filter(|it| seen.platforms.contains(it) && !offered.contains(it));
+    let others =
+        others.map(|platform| -> Boxed<'_> { Box::pin(ask(platform, vec![first.clone()])) });
+    concurrent::all(others.collect()).await?;
+    Ok(found.take())
 }
 
 /// Rejects a package that is signed by another key than earlier ones. Pins the first key.

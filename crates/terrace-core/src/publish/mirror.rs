@@ -54,10 +54,7 @@ impl MirrorPublication {
     ) -> Result<Self, Vec<String>> {
         let mut reasons = Vec::new();
         let protocols = collect(&mut reasons, parse_protocol_list(&body.protocols));
-        let packages = collect(
-            &mut reasons,
-            parse_packages(&address.provider, &version, &body.packages),
-        );
+        let packages = collect(&mut reasons, parse_packages(&body.packages));
         let signed = match &body.signed {
             None => Some(None),
             Some(signed) => collect(&mut reasons, Signed::parse(signed, now)).map(Some),

@@ -5,7 +5,7 @@ use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
 use super::{Pulling, amd64, path_of};
 use crate::support::faults::{Failure, Operations, When, at_each_write};
-use crate::support::fixtures::sha256;
+use crate::support::fixtures::{Signer, sha256};
 use crate::support::memory::Memory;
 use crate::support::{ProviderFixture, Registry, Response};
 
@@ -147,6 +147,28 @@ fn an_origin_may_omit_platforms_from_its_list() {
         let archives = pulling.archives(&fixture);
         assert_eq!(archives.as_object().unwrap().len(), 2, "{platforms}");
     }
+}
+
+#[test]
+fn the_file_names_of_a_provider_are_its_publishers_choice() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0").with_v();
+    // The listed platforms are asked for in their order, and one that has another name does not hide the others.
+    provider.packages[1].0 = "arm64+cgo~1.zip".to_owned();
+    provider.sign(Signer::usual());
+    let fixture = pulling.publish(&provider);
+    assert_eq!(pulling.archives(&fixture).as_object().unwrap().len(), 2);
+    // Both descriptions, but one SHA256SUMS.
+    assert_eq!(pulling.asked("/download/"), 2);
+    assert_eq!(pulling.asked("SHA256SUMS"), 1);
+    let url = pulling.url(&fixture);
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    assert!(pulling.url(&fixture).contains("/archives/"));
+    // A mirrored package is known by its platform, too.
+    fixture.publish(&pulling.registry);
+    let archives = pulling.archives(&fixture);
+    let arm64 = archives["linux_arm64"]["url"].as_str().unwrap();
+    assert!(arm64.contains("/archives/"), "{arm64}");
 }
 
 #[test]

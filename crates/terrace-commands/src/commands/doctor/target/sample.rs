@@ -242,7 +242,7 @@ impl Target {
         };
         let provider = sample.address.clone();
         let address = MirroredAddress { hostname, provider };
-        let version = sample.newest.clone();
+        let version = &sample.newest;
         let mut inquiry = PackageInquiry::new(service, address, version, platform, self.now);
         let mut description = None;
         while let InquiryStep::Fetch(fetch) = inquiry.next() {

@@ -144,7 +144,7 @@ impl Mirror<'_> {
             let mut inquiry = PackageInquiry::new(
                 service,
                 address.clone(),
-                version.clone(),
+                version,
                 platform.clone(),
                 clock::now(),
             );
