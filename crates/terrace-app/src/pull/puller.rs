@@ -13,7 +13,7 @@ use terrace_core::model::version::Version;
 use terrace_core::publish::PublishStep;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::Release;
-use terrace_core::upstream::origin::{OriginError, OriginPackage, offered};
+use terrace_core::upstream::origin::{OriginError, OriginPackage, distinct, offered};
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
@@ -226,13 +226,11 @@ async fn fetch_and_commit<P: Host>(
     let version = &seen.version;
     let fence = garbage::fence(ctx).await?;
     let packages = inquire(ctx, address, seen).await?;
-    for package in &packages {
-        pin(ctx, address, version, package).await?;
-    }
+    pin(ctx, address, version, &packages).await?;
     let now = ctx.host.clock().now();
     let release = offered(&packages, address.clone(), version.clone(), now);
     let release = Release::Mirrored(release);
-    let mut steps: Vec<PublishStep> = packages.iter().flat_map(signed_documents).collect();
+    let mut steps: Vec<PublishStep> = distinct(&packages).flat_map(signed_documents).collect();
     steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
@@ -302,14 +300,17 @@ async fn inquire<P: Host>(
     Ok(found.take())
 }
 
-/// Rejects a package that is signed by another key than earlier ones. Pins the first key.
+/// Rejects packages that are signed by another key than earlier ones. Pins the first key.
 async fn pin<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,
-    package: &OriginPackage,
+    packages: &[OriginPackage],
 ) -> Result<(), Failure> {
-    let first = package.signed.as_ref().map(|signed| &signed.key);
+    let mut signed = packages
+        .iter()
+        .filter_map(|package| package.signed.as_ref());
+    let first = signed.next().map(|signed| &signed.key);
     let pinned = origins::change(ctx, address, |before, _| {
         let document = before.unwrap_or_default();
         match first {
@@ -317,7 +318,9 @@ async fn pin<P: Host>(
             _ => document,
         }
     });
-    let checked = package.check_pin(&pinned.await?.keys);
+    let keys = pinned.await?.keys;
+    let mut checks = packages.iter().map(|package| package.check_pin(&keys));
+    let checked: Result<(), OriginError> = checks.try_for_each(|checked| checked);
     checked.map_err(|error| failure(format_args!("{address} {version}"), error))
 }
 

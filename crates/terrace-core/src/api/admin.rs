@@ -102,7 +102,7 @@ pub struct SignedBody {
 pub struct MirroredBody {
     /// Plugin protocols, if known.
     pub protocols: Vec<String>,
-    /// Whether the origin's signed checksums are stored.
+    /// Whether the origin's signed checksums of each package are stored.
     pub signed: bool,
     /// The stored packages, one for each platform.
     pub packages: Vec<PackageBody>,
@@ -440,7 +440,7 @@ impl From<&MirroredRelease> for MirroredBody {
         };
         Self {
             protocols: release.protocols.iter().map(ToString::to_string).collect(),
-            signed: release.signed.is_some(),
+            signed: release.packages.iter().all(|it| it.shasums.is_some()),
             packages: release.packages.iter().map(package).collect(),
         }
     }

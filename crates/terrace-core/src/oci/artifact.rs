@@ -287,13 +287,14 @@ mod tests {
             sha256: digit.to_string().repeat(64).parse().unwrap(),
             size: 7,
             h1: None,
+            shasums: None,
         }
     }
 
     fn mirrored(packages: Vec<PackageDocument>) -> Release {
         let contents = MirroredContents {
             protocols: Vec::new(),
-            signed: None,
+            signed: Vec::new(),
             packages,
         };
         let address = "registry.example.com/acme/widget".parse().unwrap();

@@ -63,14 +63,18 @@ impl MirrorPublication {
             reasons.extend(disagreements_of(&signed.shasums, packages));
         }
         match (protocols, packages, signed) {
-            (Some(protocols), Some(packages), Some(signed)) if reasons.is_empty() => Ok(Self {
-                address,
-                version,
-                protocols,
-                signed,
-                packages,
-                provenance: None,
-            }),
+            (Some(protocols), Some(mut packages), Some(signed)) if reasons.is_empty() => {
+                let shasums = signed.as_ref().map(|signed| signed.shasums_key().digest);
+                packages.iter_mut().for_each(|it| it.shasums = shasums);
+                Ok(Self {
+                    address,
+                    version,
+                    protocols,
+                    signed,
+                    packages,
+                    provenance: None,
+                })
+            }
             _ => Err(reasons),
         }
     }
@@ -118,6 +122,10 @@ impl MirrorPublication {
     /// origin offers it, or the publisher has to send SHA256SUMS again, which lists it.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
+        let contradictions = self.contradictions(existing);
+        if !contradictions.is_empty() {
+            return Err(contradictions);
+        }
         let is_known = |package: &PackageDocument| {
             // Its digest has been compared above.
             let mut stored = existing.packages.iter();
@@ -125,22 +133,40 @@ impl MirrorPublication {
                 || existing.offer(&package.platform).is_some()
         };
         let gains = !grown.packages.iter().all(is_known);
-        if existing.signed.is_some() && self.signed.is_none() && gains {
+        if !existing.signed.is_empty() && self.signed.is_none() && gains {
             return Err(vec![
                 "its packages were signed by its origin, so a platform can only be added together with \
                  the origin's SHA256SUMS, signature and key (terrace mirror add sends them)"
                     .to_owned(),
             ]);
         }
-        if existing.signed.is_none()
-            && let Some(signed) = &self.signed
-        {
-            let reasons = disagreements_of(&signed.shasums, &grown.packages);
-            if !reasons.is_empty() {
-                return Err(reasons);
+        Ok(grown)
+    }
+
+    /// Returns the other platforms of a release whose packages have another digest in this SHA256SUMS: the origin has signed
+    /// the version anew.
+    fn contradictions(&self, existing: &MirroredRelease) -> Vec<String> {
+        let Some(signed) = &self.signed else {
+            return Vec::new();
+        };
+        let stored = existing.packages.iter();
+        let stored = stored.map(|it| (&it.platform, &it.filename, it.sha256));
+        let offered = existing.offered.iter();
+        let offered = offered.map(|it| (&it.platform, &it.filename, it.sha256));
+        let mut found = Vec::new();
+        for (platform, filename, sha256) in stored.chain(offered) {
+            let mut ours = self.packages.iter();
+            if ours.any(|it| it.platform == *platform || it.filename == *filename) {
+                continue;
+            }
+            let listed = signed.shasums.digest_of(filename);
+            if let Some(listed) = listed.filter(|listed| *listed != sha256) {
+                found.push(format!(
+                    "{platform} has the sha256 {sha256}, but SHA256SUMS lists {listed}"
+                ));
             }
         }
-        Ok(grown)
+        found
     }
 
     /// Returns the release for a version that is not mirrored yet, and warnings about its key.
@@ -167,7 +193,7 @@ impl MirrorPublication {
     fn contents(&self) -> MirroredContents {
         MirroredContents {
             protocols: self.protocols.clone(),
-            signed: self.signed.as_ref().map(Signed::document),
+            signed: self.signed.iter().map(Signed::document).collect(),
             packages: self.packages.clone(),
         }
     }

@@ -382,6 +382,7 @@ fn parse_package(body: &PackageBody) -> Result<PackageDocument, Vec<String>> {
             sha256,
             size: body.size,
             h1,
+            shasums: None,
         }),
         _ => Err(reasons),
     }

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
-use super::{Pulling, amd64, path_of};
+use super::{Pulling, Tamper, amd64, path_of};
 use crate::support::faults::{Failure, Operations, When, at_each_write};
-use crate::support::fixtures::{Signer, sha256};
+use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
-use crate::support::{ProviderFixture, Registry, Response};
+use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 #[test]
 fn an_origin_that_changes_a_signed_version_is_rejected() {
@@ -169,6 +169,97 @@ fn the_file_names_of_a_provider_are_its_publishers_choice() {
     let archives = pulling.archives(&fixture);
     let arm64 = archives["linux_arm64"]["url"].as_str().unwrap();
     assert!(arm64.contains("/archives/"), "{arm64}");
+}
+
+/// The origin of a provider that has one SHA256SUMS for each platform, which lists the zip under this name.
+fn one_each(fixture: &MirrorFixture, name: &'static str) -> Tamper {
+    let origin = fixture.origin.clone();
+    Rc::new(move |url: &str, mut response: Response| {
+        let package = |it: &&(String, String, String, Vec<u8>)| url.contains(&it.2);
+        let text = origin.packages.iter().find(package).map(|it| {
+            let name = if name.is_empty() { &it.0 } else { name };
+            format!("{}  {name}\n", sha256(&it.3))
+        });
+        match text.map(String::into_bytes) {
+            Some(_) if url.contains("/download/") => {
+                let mut json = response.json();
+                let arch = json["arch"].as_str().unwrap().to_owned();
+                if !name.is_empty() {
+                    json["filename"] = name.into();
+                }
+                json["shasums_url"] = format!("https://registry.example.com/{arch}.sums").into();
+                json["shasums_signature_url"] =
+                    format!("https://registry.example.com/{arch}.sig").into();
+                response.body = json.to_string().into_bytes();
+            }
+            Some(text) if url.ends_with(".sums") => (response.status, response.body) = (200, text),
+            Some(text) if url.ends_with(".sig") => {
+                (response.status, response.body) = (200, Signer::usual().sign(&text));
+            }
+            _ => {}
+        }
+        response
+    })
+}
+
+#[test]
+fn an_origin_may_sign_one_sha256sums_for_each_platform() {
+    for name in ["", "provider.zip"] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        pulling.tamper(one_each(&fixture, name));
+        let archives = pulling.archives(&fixture);
+        assert_eq!(archives.as_object().unwrap().len(), 2, "{archives}");
+        for platform in ["linux_amd64", "linux_arm64"] {
+            let archives = pulling.archives(&fixture);
+            let url = archives[platform]["url"].as_str().unwrap();
+            pulling.registry.get(url).expect(200);
+        }
+        let signatures = pulling.memory.keys();
+        let signatures = signatures.iter().filter(|key| key.ends_with(".sig"));
+        assert_eq!(signatures.count(), 2);
+        assert!(pulling.url(&fixture).contains("/archives/"));
+    }
+}
+
+/// One of several platforms has no package, or one that clients reject; the origin fails for a moment for another one.
+#[test]
+fn a_platform_that_cannot_be_installed_is_left_out() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0").with_v();
+    for arch in ["386", "arm", "mips"] {
+        let executable = ("terraform-provider-widget_v1.0.0", arch.as_bytes());
+        provider.add_package("linux", arch, zip_of(&[executable]));
+    }
+    provider = provider.with_v();
+    let fixture = pulling.publish(&provider);
+    let tamper = |status: u16| -> Tamper {
+        Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with("/386") {
+                response.status = 404;
+            } else if url.ends_with("/arm") {
+                response.body = response
+                    .text()
+                    .replace("\"arch\":\"arm\"", "\"arch\":\"x\"")
+                    .into_bytes();
+            } else if url.ends_with("/mips") {
+                response.status = status;
+            }
+            response
+        })
+    };
+    pulling.tamper(tamper(503));
+    pulling.registry.get(&fixture.packages()).expect(502);
+    pulling.tamper(tamper(200));
+    pulling.advance(30);
+    let archives = pulling.archives(&fixture);
+    let platforms: Vec<&String> = archives.as_object().unwrap().keys().collect();
+    assert_eq!(platforms, ["linux_amd64", "linux_arm64", "linux_mips"]);
+    assert!(
+        pulling.logs("linux_386: not available"),
+        "{:?}",
+        pulling.memory.log()
+    );
 }
 
 #[test]

@@ -20,15 +20,6 @@ pub fn offered(
     version: Version,
     published_at: UnixTime,
 ) -> MirroredRelease {
-    let first = packages.first();
-    let signed = first.and_then(|first| {
-        let signed = first.signed.as_ref()?;
-        Some(SignedDocument {
-            shasums: Sha256::of(first.shasums.as_str().as_bytes()),
-            signature: Sha256::of(&signed.signature),
-            signing_key: signed.key.clone(),
-        })
-    });
     let mut offers = BTreeMap::new();
     for package in packages {
         let usual = package.usual_offers(&address.provider, &version);
@@ -39,8 +30,12 @@ pub fn offered(
         offers.insert(offer.platform.clone(), offer);
     }
     let contents = MirroredContents {
-        protocols: first.map_or_else(Vec::new, |first| first.protocols.clone()),
-        signed,
+        protocols: packages
+            .first()
+            .map_or_else(Vec::new, |first| first.protocols.clone()),
+        signed: distinct(packages)
+            .filter_map(OriginPackage::document)
+            .collect(),
         packages: Vec::new(),
     };
     let mut release = MirroredRelease::new(address, version, contents, published_at);
@@ -48,7 +43,26 @@ pub fn offered(
     release
 }
 
+/// Returns the first package of each SHA256SUMS.
+pub fn distinct(packages: &[OriginPackage]) -> impl Iterator<Item = &OriginPackage> {
+    let is_first = |place: usize, package: &OriginPackage| {
+        let mut earlier = packages.iter().take(place);
+        !earlier.any(|it| it.shasums == package.shasums)
+    };
+    let packages = packages.iter().enumerate();
+    packages.filter_map(move |(place, package)| is_first(place, package).then_some(package))
+}
+
 impl OriginPackage {
+    fn document(&self) -> Option<SignedDocument> {
+        let signed = self.signed.as_ref()?;
+        Some(SignedDocument {
+            shasums: Sha256::of(self.shasums.as_str().as_bytes()),
+            signature: Sha256::of(&signed.signature),
+            signing_key: signed.key.clone(),
+        })
+    }
+
     /// Returns the packages of this version that SHA256SUMS lists under the usual names, which state their platforms. Other
     /// listed files, such as a manifest, are not packages, or only the description of a platform states that they are.
     pub fn usual_offers(
@@ -71,6 +85,7 @@ impl OriginPackage {
             platform: platform.clone(),
             filename: filename.to_owned(),
             sha256,
+            shasums: self.document().map(|signed| signed.shasums),
         }
     }
 }
