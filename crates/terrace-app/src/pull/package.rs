@@ -20,7 +20,7 @@ use crate::documents::{failover, format, lease};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
 use crate::pull::commit::{Committed, commit_stored, mirrored, zip_key};
-use crate::pull::puller::NOT_NOW;
+use crate::pull::puller::{self, NOT_NOW};
 use crate::pull::upstream;
 use crate::pull::upstream::failure;
 use crate::removal::garbage;
@@ -163,17 +163,16 @@ async fn open_offer<P: Host>(
 ) -> Result<(u64, P::Stream), Failure> {
     let service = upstream::service(ctx, &package.address).await?;
     let found = upstream::package(ctx, &service, package, &[]).await?;
-    let found = found.map_err(|error| match error.is_no_package() {
-        true => failure(package, "its origin no longer offers it"),
-        false => failure(package, error),
-    })?;
-    if found.sha256 != offer.sha256 {
-        let (now, then) = (found.sha256, offer.sha256);
-        let error =
-            format!("its origin now reports the digest {now}, but has signed {then} before");
-        return Err(failure(package, error));
+    match found {
+        Ok(found) if found.sha256 == offer.sha256 => open(ctx, package, &found.download).await,
+        Ok(found) => Err(puller::renew(ctx, package, offer, found.sha256).await?),
+        Err(error) if error.is_no_package() => {
+            puller::withdraw(ctx, package).await?;
+            let error = "its origin lists it, but has no package for it";
+            Err(Problem::NotFound(format!("{package}: {error}")).into())
+        }
+        Err(error) => Err(failure(package, error)),
     }
-    open(ctx, package, &found.download).await
 }
 
 async fn open<P: Host>(

@@ -6,13 +6,14 @@
 
 use std::cell::RefCell;
 
+use terrace_base::digest::Sha256;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
-use terrace_core::publish::PublishStep;
+use terrace_core::publish::{IndexScope, PublishStep};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
-use terrace_core::storage::release::Release;
+use terrace_core::storage::release::{OfferedPackage, Release};
 use terrace_core::upstream::origin::{OriginError, OriginPackage, distinct, offered};
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
@@ -27,6 +28,7 @@ use crate::host::{Clock as _, Host};
 use crate::index::index_refresh;
 use crate::index::index_refresh::LastWrite;
 use crate::publish::publisher;
+use crate::pull::commit::mirrored;
 use crate::pull::upstream;
 use crate::pull::upstream::failure;
 use crate::removal::garbage;
@@ -225,18 +227,100 @@ async fn fetch_and_commit<P: Host>(
 ) -> Result<Release, Failure> {
     let version = &seen.version;
     let fence = garbage::fence(ctx).await?;
-    let packages = inquire(ctx, address, seen).await?;
-    pin(ctx, address, version, &packages).await?;
-    let now = ctx.host.clock().now();
-    let release = offered(&packages, address.clone(), version.clone(), now);
-    let release = Release::Mirrored(release);
-    let mut steps: Vec<PublishStep> = distinct(&packages).flat_map(signed_documents).collect();
+    let (release, mut steps) = fetch_offer(ctx, address, seen).await?;
     steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
     publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
     let stored = releases::stored(ctx, &release.package(), version).await?;
     Ok(stored.map_or(release, |stored| stored.release))
+}
+
+/// Returns a version as its origin offers it, and the steps that store its signed documents.
+async fn fetch_offer<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &KnownVersion,
+) -> Result<(Release, Vec<PublishStep>), Failure> {
+    let version = &seen.version;
+    let packages = inquire(ctx, address, seen).await?;
+    pin(ctx, address, version, &packages).await?;
+    let now = ctx.host.clock().now();
+    let release = offered(&packages, address.clone(), version.clone(), now);
+    let documents = distinct(&packages).flat_map(signed_documents);
+    Ok((Release::Mirrored(release), documents.collect()))
+}
+
+/// Takes the new offer of an origin that has created a version anew, as long as no package of the version is stored: nobody has
+/// got one from here. Returns the failure for the client, which asks for the earlier one.
+///
+/// # Errors
+/// If the new offer cannot be taken.
+pub(crate) async fn renew<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &PulledPackage,
+    offer: &OfferedPackage,
+    offered: Sha256,
+) -> Result<Failure, Failure> {
+    let PulledPackage {
+        address, version, ..
+    } = package;
+    let Some((before, etag)) = mirrored(ctx, package).await? else {
+        return Err(failure(package, NOT_NOW));
+    };
+    let (then, at) = (offer.sha256, before.published_at);
+    let about = |advice: &str| {
+        let error = format!(
+            "the sha256 is {then}, as its origin offered it on {at}; now it offers {offered}. {advice}"
+        );
+        failure(package, error)
+    };
+    if !before.packages.is_empty() {
+        return Ok(about(
+            "Another package of the version is stored, so an administrator has to decide: terrace mirror add --replace",
+        ));
+    }
+    let seen = seen(ctx, address).await?;
+    let seen = seen.as_ref().and_then(|document| document.find(version));
+    let Some(seen) = seen.filter(|_| before.offer(&offer.platform) == Some(offer)) else {
+        return Ok(about("Try again later"));
+    };
+    let fence = garbage::fence(ctx).await?;
+    let (release, mut steps) = fetch_offer(ctx, address, seen).await?;
+    steps.push(PublishStep::GrowRelease(Box::new(release.clone()), etag));
+    steps.push(PublishStep::RefreshIndices(
+        Box::new(release),
+        IndexScope::Version,
+    ));
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
+    Ok(about(
+        "The new offer is taken over within a minute: try again then",
+    ))
+}
+
+/// Removes an offer that its origin does not have from its release, unless nothing else would be left of it.
+pub(crate) async fn withdraw<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &PulledPackage,
+) -> Result<(), Failure> {
+    if !format::may_write(ctx).await? {
+        return Ok(());
+    }
+    let Some((before, etag)) = mirrored(ctx, package).await? else {
+        return Ok(());
+    };
+    let Some(fewer) = before.without_offer(&package.platform) else {
+        return Ok(());
+    };
+    let fence = garbage::fence(ctx).await?;
+    let fewer = Box::new(Release::Mirrored(fewer));
+    let steps = vec![
+        PublishStep::GrowRelease(fewer.clone(), etag),
+        PublishStep::RefreshIndices(fewer, IndexScope::Version),
+    ];
+    // If another request was faster, the next one finds the offer missing at its origin again.
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
+    Ok(())
 }
 
 /// Returns the packages of a version, each with everything that is signed about it. Platforms that SHA256SUMS lists under their

@@ -83,6 +83,9 @@ pub struct MirrorBody {
     pub signed: Option<SignedBody>,
     /// The packages, one for each platform to mirror; others may follow later.
     pub packages: Vec<PackageBody>,
+    /// The reason for which the packages may replace a stored version that they contradict. Needs the scope `admin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace: Option<String>,
 }
 
 /// The signed checksums from the origin of a mirrored provider, within [`MirrorBody`].

@@ -10,6 +10,7 @@ use crate::model::address::MirroredAddress;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
 use crate::model::shasums::Shasums;
+use crate::model::status::Reason;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
@@ -30,6 +31,8 @@ pub struct MirrorPublication {
     signed: Option<Signed>,
     packages: Vec<PackageDocument>,
     provenance: Option<Provenance>,
+    /// The reason for which it may replace contents that it contradicts.
+    replace: Option<Reason>,
 }
 
 /// The documents that the origin signed, with a verified signature.
@@ -62,8 +65,13 @@ impl MirrorPublication {
         if let (Some(Some(signed)), Some(packages)) = (&signed, &packages) {
             reasons.extend(disagreements_of(&signed.shasums, packages));
         }
-        match (protocols, packages, signed) {
-            (Some(protocols), Some(mut packages), Some(signed)) if reasons.is_empty() => {
+        let replace = body.replace.as_deref().map(str::parse).transpose();
+        let replace = replace.map_err(|error| vec![format!("replace: {error}")]);
+        let replace = collect(&mut reasons, replace);
+        match (protocols, packages, signed, replace) {
+            (Some(protocols), Some(mut packages), Some(signed), Some(replace))
+                if reasons.is_empty() =>
+            {
                 let shasums = signed.as_ref().map(|signed| signed.shasums_key().digest);
                 packages.iter_mut().for_each(|it| it.shasums = shasums);
                 Ok(Self {
@@ -73,6 +81,7 @@ impl MirrorPublication {
                     signed,
                     packages,
                     provenance: None,
+                    replace,
                 })
             }
             _ => Err(reasons),
@@ -95,6 +104,7 @@ impl MirrorPublication {
             signed: None,
             packages: check_packages(packages)?,
             provenance: None,
+            replace: None,
         })
     }
 
@@ -111,6 +121,11 @@ impl MirrorPublication {
         self.signed.as_ref().map(|signed| &signed.key)
     }
 
+    /// The reason for which it may replace stored contents, if it may.
+    pub fn replaces(&self) -> Option<&Reason> {
+        self.replace.as_ref()
+    }
+
     pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
         expected_archives(&self.address.provider, &self.packages)
     }
@@ -121,6 +136,23 @@ impl MirrorPublication {
     /// The contradictions. A package without a signature must be one that the known signature covers: either the
     /// origin offers it, or the publisher has to send SHA256SUMS again, which lists it.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
+        match self.added_to(existing) {
+            Err(_) if self.replace.is_some() || self.renews(existing) => {
+                self.added_to(&existing.emptied())
+            }
+            added => added,
+        }
+    }
+
+    /// Returns whether the release is only an offer, of which nobody has got a package from here, and the same key signed this
+    /// publication: the origin has created the version anew.
+    fn renews(&self, existing: &MirroredRelease) -> bool {
+        let signed = self.signed.as_ref().map(Signed::document);
+        existing.packages.is_empty()
+            && signed.is_some_and(|it| existing.signed.is_empty() || existing.is_signed_by(&it))
+    }
+
+    fn added_to(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
         let contradictions = self.contradictions(existing);
         if !contradictions.is_empty() {

@@ -130,15 +130,35 @@ impl MirroredRelease {
             .find(|offer| offer.platform == *platform)
     }
 
-    /// Returns the release after the package offered for a platform has been stored, with `size` bytes;
-    /// `None` if no package is offered for the platform.
+    /// Returns the release without any contents, to be mirrored anew.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self {
+            protocols: Vec::new(),
+            signed: Vec::new(),
+            packages: Vec::new(),
+            offered: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the release without the offer for a platform, which its origin does not have; `None` if nothing would be left, or
+    /// nothing is offered for the platform.
+    pub fn without_offer(&self, platform: &Platform) -> Option<Self> {
+        let mut fewer = self.clone();
+        fewer.offered.retain(|offer| offer.platform != *platform);
+        let is_left = !fewer.offered.is_empty() || !fewer.packages.is_empty();
+        (is_left && fewer != *self).then_some(fewer)
+    }
+
+    /// Returns the release after an offered package has been stored, with `size` bytes; `None` if it is not offered any more.
     ///
     /// # Errors
     /// The reason why the package must not become part of the release.
-    pub fn with_stored(&self, platform: &Platform, size: u64) -> Result<Option<Self>, String> {
-        let Some(offer) = self.offer(platform) else {
+    pub fn with_stored(&self, offer: &OfferedPackage, size: u64) -> Result<Option<Self>, String> {
+        if self.offer(&offer.platform) != Some(offer) {
             return Ok(None);
-        };
+        }
         let OfferedPackage {
             platform,
             filename,
@@ -205,7 +225,7 @@ impl MirroredRelease {
     }
 
     /// Returns whether one of its keys made this signature.
-    fn is_signed_by(&self, other: &SignedDocument) -> bool {
+    pub fn is_signed_by(&self, other: &SignedDocument) -> bool {
         let mut keys = self.signed.iter().map(|it| &it.signing_key.fingerprint);
         keys.any(|fingerprint| *fingerprint == other.signing_key.fingerprint)
     }
@@ -244,7 +264,10 @@ impl MirroredRelease {
                     let OfferedPackage {
                         platform, sha256, ..
                     } = offer;
-                    return Some(format!("{platform} has the sha256 {sha256} at its origin"));
+                    let at = self.published_at;
+                    return Some(format!(
+                        "{platform} has the sha256 {sha256}, as its origin offered it on {at}"
+                    ));
                 }
                 let mut added = package.clone();
                 if let Some(offer) = offered.filter(|_| added.shasums.is_none()) {

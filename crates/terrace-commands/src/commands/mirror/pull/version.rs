@@ -60,8 +60,14 @@ impl Mirror<'_> {
         let packages = self.ask(selection, service, version, &platforms)?;
         check(selection, &packages)?;
         let stored = match &self.client {
-            Some(client) => StoredPackages::ask(client, &selection.address, version, &packages)
-                .map_err(MirrorError::Registry)?,
+            Some(client) => {
+                match StoredPackages::ask(client, &selection.address, version, &packages) {
+                    Err(Failure::Conflict(_)) if self.replace.is_some() => {
+                        StoredPackages::default()
+                    }
+                    asked => asked.map_err(MirrorError::Registry)?,
+                }
+            }
             None => StoredPackages::default(),
         };
         if stored.platforms(&packages).len() < packages.len() {
@@ -103,7 +109,8 @@ impl Mirror<'_> {
     ) -> Result<Receipt, MirrorError> {
         let (address, version) = (&selection.address, &found.version);
         let (bodies, archives) = self.describe_packages(selection, packages, stored)?;
-        let body = describe(found, packages, bodies);
+        let mut body = describe(found, packages, bodies);
+        body.replace = self.replace.map(ToString::to_string);
         MirrorPublication::parse(address.clone(), version.clone(), &body, clock::now())
             .map_err(Failure::Refused)?;
         let request = PublishRequest {
@@ -336,6 +343,7 @@ fn describe(
         protocols: protocols.iter().map(ToString::to_string).collect(),
         signed,
         packages: bodies,
+        replace: None,
     }
 }
 
