@@ -217,7 +217,7 @@ fn an_invalid_command_line_is_reported_as_json() {
     let ended = ended(&mut command).expect(2);
     assert_eq!(ended.json()["status"], "usage");
     assert!(ended.errors().contains("a--b"), "{ended:?}");
-    assert!(ended.stderr.contains("letters, digits and dashes"));
+    assert!(ended.stderr.contains("two dashes in a row"));
 }
 
 #[test]
