@@ -9,8 +9,10 @@ use terrace_core::api::admin::{
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
@@ -56,7 +58,17 @@ pub(crate) async fn mirrored<P: Host>(
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
     let key = publication.signing_key().cloned();
     let address = publication.address.clone();
-    let outcome = publish(ctx, &call, Publication::Mirror(publication)).await?;
+    let replaces = publication.replaces().cloned();
+    let owner = Owner::of(&Package::Mirrored(address.clone()));
+    if replaces.is_some() && !call.caller.may_administer(&owner) {
+        let message = "replacing a mirrored version requires the scope admin";
+        return Err(Problem::Forbidden(message.to_owned()).into());
+    }
+    let mut outcome = publish(ctx, &call, Publication::Mirror(publication)).await?;
+    if let Some(reason) = replaces.filter(|_| outcome.reply.status == 201) {
+        let states = [Some("mirrored"), Some("replaced")];
+        outcome.entry = AuditDetails::Status(StatusChange::of_states(states, &reason));
+    }
     if let Some(key) = key.filter(|_| outcome.reply.status != 202) {
         origins::trust_key(ctx, &address, &key).await?;
     }

@@ -395,7 +395,11 @@ pub fn version(release: &Release) -> IndexDocument {
         Release::Provider(release) => json::to_string(&provider_index(release)),
         Release::Mirrored(release) => json::to_string(&PackagesIndex {
             packages: indexed(&release.packages),
-            offered: release.offered.clone(),
+            offered: release
+                .offered
+                .iter()
+                .map(OfferedPackage::unsigned)
+                .collect(),
         }),
         Release::Module(release) => {
             let archive: &ModuleArchiveDocument = &release.archive;

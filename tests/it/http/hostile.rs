@@ -223,7 +223,7 @@ fn odd_admin_paths_are_refused_with_the_rule() {
     let registry = Registry::start();
     for (path, rule) in [
         (
-            "/admin/v1/providers/a_b/widget/1.0.0",
+            "/admin/v1/providers/acme/a_b/1.0.0",
             "letters, digits and dashes",
         ),
         ("/admin/v1/providers/search/widget/1.0.0", "reserved"),

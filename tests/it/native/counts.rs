@@ -129,7 +129,7 @@ fn discovery_reads_nothing() {
 fn an_invalid_path_reads_nothing() {
     let (memory, registry, ..) = published();
     for path in [
-        "/v1/providers/a_b/c/versions",
+        "/v1/providers/a--b/c/versions",
         "/nowhere",
         "/v1/modules/a/b/AWS/versions",
     ] {

@@ -25,7 +25,7 @@ fn found() -> impl Iterator<Item = String> {
 const NEEDS_NONE: [&str; 6] = [
     "/.well-known/terraform.json",
     "/v1/nowhere",
-    "/v1/providers/a_b/c/versions",
+    "/v1/providers/a--b/c/versions",
     "/mirror/",
     "/v1/modules/acme/vpc/aws/1.0/2/download",
     "/admin/v1/nothing",

@@ -148,6 +148,16 @@ impl ProviderFixture {
         self.clone()
     }
 
+    /// Puts a `v` before the version in the names of the packages.
+    pub fn with_v(mut self) -> Self {
+        let version = format!("_{}_", self.version);
+        for package in &mut self.packages {
+            package.0 = package.0.replace(&version, &format!("_v{}_", self.version));
+        }
+        self.sign(Signer::usual());
+        self
+    }
+
     /// Writes SHA256SUMS for the current packages, and signs it.
     pub fn sign(&mut self, signer: &Signer) {
         let line = |(name, _, _, zip): &(String, String, String, Vec<u8>)| {

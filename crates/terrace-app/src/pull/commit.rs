@@ -93,7 +93,7 @@ pub(crate) async fn commit_stored<P: Host>(
         }
     };
     while let Some((release, etag)) = mirrored(ctx, package).await? {
-        let grown = match release.with_stored(&package.platform, size) {
+        let grown = match release.with_stored(offer, size) {
             Ok(Some(grown)) => grown,
             Ok(None) => return Ok(Committed::Yes),
             Err(reason) => return Ok(Committed::Refused(reason)),
@@ -109,7 +109,7 @@ pub(crate) async fn commit_stored<P: Host>(
             PublishStep::GrowRelease(grown.clone(), etag),
             PublishStep::RefreshIndices(grown, scope),
         ];
-        // Each iteration means that the release has grown. It never loses anything, so this ends.
+        // Each iteration means that another request has changed the release.
         if publisher::execute(ctx, steps, &fence, LastWrite::Indices)
             .await?
             .is_all()

@@ -20,7 +20,7 @@ use crate::documents::{failover, format, lease};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
 use crate::pull::commit::{Committed, commit_stored, mirrored, zip_key};
-use crate::pull::puller::NOT_NOW;
+use crate::pull::puller::{self, NOT_NOW};
 use crate::pull::upstream;
 use crate::pull::upstream::failure;
 use crate::removal::garbage;
@@ -161,20 +161,18 @@ async fn open_offer<P: Host>(
     package: &PulledPackage,
     offer: &OfferedPackage,
 ) -> Result<(u64, P::Stream), Failure> {
-    let PulledPackage {
-        address,
-        version,
-        platform,
-    } = package;
-    let found = upstream::package(ctx, address, version, platform).await?;
-    let found = found.ok_or_else(|| failure(package, "its origin no longer offers it"))?;
-    if found.sha256 != offer.sha256 {
-        let (now, then) = (found.sha256, offer.sha256);
-        let error =
-            format!("its origin now reports the digest {now}, but has signed {then} before");
-        return Err(failure(package, error));
+    let service = upstream::service(ctx, &package.address).await?;
+    let found = upstream::package(ctx, &service, package, &[]).await?;
+    match found {
+        Ok(found) if found.sha256 == offer.sha256 => open(ctx, package, &found.download).await,
+        Ok(found) => Err(puller::renew(ctx, package, offer, found.sha256).await?),
+        Err(error) if error.is_no_package() => {
+            puller::withdraw(ctx, package).await?;
+            let error = "its origin lists it, but has no package for it";
+            Err(Problem::NotFound(format!("{package}: {error}")).into())
+        }
+        Err(error) => Err(failure(package, error)),
     }
-    open(ctx, package, &found.download).await
 }
 
 async fn open<P: Host>(

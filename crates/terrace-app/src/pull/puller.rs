@@ -4,18 +4,22 @@
 //! a client would verify it: the signed documents when a version is first requested, and the bytes of a package, by
 //! their digest, while they are stored.
 
+use std::cell::RefCell;
+
+use terrace_base::digest::Sha256;
 use terrace_core::model::address::MirroredAddress;
-use terrace_core::model::package::Package;
+use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
-use terrace_core::publish::PublishStep;
+use terrace_core::publish::{IndexScope, PublishStep};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
-use terrace_core::storage::release::Release;
-use terrace_core::upstream::origin::OriginPackage;
+use terrace_core::storage::release::{OfferedPackage, Release};
+use terrace_core::upstream::origin::{OriginError, OriginPackage, distinct, offered};
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
 use crate::access::status;
+use crate::concurrent::{self, Boxed};
 use crate::context::Context;
 use crate::documents::lease::LeaseState;
 use crate::documents::{format, lease, origins, releases};
@@ -24,6 +28,7 @@ use crate::host::{Clock as _, Host};
 use crate::index::index_refresh;
 use crate::index::index_refresh::LastWrite;
 use crate::publish::publisher;
+use crate::pull::commit::mirrored;
 use crate::pull::upstream;
 use crate::pull::upstream::failure;
 use crate::removal::garbage;
@@ -222,12 +227,7 @@ async fn fetch_and_commit<P: Host>(
 ) -> Result<Release, Failure> {
     let version = &seen.version;
     let fence = garbage::fence(ctx).await?;
-    let package = inquire_any(ctx, address, seen).await?;
-    pin(ctx, address, version, &package).await?;
-    let now = ctx.host.clock().now();
-    let release = package.offered(address.clone(), version.clone(), now);
-    let release = Release::Mirrored(release);
-    let mut steps = signed_documents(&package);
+    let (release, mut steps) = fetch_offer(ctx, address, seen).await?;
     steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
     // Its index is written after the response, and lists have contained it before. If another request was
     // faster, its document counts.
@@ -236,34 +236,165 @@ async fn fetch_and_commit<P: Host>(
     Ok(stored.map_or(release, |stored| stored.release))
 }
 
-/// Returns everything that is signed about a version, found through one of its platforms: SHA256SUMS lists
-/// them all. An origin need not list the platforms of a version.
-async fn inquire_any<P: Host>(
+/// Returns a version as its origin offers it, and the steps that store its signed documents.
+async fn fetch_offer<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     seen: &KnownVersion,
-) -> Result<OriginPackage, Failure> {
-    let usual = ProviderPlatform::new("linux", "amd64").ok();
-    for platform in seen.platforms.iter().chain(&usual) {
-        if let Some(package) = upstream::package(ctx, address, &seen.version, platform).await? {
-            return Ok(package);
-        }
+) -> Result<(Release, Vec<PublishStep>), Failure> {
+    let version = &seen.version;
+    let packages = inquire(ctx, address, seen).await?;
+    pin(ctx, address, version, &packages).await?;
+    let now = ctx.host.clock().now();
+    let release = offered(&packages, address.clone(), version.clone(), now);
+    let documents = distinct(&packages).flat_map(signed_documents);
+    Ok((Release::Mirrored(release), documents.collect()))
+}
+
+/// Takes the new offer of an origin that has created a version anew, as long as no package of the version is stored: nobody has
+/// got one from here. Returns the failure for the client, which asks for the earlier one.
+///
+/// # Errors
+/// If the new offer cannot be taken.
+pub(crate) async fn renew<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &PulledPackage,
+    offer: &OfferedPackage,
+    offered: Sha256,
+) -> Result<Failure, Failure> {
+    let PulledPackage {
+        address, version, ..
+    } = package;
+    let Some((before, etag)) = mirrored(ctx, package).await? else {
+        return Err(failure(package, NOT_NOW));
+    };
+    let (then, at) = (offer.sha256, before.published_at);
+    let about = |advice: &str| {
+        let error = format!(
+            "the sha256 is {then}, as its origin offered it on {at}; now it offers {offered}. {advice}"
+        );
+        failure(package, error)
+    };
+    if !before.packages.is_empty() {
+        return Ok(about(
+            "Another package of the version is stored, so an administrator has to decide: terrace mirror add --replace",
+        ));
     }
-    let what = format_args!("{address} {}", seen.version);
-    Err(failure(
-        what,
-        "its origin lists this version, but has no package of it for any platform",
+    let seen = seen(ctx, address).await?;
+    let seen = seen.as_ref().and_then(|document| document.find(version));
+    let Some(seen) = seen.filter(|_| before.offer(&offer.platform) == Some(offer)) else {
+        return Ok(about("Try again later"));
+    };
+    let fence = garbage::fence(ctx).await?;
+    let (release, mut steps) = fetch_offer(ctx, address, seen).await?;
+    steps.push(PublishStep::GrowRelease(Box::new(release.clone()), etag));
+    steps.push(PublishStep::RefreshIndices(
+        Box::new(release),
+        IndexScope::Version,
+    ));
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
+    Ok(about(
+        "The new offer is taken over within a minute: try again then",
     ))
 }
 
-/// Rejects a package that is signed by another key than earlier ones. Pins the first key.
+/// Removes an offer that its origin does not have from its release, unless nothing else would be left of it.
+pub(crate) async fn withdraw<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &PulledPackage,
+) -> Result<(), Failure> {
+    if !format::may_write(ctx).await? {
+        return Ok(());
+    }
+    let Some((before, etag)) = mirrored(ctx, package).await? else {
+        return Ok(());
+    };
+    let Some(fewer) = before.without_offer(&package.platform) else {
+        return Ok(());
+    };
+    let fence = garbage::fence(ctx).await?;
+    let fewer = Box::new(Release::Mirrored(fewer));
+    let steps = vec![
+        PublishStep::GrowRelease(fewer.clone(), etag),
+        PublishStep::RefreshIndices(fewer, IndexScope::Version),
+    ];
+    // If another request was faster, the next one finds the offer missing at its origin again.
+    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
+    Ok(())
+}
+
+/// Returns the packages of a version, each with everything that is signed about it. Platforms that SHA256SUMS lists under their
+/// usual names are not asked for. One whose package no client would accept is left out. An origin need not list the platforms
+/// of a version.
+async fn inquire<P: Host>(
+    ctx: &Context<'_, P>,
+    address: &MirroredAddress,
+    seen: &KnownVersion,
+) -> Result<Vec<OriginPackage>, Failure> {
+    let service = upstream::service(ctx, address).await?;
+    let found = RefCell::new(Vec::new());
+    let refusal = RefCell::new(None);
+    let (service, found, refusal) = (&service, &found, &refusal);
+    let ask = |platform: &ProviderPlatform, known: Vec<OriginPackage>| {
+        let package = PulledPackage {
+            address: address.clone(),
+            version: seen.version.clone(),
+            platform: platform.clone(),
+        };
+        async move {
+            match upstream::package(ctx, service, &package, &known).await? {
+                Ok(package) => found.borrow_mut().push(package),
+                Err(error) => {
+                    let line = format!("pull {package}: not available from its origin: {error}");
+                    ctx.host.log(&line);
+                    refusal.borrow_mut().get_or_insert(error);
+                }
+            }
+            Ok::<(), Failure>(())
+        }
+    };
+    let usual = ProviderPlatform::new("linux", "amd64").ok();
+    let usual = usual.filter(|it| !seen.platforms.contains(it));
+    let mut platforms = seen.platforms.iter().chain(&usual);
+    while found.borrow().is_empty()
+        && let Some(platform) = platforms.next()
+    {
+        ask(platform, Vec::new()).await?;
+    }
+    let first = found.borrow().first().cloned();
+    let Some(first) = first else {
+        let what = format_args!("{address} {}", seen.version);
+        let refusal = refusal
+            .take()
+            .filter(|error: &OriginError| !error.is_no_package());
+        return Err(match refusal {
+            Some(error) => failure(what, error),
+            None => failure(
+                what,
+                "its origin lists this version, but has no package of it for any platform",
+            ),
+        });
+    };
+    let usual = first.usual_offers(&address.provider, &seen.version);
+    let offered: Vec<ProviderPlatform> = usual.map(|offer| offer.platform).collect();
+    let others = platforms.filter(|it| seen.platforms.contains(it) && !offered.contains(it));
+    let others =
+        others.map(|platform| -> Boxed<'_> { Box::pin(ask(platform, vec![first.clone()])) });
+    concurrent::all(others.collect()).await?;
+    Ok(found.take())
+}
+
+/// Rejects packages that are signed by another key than earlier ones. Pins the first key.
 async fn pin<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
     version: &Version,
-    package: &OriginPackage,
+    packages: &[OriginPackage],
 ) -> Result<(), Failure> {
-    let first = package.signed.as_ref().map(|signed| &signed.key);
+    let mut signed = packages
+        .iter()
+        .filter_map(|package| package.signed.as_ref());
+    let first = signed.next().map(|signed| &signed.key);
     let pinned = origins::change(ctx, address, |before, _| {
         let document = before.unwrap_or_default();
         match first {
@@ -271,7 +402,9 @@ async fn pin<P: Host>(
             _ => document,
         }
     });
-    let checked = package.check_pin(&pinned.await?.keys);
+    let keys = pinned.await?.keys;
+    let mut checks = packages.iter().map(|package| package.check_pin(&keys));
+    let checked: Result<(), OriginError> = checks.try_for_each(|checked| checked);
     checked.map_err(|error| failure(format_args!("{address} {version}"), error))
 }
 

@@ -2,11 +2,10 @@
 
 use terrace_base::time::UnixTime;
 use terrace_core::model::address::MirroredAddress;
-use terrace_core::model::platform::Platform as ProviderPlatform;
-use terrace_core::model::version::Version;
+use terrace_core::model::package::PulledPackage;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, OriginPackage, OriginVersions, PackageInquiry, PublishedVersion,
-    Service,
+    Fetch, Fetched, InquiryStep, OriginError, OriginPackage, OriginVersions, PackageInquiry,
+    PublishedVersion, Service,
 };
 use terrace_core::upstream::pull::PULL_SECONDS;
 
@@ -32,31 +31,33 @@ pub(crate) async fn versions<P: Host>(
     OriginVersions::read(&fetch, &fetched).map_err(|error| failure(address, error))
 }
 
-/// Returns everything that is signed about a package, verified as a client would; `None` if its origin has
-/// none for this platform.
+/// Returns everything that is signed about a package, verified as a client would, or the reason why no client would accept it.
+/// `known` are other packages of the version.
+///
+/// # Errors
+/// If the origin cannot be reached.
 pub(crate) async fn package<P: Host>(
     ctx: &Context<'_, P>,
-    address: &MirroredAddress,
-    version: &Version,
-    platform: &ProviderPlatform,
-) -> Result<Option<OriginPackage>, Failure> {
-    let to_failure = |error| failure(format_args!("{address} {version} {platform}"), error);
-    let service = service(ctx, address).await?;
-    let mut inquiry = PackageInquiry::new(
-        &service,
-        address.clone(),
-        version.clone(),
-        platform.clone(),
-        ctx.host.clock().now(),
-    );
+    service: &Service,
+    PulledPackage {
+        address,
+        version,
+        platform,
+    }: &PulledPackage,
+    known: &[OriginPackage],
+) -> Result<Result<OriginPackage, OriginError>, Failure> {
+    let now = ctx.host.clock().now();
+    let (of, platform) = (address.clone(), platform.clone());
+    let inquiry = PackageInquiry::new(service, of, version, platform, now);
+    let mut inquiry = inquiry.knowing(known);
     while let InquiryStep::Fetch(fetch) = inquiry.next() {
         let fetched = read(ctx, address, &fetch).await?;
-        if fetched.status == 404 && fetch.what == PackageInquiry::DESCRIPTION {
-            return Ok(None);
+        match inquiry.feed(&fetched) {
+            Err(error) if error.is_temporary() => return Err(failure(address, error)),
+            _ => {}
         }
-        inquiry.feed(&fetched).map_err(to_failure)?;
     }
-    inquiry.finish().map(Some).map_err(to_failure)
+    Ok(inquiry.finish())
 }
 
 /// Returns the times of the newest versions that their origin published after `newest_shown`. The newest version is asked
@@ -87,7 +88,8 @@ pub(crate) async fn recent<P: Host>(
     recent
 }
 
-async fn service<P: Host>(
+/// Returns the provider service of an address.
+pub(crate) async fn service<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
 ) -> Result<Service, Failure> {

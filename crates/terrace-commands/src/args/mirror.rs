@@ -85,6 +85,11 @@ pub(crate) struct MirrorAddArguments {
     #[arg(long, value_name = "CONSTRAINTS")]
     pub(crate) versions: Option<Constraints>,
 
+    /// Replace stored versions that their origin has created anew, for this reason. Lock files that were made before reject the
+    /// new packages
+    #[arg(long, value_name = "REASON", requires = "versions")]
+    pub(crate) replace: Option<Reason>,
+
     #[command(flatten)]
     pub(crate) mirror: MirrorArguments,
 }

@@ -83,6 +83,9 @@ pub struct MirrorBody {
     pub signed: Option<SignedBody>,
     /// The packages, one for each platform to mirror; others may follow later.
     pub packages: Vec<PackageBody>,
+    /// The reason for which the packages may replace a stored version that they contradict. Needs the scope `admin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace: Option<String>,
 }
 
 /// The signed checksums from the origin of a mirrored provider, within [`MirrorBody`].
@@ -102,7 +105,7 @@ pub struct SignedBody {
 pub struct MirroredBody {
     /// Plugin protocols, if known.
     pub protocols: Vec<String>,
-    /// Whether the origin's signed checksums are stored.
+    /// Whether the origin's signed checksums of each package are stored.
     pub signed: bool,
     /// The stored packages, one for each platform.
     pub packages: Vec<PackageBody>,
@@ -443,7 +446,7 @@ impl From<&MirroredRelease> for MirroredBody {
         };
         Self {
             protocols: release.protocols.iter().map(ToString::to_string).collect(),
-            signed: release.signed.is_some(),
+            signed: release.packages.iter().all(|it| it.shasums.is_some()),
             packages: release.packages.iter().map(package).collect(),
         }
     }

@@ -381,9 +381,9 @@ mod tests {
 
     #[test]
     fn an_invalid_name_is_not_found_on_a_read_and_explained_on_a_publish() {
-        let read = Route::parse("/v1/providers/a_b/widget/versions").unwrap_err();
+        let read = Route::parse("/v1/providers/acme/wid_get/versions").unwrap_err();
         assert_eq!(read.status(), 404);
-        let publish = Route::parse("/admin/v1/providers/a_b/widget/1.0.0").unwrap_err();
+        let publish = Route::parse("/admin/v1/providers/acme/wid_get/1.0.0").unwrap_err();
         assert_eq!(publish.status(), 400);
         assert!(
             publish

@@ -224,7 +224,7 @@ mod tests {
             ("/admin/v1/modules/acme/vpc/aws/status", "acme/vpc/aws", ""),
             (archive.as_str(), "", ""),
             ("/admin/v1/tokens", "", ""),
-            ("/v1/providers/a_b/widget/versions", "", ""),
+            ("/v1/providers/a--b/widget/versions", "", ""),
             ("/", "", ""),
         ] {
             let found = Subject::of_path(path, &own);

@@ -61,10 +61,11 @@ macro_rules! name {
 }
 
 name! {
-    /// The namespace of a provider: one DNS label in lower case, without `--`.
+    /// The namespace of a provider: one DNS label in lower case, without `--`, in which `_` may join words as in the names of
+    /// organizations of HCP Terraform. OpenTofu, and Terraform before 1.16, reject `_` (clients.md 2.1.7).
     ///
     /// Clients convert the user's text to lower case before they send it, so upper case is folded here too.
-    Namespace, "namespace", provider_part
+    Namespace, "namespace", namespace
 }
 
 name! {
@@ -167,6 +168,21 @@ pub(crate) fn check_labels(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+fn namespace(text: &str) -> Result<String, &'static str> {
+    if text.starts_with('_') || text.ends_with('_') {
+        return Err("may not start or end with an underscore");
+    }
+    if !text
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    {
+        return Err("may contain only letters, digits, dashes and underscores");
+    }
+    // Every other rule is that of a type.
+    provider_part(&text.replace('_', "x"))?;
+    Ok(text.to_ascii_lowercase())
+}
+
 fn provider_part(text: &str) -> Result<String, &'static str> {
     if text.is_empty() {
         return Err("is empty");
@@ -246,16 +262,20 @@ mod tests {
     fn provider_names_that_clients_reject_are_rejected_with_the_rule() {
         for (text, rule) in [
             ("", "is empty"),
-            ("a_b", "letters, digits and dashes"),
+            ("_a", "underscore"),
+            ("a_", "underscore"),
             ("-a", "start or end"),
             ("a-", "start or end"),
             ("a--b", "two dashes"),
-            ("é", "letters, digits and dashes"),
+            ("é", "letters, digits, dashes and underscores"),
             (&"a".repeat(64), "longer than 63"),
         ] {
             let error = text.parse::<Namespace>().unwrap_err().to_string();
             assert!(error.contains(rule), "{text:?}: {error}");
         }
+        assert_eq!("My_Org".parse::<Namespace>().unwrap().as_str(), "my_org");
+        let error = "a_b".parse::<ProviderType>().unwrap_err();
+        assert!(error.to_string().contains("letters, digits and dashes"));
         let error = "terraform-x".parse::<ProviderType>().unwrap_err();
         assert!(error.to_string().contains("terraform-provider-"));
     }

@@ -104,6 +104,20 @@ impl Shasums {
     }
 }
 
+/// The rule of [`is_file_name`], for messages.
+pub const FILE_NAME_RULE: &str =
+    "it must be 1 to 255 visible ASCII characters, without / and \\, and not start with * or .";
+
+/// Returns whether every client finds a file of this name in SHA256SUMS, and no program takes the name for a path. Publishers
+/// choose the names of their packages.
+pub fn is_file_name(name: &str) -> bool {
+    (1..=limits::FILENAME_BYTES).contains(&name.len())
+        && !name.starts_with(['*', '.'])
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\'))
+}
+
 fn parse_line(number: usize, line: &str) -> Result<(&str, Sha256), ShasumsError> {
     let malformed = || ShasumsError::Malformed {
         line: number,
@@ -116,12 +130,7 @@ fn parse_line(number: usize, line: &str) -> Result<(&str, Sha256), ShasumsError>
         return Err(malformed());
     }
     let digest: Sha256 = digest.parse().map_err(|_| malformed())?;
-    let plain = name.len() <= limits::FILENAME_BYTES
-        && !name.starts_with(['*', '.'])
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\'));
-    if !plain {
+    if !is_file_name(name) {
         return Err(ShasumsError::Name {
             line: number,
             name: name.chars().take(120).collect(),

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::address::ProviderAddress;
 use crate::model::commit::CommitId;
 use crate::model::oci::Digest;
+use crate::model::package::package_filename;
 use crate::model::platform::Platform;
 use crate::model::source::SourceDocument;
-use crate::storage::release::{ModuleRelease, PackageDocument, Release};
+use crate::model::version::Version;
+use crate::storage::release::{ModuleRelease, PackageDocument, ProviderRelease, Release};
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::json;
@@ -156,14 +159,23 @@ struct Annotations<'a> {
 pub fn artifact(release: &Release) -> Option<Artifact> {
     let source = SourceAnnotation::of(release.source());
     match release {
-        Release::Provider(release) => provider(&release.packages, source),
-        Release::Mirrored(release) => provider(&release.packages, source),
+        Release::Provider(ProviderRelease {
+            address,
+            version,
+            packages,
+            ..
+        }) => provider((address, version), packages, source),
+        Release::Mirrored(release) => {
+            let of = (&release.address.provider, &release.version);
+            provider(of, &release.packages, source)
+        }
         Release::Module(release) => module(release, source),
         Release::Erased(_) => None,
     }
 }
 
 fn provider(
+    (address, version): (&ProviderAddress, &Version),
     packages: &[PackageDocument],
     source: Option<SourceAnnotation<'_>>,
 ) -> Option<Artifact> {
@@ -173,9 +185,9 @@ fn provider(
     let mut manifests = Vec::new();
     let mut contents = Vec::new();
     for package in packages {
-        let title = package.filename.as_str();
+        let title = package_filename(address, version, &package.platform);
         let zip = (package.sha256, package.size);
-        let text = manifest(PROVIDER_TARGET, zip, title, source);
+        let text = manifest(PROVIDER_TARGET, zip, &title, source);
         manifests.push(target(&package.platform, &text));
         contents.push(Content::Manifest(MediaType::Manifest, text));
         contents.push(Content::Zip(package.sha256, package.size));
@@ -275,13 +287,14 @@ mod tests {
             sha256: digit.to_string().repeat(64).parse().unwrap(),
             size: 7,
             h1: None,
+            shasums: None,
         }
     }
 
     fn mirrored(packages: Vec<PackageDocument>) -> Release {
         let contents = MirroredContents {
             protocols: Vec::new(),
-            signed: None,
+            signed: Vec::new(),
             packages,
         };
         let address = "registry.example.com/acme/widget".parse().unwrap();

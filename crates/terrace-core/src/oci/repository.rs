@@ -211,6 +211,7 @@ mod tests {
         for package in [
             Package::Provider("acme/widget".parse().unwrap()),
             Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
+            Package::Mirrored("registry.example.com/my_org/widget".parse().unwrap()),
             Package::Module("acme/vpc/aws".parse().unwrap()),
         ] {
             let path = format!("{}/tags/list", GeneratedRepository::of(&package));

@@ -10,6 +10,7 @@ use crate::model::address::MirroredAddress;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
 use crate::model::shasums::Shasums;
+use crate::model::status::Reason;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
@@ -30,6 +31,8 @@ pub struct MirrorPublication {
     signed: Option<Signed>,
     packages: Vec<PackageDocument>,
     provenance: Option<Provenance>,
+    /// The reason for which it may replace contents that it contradicts.
+    replace: Option<Reason>,
 }
 
 /// The documents that the origin signed, with a verified signature.
@@ -54,10 +57,7 @@ impl MirrorPublication {
     ) -> Result<Self, Vec<String>> {
         let mut reasons = Vec::new();
         let protocols = collect(&mut reasons, parse_protocol_list(&body.protocols));
-        let packages = collect(
-            &mut reasons,
-            parse_packages(&address.provider, &version, &body.packages),
-        );
+        let packages = collect(&mut reasons, parse_packages(&body.packages));
         let signed = match &body.signed {
             None => Some(None),
             Some(signed) => collect(&mut reasons, Signed::parse(signed, now)).map(Some),
@@ -65,15 +65,25 @@ impl MirrorPublication {
         if let (Some(Some(signed)), Some(packages)) = (&signed, &packages) {
             reasons.extend(disagreements_of(&signed.shasums, packages));
         }
-        match (protocols, packages, signed) {
-            (Some(protocols), Some(packages), Some(signed)) if reasons.is_empty() => Ok(Self {
-                address,
-                version,
-                protocols,
-                signed,
-                packages,
-                provenance: None,
-            }),
+        let replace = body.replace.as_deref().map(str::parse).transpose();
+        let replace = replace.map_err(|error| vec![format!("replace: {error}")]);
+        let replace = collect(&mut reasons, replace);
+        match (protocols, packages, signed, replace) {
+            (Some(protocols), Some(mut packages), Some(signed), Some(replace))
+                if reasons.is_empty() =>
+            {
+                let shasums = signed.as_ref().map(|signed| signed.shasums_key().digest);
+                packages.iter_mut().for_each(|it| it.shasums = shasums);
+                Ok(Self {
+                    address,
+                    version,
+                    protocols,
+                    signed,
+                    packages,
+                    provenance: None,
+                    replace,
+                })
+            }
             _ => Err(reasons),
         }
     }
@@ -94,6 +104,7 @@ impl MirrorPublication {
             signed: None,
             packages: check_packages(packages)?,
             provenance: None,
+            replace: None,
         })
     }
 
@@ -110,6 +121,11 @@ impl MirrorPublication {
         self.signed.as_ref().map(|signed| &signed.key)
     }
 
+    /// The reason for which it may replace stored contents, if it may.
+    pub fn replaces(&self) -> Option<&Reason> {
+        self.replace.as_ref()
+    }
+
     pub(super) fn archives(&self) -> Vec<ExpectedArchive> {
         expected_archives(&self.address.provider, &self.packages)
     }
@@ -120,7 +136,28 @@ impl MirrorPublication {
     /// The contradictions. A package without a signature must be one that the known signature covers: either the
     /// origin offers it, or the publisher has to send SHA256SUMS again, which lists it.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
+        match self.added_to(existing) {
+            Err(_) if self.replace.is_some() || self.renews(existing) => {
+                self.added_to(&existing.emptied())
+            }
+            added => added,
+        }
+    }
+
+    /// Returns whether the release is only an offer, of which nobody has got a package from here, and the same key signed this
+    /// publication: the origin has created the version anew.
+    fn renews(&self, existing: &MirroredRelease) -> bool {
+        let signed = self.signed.as_ref().map(Signed::document);
+        existing.packages.is_empty()
+            && signed.is_some_and(|it| existing.signed.is_empty() || existing.is_signed_by(&it))
+    }
+
+    fn added_to(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
+        let contradictions = self.contradictions(existing);
+        if !contradictions.is_empty() {
+            return Err(contradictions);
+        }
         let is_known = |package: &PackageDocument| {
             // Its digest has been compared above.
             let mut stored = existing.packages.iter();
@@ -128,22 +165,40 @@ impl MirrorPublication {
                 || existing.offer(&package.platform).is_some()
         };
         let gains = !grown.packages.iter().all(is_known);
-        if existing.signed.is_some() && self.signed.is_none() && gains {
+        if !existing.signed.is_empty() && self.signed.is_none() && gains {
             return Err(vec![
                 "its packages were signed by its origin, so a platform can only be added together with \
                  the origin's SHA256SUMS, signature and key (terrace mirror add sends them)"
                     .to_owned(),
             ]);
         }
-        if existing.signed.is_none()
-            && let Some(signed) = &self.signed
-        {
-            let reasons = disagreements_of(&signed.shasums, &grown.packages);
-            if !reasons.is_empty() {
-                return Err(reasons);
+        Ok(grown)
+    }
+
+    /// Returns the other platforms of a release whose packages have another digest in this SHA256SUMS: the origin has signed
+    /// the version anew.
+    fn contradictions(&self, existing: &MirroredRelease) -> Vec<String> {
+        let Some(signed) = &self.signed else {
+            return Vec::new();
+        };
+        let stored = existing.packages.iter();
+        let stored = stored.map(|it| (&it.platform, &it.filename, it.sha256));
+        let offered = existing.offered.iter();
+        let offered = offered.map(|it| (&it.platform, &it.filename, it.sha256));
+        let mut found = Vec::new();
+        for (platform, filename, sha256) in stored.chain(offered) {
+            let mut ours = self.packages.iter();
+            if ours.any(|it| it.platform == *platform || it.filename == *filename) {
+                continue;
+            }
+            let listed = signed.shasums.digest_of(filename);
+            if let Some(listed) = listed.filter(|listed| *listed != sha256) {
+                found.push(format!(
+                    "{platform} has the sha256 {sha256}, but SHA256SUMS lists {listed}"
+                ));
             }
         }
-        Ok(grown)
+        found
     }
 
     /// Returns the release for a version that is not mirrored yet, and warnings about its key.
@@ -170,7 +225,7 @@ impl MirrorPublication {
     fn contents(&self) -> MirroredContents {
         MirroredContents {
             protocols: self.protocols.clone(),
-            signed: self.signed.as_ref().map(Signed::document),
+            signed: self.signed.iter().map(Signed::document).collect(),
             packages: self.packages.clone(),
         }
     }

@@ -10,12 +10,12 @@ use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
 use crate::model::commit::CommitId;
-use crate::model::package::{manifest_filename, package_filename};
+use crate::model::package::manifest_filename;
 use crate::model::package_hash::PackageHash;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
-use crate::model::shasums::Shasums;
+use crate::model::shasums::{FILE_NAME_RULE, Shasums, is_file_name};
 use crate::model::source::SourceDocument;
 use crate::model::source_url::SourceUrl;
 use crate::model::status::KeyStatus;
@@ -66,10 +66,7 @@ impl ProviderPublication {
             &mut reasons,
             parse_signature(&body.signature).map_err(|reason| vec![reason]),
         );
-        let packages = collect(
-            &mut reasons,
-            parse_packages(&address, &version, &body.packages),
-        );
+        let packages = collect(&mut reasons, parse_packages(&body.packages));
         let source = collect(
             &mut reasons,
             parse_source(body.source.as_deref(), body.commit.as_deref()),
@@ -292,16 +289,12 @@ pub(super) fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
     openpgp::detached_signature(&bytes).map_err(|error| format!("signature: {error}"))
 }
 
-pub(super) fn parse_packages(
-    address: &ProviderAddress,
-    version: &Version,
-    bodies: &[PackageBody],
-) -> Result<Vec<PackageDocument>, Vec<String>> {
+pub(super) fn parse_packages(bodies: &[PackageBody]) -> Result<Vec<PackageDocument>, Vec<String>> {
     check_number(bodies.len())?;
     let mut packages = Vec::new();
     let mut reasons = Vec::new();
     for body in bodies {
-        match parse_package(address, version, body) {
+        match parse_package(body) {
             Ok(package) => packages.push(package),
             Err(found) => reasons.extend(found),
         }
@@ -363,11 +356,7 @@ fn distinct(packages: Vec<PackageDocument>) -> Result<Vec<PackageDocument>, Vec<
     }
 }
 
-fn parse_package(
-    address: &ProviderAddress,
-    version: &Version,
-    body: &PackageBody,
-) -> Result<PackageDocument, Vec<String>> {
+fn parse_package(body: &PackageBody) -> Result<PackageDocument, Vec<String>> {
     let mut reasons = Vec::new();
     let name = |reason: String| vec![format!("{}: {reason}", short(&body.filename))];
     let platform = collect(
@@ -385,11 +374,9 @@ fn parse_package(
         Some(text) => collect(&mut reasons, parse_h1(text).map_err(name)),
     };
     reasons.extend(size_reason(&body.filename, body.size));
-    if let Some(platform) = &platform {
-        let expected = package_filename(address, version, platform);
-        if body.filename != expected {
-            reasons.extend(name(format!("the file name must be {expected}")));
-        }
+    if !is_file_name(&body.filename) {
+        let filename = short(&body.filename);
+        reasons.push(format!("the file name is \"{filename}\"; {FILE_NAME_RULE}"));
     }
     match (platform, sha256) {
         (Some(platform), Some(sha256)) if reasons.is_empty() => Ok(PackageDocument {
@@ -398,6 +385,7 @@ fn parse_package(
             sha256,
             size: body.size,
             h1,
+            shasums: None,
         }),
         _ => Err(reasons),
     }

@@ -118,6 +118,10 @@ pub struct PackageDocument {
     /// The `h1:` hash of its contents, as the publisher computed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h1: Option<PackageHash>,
+    /// The digest of the SHA256SUMS that lists it, among those of a mirrored release. A hosted release has one for all packages,
+    /// and names none here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shasums: Option<Sha256>,
 }
 
 /// A published version of a module.
@@ -418,7 +422,7 @@ mod tests {
 
     fn pinned_mirrored() -> String {
         format!(
-            r#"{{"kind":"mirrored","schema":1,"address":"registry.example.com/acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0"],"signed":{{"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}}}},"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22}}]}}"#
+            r#"{{"kind":"mirrored","schema":1,"address":"registry.example.com/acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0"],"signed":[{{"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}}}}],"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22,"shasums":"{DIGEST}"}}],"offered":[{{"platform":"linux_arm64","filename":"widget-arm64.zip","sha256":"{DIGEST}","shasums":"{DIGEST}"}}]}}"#
         )
     }
 

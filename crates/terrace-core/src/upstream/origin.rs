@@ -33,6 +33,7 @@ use terrace_base::untrusted;
 pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
 pub use error::OriginError;
+pub use offer::{distinct, offered};
 pub use package::{InquiryStep, OriginPackage, PackageInquiry, SignedDocuments};
 pub use pin::check_pin;
 pub use published::PublishedVersion;

@@ -104,7 +104,7 @@ fn a_missing_provider_is_404_so_that_clients_try_the_next_method_5_5() {
         fixture.packages().replace("1.0.0", "9.9.9"),
         "/mirror/no-dot/acme/widget/index.json".to_owned(),
         "/mirror/registry.test:8443/acme/widget/index.json".to_owned(),
-        "/mirror/registry.example.com/a_b/widget/index.json".to_owned(),
+        "/mirror/registry.example.com/a--b/widget/index.json".to_owned(),
         "/mirror/registry.example.com/acme/widget/latest.json".to_owned(),
         "/mirror/registry.example.com/acme/widget/index.html".to_owned(),
         "/mirror/registry.example.com/acme/widget".to_owned(),

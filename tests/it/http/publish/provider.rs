@@ -126,6 +126,21 @@ fn a_binary_mode_name_is_refused_2_3_1() {
 }
 
 #[test]
+fn the_signed_name_of_a_package_is_served_2_3_1() {
+    let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0").with_v());
+    fixture.publish(&registry);
+    let download = format!("{}/1.0.0/download/linux/amd64", fixture.path());
+    let answer = registry.get(&download).expect(200).json();
+    assert_eq!(answer["filename"], fixture.packages[0].0);
+    let mut fixture = ProviderFixture::new("1.0.0");
+    for name in ["../a.zip", "", "a b.zip", "é.zip", ".zip"] {
+        name.clone_into(&mut fixture.packages[0].0);
+        let reasons = refused(&fixture);
+        assert!(reasons.contains("visible ASCII"), "{name:?}: {reasons}");
+    }
+}
+
+#[test]
 fn a_dotted_name_is_refused_2_3_1() {
     let fixture = ProviderFixture::new("1.0.0");
     let text = fixture.shasums.replace("  ", "  ./");

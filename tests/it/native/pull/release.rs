@@ -3,32 +3,121 @@
 use std::rc::Rc;
 use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
-use super::{Pulling, amd64, path_of};
+use super::{Pulling, Tamper, amd64};
 use crate::support::faults::{Failure, Operations, When, at_each_write};
-use crate::support::fixtures::sha256;
+use crate::support::fixtures::{Signer, sha256, upload, zip_of};
 use crate::support::memory::Memory;
-use crate::support::{ProviderFixture, Registry, Response};
+use crate::support::registry::Sent;
+use crate::support::tokens::create;
+use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
+
+/// Replaces the origin by one that has other bytes as the same version, signed by the same key.
+fn recreate(pulling: &mut Pulling, fixture: &MirrorFixture, content: &str) -> MirrorFixture {
+    let mut provider = fixture.origin.clone();
+    for (_, _, arch, zip) in &mut provider.packages {
+        let content = format!("{content} {arch}");
+        *zip = zip_of(&[("terraform-provider-widget_v1.0.0", content.as_bytes())]);
+    }
+    provider.sign(Signer::usual());
+    pulling.origin = Rc::new(Registry::in_memory(&Memory::new(), &[]));
+    pulling.connect();
+    pulling.publish(&provider)
+}
+
+fn arm64_url(pulling: &Pulling, fixture: &MirrorFixture) -> String {
+    let archives = pulling.archives(fixture);
+    archives["linux_arm64"]["url"].as_str().unwrap().to_owned()
+}
 
 #[test]
-fn an_origin_that_changes_a_signed_version_is_rejected() {
+fn a_version_that_its_origin_creates_anew_follows_it_until_a_package_is_stored() {
+    let mut pulling = Pulling::new();
+    let first = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let url = pulling.url(&first);
+    let second = recreate(&mut pulling, &first, "second");
+    let told = pulling.registry.get(&url).expect(502).errors();
+    for part in [
+        &sha256(amd64(&first)),
+        &sha256(amd64(&second)),
+        "as its origin offered it on",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    pulling.advance(60);
+    let url = pulling.url(&second);
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&second));
+    assert!(pulling.url(&second).contains("/archives/"));
+    // Somebody may have locked the digests of the second one.
+    let third = recreate(&mut pulling, &first, "third");
+    let url = arm64_url(&pulling, &second);
+    let told = pulling.registry.get(&url).expect(502).errors();
+    assert!(told.contains("--replace"), "{told}");
+    third.put(&pulling.registry).expect(409);
+    let mut body = third.description();
+    body["replace"] = "created anew".into();
+    let (_, token) = create(&pulling.registry, &["publish:registry.example.com"], None);
+    let sent = Sent::new("PUT", &third.admin_path()).bearing(&token);
+    let refused = pulling
+        .registry
+        .send(&sent.body(body.to_string()))
+        .expect(403);
+    assert!(refused.errors().contains("admin"), "{refused:?}");
+    let put = || {
+        let body = body.to_string();
+        pulling
+            .registry
+            .admin("PUT", &third.admin_path(), Some(body.as_bytes()))
+    };
+    let zips: Vec<&[u8]> = third.origin.packages.iter().map(|it| &it.3[..]).collect();
+    upload(&pulling.registry, &put().expect(202), &zips);
+    put().expect(201);
+    put().expect(200);
+    let url = pulling.url(&third);
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&third));
+    let audit = pulling
+        .registry
+        .admin("GET", "/admin/v1/audit", None)
+        .text();
+    assert!(
+        audit.contains("replaced") && audit.contains("created anew"),
+        "{audit}"
+    );
+}
+
+#[test]
+fn a_version_that_nobody_downloaded_is_mirrored_as_its_origin_has_it_now() {
+    let mut pulling = Pulling::new();
+    let first = pulling.publish(&ProviderFixture::new("1.0.0"));
+    pulling.archives(&first);
+    let second = recreate(&mut pulling, &first, "second");
+    let mut other_key = second.clone();
+    other_key.origin.sign(Signer::other());
+    other_key.key = Signer::other().public_armor();
+    other_key.put(&pulling.registry).expect(409);
+    second.clone().unsigned().put(&pulling.registry).expect(409);
+    second.clone().only("amd64").publish(&pulling.registry);
+    let archives = pulling.archives(&second);
+    let platforms: Vec<&String> = archives.as_object().unwrap().keys().collect();
+    assert_eq!(platforms, ["linux_amd64"]);
+}
+
+#[test]
+fn a_platform_that_the_origin_does_not_have_is_left_out_once_that_is_known() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    let url = pulling.url(&fixture);
-    // The origin is replaced by one that publishes other bytes as the same version.
-    let mut other = fixture.origin.clone();
-    other.packages.reverse();
-    let zips = (other.packages[0].3.clone(), other.packages[1].3.clone());
-    (other.packages[1].3, other.packages[0].3) = zips;
-    let memory = Memory::new();
-    let anew = Rc::new(Registry::in_memory(&memory, &[]));
-    let changed = ProviderFixture::of(&fixture.origin.namespace, "widget", "1.0.0")
-        .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
-    changed.publish(&anew);
-    pulling
-        .memory
-        .connect(move |url| Some(anew.get(&path_of(url))));
-    let refused = pulling.registry.get(&url).expect(502).errors();
-    assert!(refused.contains("has signed"), "{refused}");
+    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
+        if url.ends_with("/linux/arm64") {
+            response.status = 404;
+        }
+        response
+    }));
+    let url = arm64_url(&pulling, &fixture);
+    pulling.registry.get(&url).expect(404);
+    pulling.advance(60);
+    let archives = pulling.archives(&fixture);
+    let platforms: Vec<&String> = archives.as_object().unwrap().keys().collect();
+    assert_eq!(platforms, ["linux_amd64"]);
+    pulling.registry.get(&pulling.url(&fixture)).expect(200);
 }
 
 #[test]
@@ -41,7 +130,7 @@ fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
         .origin
         .with_files(&[("terraform-provider-widget_v1.0.0", b"other")]);
     let refused = other.put(&pulling.registry).expect(409).errors();
-    assert!(refused.contains("at its origin"), "{refused}");
+    assert!(refused.contains("its origin offered"), "{refused}");
     // The correct bytes are accepted, and then served from storage.
     fixture.clone().only("amd64").publish(&pulling.registry);
     assert!(pulling.url(&fixture).contains("/archives/"));
@@ -147,6 +236,119 @@ fn an_origin_may_omit_platforms_from_its_list() {
         let archives = pulling.archives(&fixture);
         assert_eq!(archives.as_object().unwrap().len(), 2, "{platforms}");
     }
+}
+
+#[test]
+fn the_file_names_of_a_provider_are_its_publishers_choice() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0").with_v();
+    // The listed platforms are asked for in their order, and one that has another name does not hide the others.
+    provider.packages[1].0 = "arm64+cgo~1.zip".to_owned();
+    provider.sign(Signer::usual());
+    let fixture = pulling.publish(&provider);
+    assert_eq!(pulling.archives(&fixture).as_object().unwrap().len(), 2);
+    // Both descriptions, but one SHA256SUMS.
+    assert_eq!(pulling.asked("/download/"), 2);
+    assert_eq!(pulling.asked("SHA256SUMS"), 1);
+    let url = pulling.url(&fixture);
+    assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&fixture));
+    assert!(pulling.url(&fixture).contains("/archives/"));
+    // A mirrored package is known by its platform, too.
+    fixture.publish(&pulling.registry);
+    let archives = pulling.archives(&fixture);
+    let arm64 = archives["linux_arm64"]["url"].as_str().unwrap();
+    assert!(arm64.contains("/archives/"), "{arm64}");
+}
+
+/// The origin of a provider that has one SHA256SUMS for each platform, which lists the zip under this name.
+fn one_each(fixture: &MirrorFixture, name: &'static str) -> Tamper {
+    let origin = fixture.origin.clone();
+    Rc::new(move |url: &str, mut response: Response| {
+        let package = |it: &&(String, String, String, Vec<u8>)| url.contains(&it.2);
+        let text = origin.packages.iter().find(package).map(|it| {
+            let name = if name.is_empty() { &it.0 } else { name };
+            format!("{}  {name}\n", sha256(&it.3))
+        });
+        match text.map(String::into_bytes) {
+            Some(_) if url.contains("/download/") => {
+                let mut json = response.json();
+                let arch = json["arch"].as_str().unwrap().to_owned();
+                if !name.is_empty() {
+                    json["filename"] = name.into();
+                }
+                json["shasums_url"] = format!("https://registry.example.com/{arch}.sums").into();
+                json["shasums_signature_url"] =
+                    format!("https://registry.example.com/{arch}.sig").into();
+                response.body = json.to_string().into_bytes();
+            }
+            Some(text) if url.ends_with(".sums") => (response.status, response.body) = (200, text),
+            Some(text) if url.ends_with(".sig") => {
+                (response.status, response.body) = (200, Signer::usual().sign(&text));
+            }
+            _ => {}
+        }
+        response
+    })
+}
+
+#[test]
+fn an_origin_may_sign_one_sha256sums_for_each_platform() {
+    for name in ["", "provider.zip"] {
+        let pulling = Pulling::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        pulling.tamper(one_each(&fixture, name));
+        let archives = pulling.archives(&fixture);
+        assert_eq!(archives.as_object().unwrap().len(), 2, "{archives}");
+        for platform in ["linux_amd64", "linux_arm64"] {
+            let archives = pulling.archives(&fixture);
+            let url = archives[platform]["url"].as_str().unwrap();
+            pulling.registry.get(url).expect(200);
+        }
+        let signatures = pulling.memory.keys();
+        let signatures = signatures.iter().filter(|key| key.ends_with(".sig"));
+        assert_eq!(signatures.count(), 2);
+        assert!(pulling.url(&fixture).contains("/archives/"));
+    }
+}
+
+/// One of several platforms has no package, or one that clients reject; the origin fails for a moment for another one.
+#[test]
+fn a_platform_that_cannot_be_installed_is_left_out() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0").with_v();
+    for arch in ["386", "arm", "mips"] {
+        let executable = ("terraform-provider-widget_v1.0.0", arch.as_bytes());
+        provider.add_package("linux", arch, zip_of(&[executable]));
+    }
+    provider = provider.with_v();
+    let fixture = pulling.publish(&provider);
+    let tamper = |status: u16| -> Tamper {
+        Rc::new(move |url: &str, mut response: Response| {
+            if url.ends_with("/386") {
+                response.status = 404;
+            } else if url.ends_with("/arm") {
+                response.body = response
+                    .text()
+                    .replace("\"arch\":\"arm\"", "\"arch\":\"x\"")
+                    .into_bytes();
+            } else if url.ends_with("/mips") {
+                response.status = status;
+            }
+            response
+        })
+    };
+    pulling.tamper(tamper(503));
+    pulling.registry.get(&fixture.packages()).expect(502);
+    pulling.tamper(tamper(200));
+    pulling.advance(30);
+    let archives = pulling.archives(&fixture);
+    let platforms: Vec<&String> = archives.as_object().unwrap().keys().collect();
+    assert_eq!(platforms, ["linux_amd64", "linux_arm64", "linux_mips"]);
+    assert!(
+        pulling.logs("linux_386: not available"),
+        "{:?}",
+        pulling.memory.log()
+    );
 }
 
 #[test]

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::{ADDRESS, MIRRORED, PATH, RELEASE, add, command, downloads, statuses};
 use crate::support::http::Response;
-use crate::support::origin::{Origin, zip_of};
+use crate::support::origin::{Origin, description_of, zip_of};
 use crate::support::registry::{Fault, Registry};
-use crate::support::{TOKEN, ended, fixture, terrace};
+use crate::support::{NAME, TOKEN, ended, fixture, terrace};
 
 #[test]
 fn the_newest_release_is_mirrored_for_all_platforms_with_its_signing_key() {
@@ -166,6 +166,60 @@ fn platforms_and_versions_can_be_selected() {
     assert!(
         none.errors().contains("newest version is 2.0.0-rc.1"),
         "{none:?}"
+    );
+}
+
+#[test]
+fn a_platform_that_the_origin_lists_and_does_not_have_is_left_out_unless_it_is_named() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    origin.set(&description_of("linux_amd64"), Response::new(404, ""));
+    let report = add(&origin, &registry, &[]).expect(0).json();
+    let platforms = report["versions"][0]["platforms"].as_array().unwrap();
+    assert_eq!(platforms.len(), 5, "{report}");
+    assert!(
+        report["warnings"].to_string().contains("linux_amd64"),
+        "{report}"
+    );
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    let named = add(&origin, &registry, &two).expect(3);
+    assert!(named.errors().contains("linux_amd64"), "{named:?}");
+}
+
+#[test]
+fn each_signature_of_a_version_is_sent_with_its_packages() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    // A file may hold several signatures, so these are two files of one key.
+    let once = origin.page("/files/SHA256SUMS.sig").body;
+    let twice = Response::new(200, [&once[..], &once[..]].concat());
+    origin.set("/files/twice.sig", twice);
+    origin.edit(&description_of("linux_amd64"), |text| {
+        text.replace("SHA256SUMS.sig", "twice.sig")
+    });
+    let two = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+    let report = add(&origin, &registry, &two).expect(0).json();
+    let line = &report["versions"][0];
+    assert_eq!(line["status"], "created");
+    assert_eq!(line["uploaded"].as_array().unwrap().len(), 2, "{line}");
+    let described = registry.description();
+    assert_eq!(described["packages"].as_array().unwrap().len(), 1);
+    assert_eq!(described["packages"][0]["arch"], "amd64");
+}
+
+#[test]
+fn the_file_name_of_a_package_is_its_publishers_choice() {
+    let (origin, registry) = (Origin::start(), Registry::start());
+    let name = "terraform-provider-hello_v1.2.3_linux_amd64.zip";
+    origin.edit(&description_of("linux_amd64"), |text| {
+        text.replace(
+            &format!("\"{NAME}_linux_amd64.zip\""),
+            &format!("\"{name}\""),
+        )
+    });
+    let named = add(&origin, &registry, &["--platform", "linux_amd64"]).expect(3);
+    let errors = named.errors();
+    assert!(
+        errors.contains(&format!("SHA256SUMS does not list {name}")),
+        "{errors}"
     );
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use terrace_core::model::name::Hostname;
 use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::status::Reason;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginVersion, OriginVersions, PublishedVersion, Service};
 
@@ -57,7 +58,7 @@ pub(crate) fn add(
     let found = Selections::of(selection);
     run(
         (found, Vec::new()),
-        named,
+        (named, arguments.replace.as_ref()),
         &arguments.mirror,
         registry,
         output,
@@ -105,7 +106,7 @@ pub(crate) fn sync(
     }
     run(
         (found, failed),
-        Vec::new(),
+        (Vec::new(), None),
         &arguments.mirror,
         registry,
         output,
@@ -114,7 +115,7 @@ pub(crate) fn sync(
 
 fn run(
     (found, failed): (Selections, Vec<Failure>),
-    named: Vec<Hostname>,
+    (named, replace): (Vec<Hostname>, Option<&Reason>),
     arguments: &MirrorArguments,
     registry: &RegistryArguments,
     output: &Output,
@@ -139,6 +140,7 @@ fn run(
         output,
         breaker: CircuitBreaker::default(),
         is_one,
+        replace,
         minimum_age: arguments.minimum_age,
     };
     for SkippedSource { source, reason } in found.skipped {
@@ -169,6 +171,8 @@ struct Mirror<'a> {
     breaker: CircuitBreaker,
     /// Whether the command line names one provider. Then it is a failure if there is nothing to do.
     is_one: bool,
+    /// The reason for which stored versions may be replaced.
+    replace: Option<&'a Reason>,
     /// The minimum time since the publish of a version at its origin.
     minimum_age: Option<Duration>,
     report: Report,

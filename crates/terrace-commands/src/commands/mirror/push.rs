@@ -148,6 +148,7 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<
         protocols: Vec::new(),
         signed: None,
         packages,
+        replace: None,
     };
     let (address, version) = (listed.address.clone(), listed.version.clone());
     MirrorPublication::parse(address, version, &body, clock::now())?;

@@ -153,6 +153,7 @@ impl PushedManifest {
             sha256,
             size,
             h1: None,
+            shasums: None,
         })
     }
 

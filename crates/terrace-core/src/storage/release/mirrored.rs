@@ -27,9 +27,10 @@ pub struct MirroredRelease {
     /// The plugin protocols that it speaks, ascending; empty if no publisher listed any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<ProtocolVersion>,
-    /// The documents that its origin signed; `None` if only the packages were available.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signed: Option<SignedDocument>,
+    /// The documents that its origin signed, each once: many origins sign one for all platforms, others one for each. Every
+    /// package names its own, unless only its zip was available.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signed: Vec<SignedDocument>,
     /// The mirrored packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
     /// The further packages that its origin offers, ascending by platform: each is stored when a client
@@ -51,6 +52,20 @@ pub struct OfferedPackage {
     pub filename: String,
     /// Its digest, which becomes part of its key.
     pub sha256: Sha256,
+    /// The digest of the SHA256SUMS that lists it, unless that is not signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shasums: Option<Sha256>,
+}
+
+impl OfferedPackage {
+    /// Returns the offer without the SHA256SUMS that lists it, which no client of a mirror requests.
+    #[must_use]
+    pub fn unsigned(&self) -> Self {
+        Self {
+            shasums: None,
+            ..self.clone()
+        }
+    }
 }
 
 /// The documents that a provider's origin signed.
@@ -69,8 +84,8 @@ pub struct SignedDocument {
 pub struct MirroredContents {
     /// The plugin protocols that it speaks, ascending.
     pub protocols: Vec<ProtocolVersion>,
-    /// The documents that its origin signed.
-    pub signed: Option<SignedDocument>,
+    /// The documents that its origin signed, each once.
+    pub signed: Vec<SignedDocument>,
     /// The packages, one for each platform, ascending by platform.
     pub packages: Vec<PackageDocument>,
 }
@@ -115,19 +130,40 @@ impl MirroredRelease {
             .find(|offer| offer.platform == *platform)
     }
 
-    /// Returns the release after the package offered for a platform has been stored, with `size` bytes;
-    /// `None` if no package is offered for the platform.
+    /// Returns the release without any contents, to be mirrored anew.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self {
+            protocols: Vec::new(),
+            signed: Vec::new(),
+            packages: Vec::new(),
+            offered: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the release without the offer for a platform, which its origin does not have; `None` if nothing would be left, or
+    /// nothing is offered for the platform.
+    pub fn without_offer(&self, platform: &Platform) -> Option<Self> {
+        let mut fewer = self.clone();
+        fewer.offered.retain(|offer| offer.platform != *platform);
+        let is_left = !fewer.offered.is_empty() || !fewer.packages.is_empty();
+        (is_left && fewer != *self).then_some(fewer)
+    }
+
+    /// Returns the release after an offered package has been stored, with `size` bytes; `None` if it is not offered any more.
     ///
     /// # Errors
     /// The reason why the package must not become part of the release.
-    pub fn with_stored(&self, platform: &Platform, size: u64) -> Result<Option<Self>, String> {
-        let Some(offer) = self.offer(platform) else {
+    pub fn with_stored(&self, offer: &OfferedPackage, size: u64) -> Result<Option<Self>, String> {
+        if self.offer(&offer.platform) != Some(offer) {
             return Ok(None);
-        };
+        }
         let OfferedPackage {
             platform,
             filename,
             sha256,
+            shasums,
         } = offer.clone();
         let package = PackageDocument {
             platform,
@@ -135,6 +171,7 @@ impl MirroredRelease {
             sha256,
             size,
             h1: None,
+            shasums,
         };
         let mut grown = self.clone();
         if let Some(reason) = grown.add(&package).or_else(|| grown.excess()) {
@@ -162,21 +199,21 @@ impl MirroredRelease {
         if grown.protocols.is_empty() {
             grown.protocols.clone_from(&more.protocols);
         }
-        match (&grown.signed, &more.signed) {
-            (Some(known), Some(more)) if known.shasums != more.shasums => {
-                reasons.push(format!("its SHA256SUMS has the digest {}", known.shasums));
-            }
-            (Some(known), Some(more))
-                if known.signing_key.fingerprint != more.signing_key.fingerprint =>
-            {
-                let fingerprint = &known.signing_key.fingerprint;
-                reasons.push(format!("it is signed by the key {fingerprint}"));
-            }
-            (None, Some(_)) => grown.signed.clone_from(&more.signed),
-            _ => {}
+        if let Some(known) = grown.signed.first()
+            && !more.signed.iter().all(|it| grown.is_signed_by(it))
+        {
+            let fingerprint = &known.signing_key.fingerprint;
+            reasons.push(format!("it is signed by the key {fingerprint}"));
         }
         for package in &more.packages {
             reasons.extend(grown.add(package));
+        }
+        for signed in &more.signed {
+            let named = Some(signed.shasums);
+            let is_known = grown.signed.iter().any(|it| it.shasums == signed.shasums);
+            if !is_known && grown.packages.iter().any(|it| it.shasums == named) {
+                grown.signed.push(signed.clone());
+            }
         }
         reasons.extend(grown.excess());
         grown.drop_offers_of_stored();
@@ -185,6 +222,12 @@ impl MirroredRelease {
         } else {
             Err(reasons)
         }
+    }
+
+    /// Returns whether one of its keys made this signature.
+    pub fn is_signed_by(&self, other: &SignedDocument) -> bool {
+        let mut keys = self.signed.iter().map(|it| &it.signing_key.fingerprint);
+        keys.any(|fingerprint| *fingerprint == other.signing_key.fingerprint)
     }
 
     /// Returns the first rule for packages that the release breaks, whether it was built at once or step by
@@ -221,22 +264,31 @@ impl MirroredRelease {
                     let OfferedPackage {
                         platform, sha256, ..
                     } = offer;
-                    return Some(format!("{platform} has the sha256 {sha256} at its origin"));
+                    let at = self.published_at;
+                    return Some(format!(
+                        "{platform} has the sha256 {sha256}, as its origin offered it on {at}"
+                    ));
                 }
-                self.packages.insert(place, package.clone());
+                let mut added = package.clone();
+                if let Some(offer) = offered.filter(|_| added.shasums.is_none()) {
+                    added.filename.clone_from(&offer.filename);
+                    added.shasums = offer.shasums;
+                }
+                self.packages.insert(place, added);
                 return None;
             }
         };
-        let PackageDocument {
-            platform,
-            sha256,
-            size,
-            ..
-        } = &*known;
+        let platform = &package.platform;
+        let PackageDocument { sha256, size, .. } = &*known;
         if *sha256 != package.sha256 || *size != package.size {
             return Some(format!(
                 "{platform} has the sha256 {sha256} and {size} bytes"
             ));
+        }
+        // Its publisher signed the name, too.
+        if known.shasums.is_none() && package.shasums.is_some() {
+            known.filename.clone_from(&package.filename);
+            known.shasums = package.shasums;
         }
         match (known.h1, package.h1) {
             (Some(h1), Some(sent)) if h1 != sent => Some(format!("{platform} has the hash {h1}")),

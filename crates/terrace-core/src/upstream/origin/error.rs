@@ -1,8 +1,9 @@
 //! Errors from the responses of another registry.
 
+use super::PackageInquiry;
 use crate::limits;
 use crate::model::platform::Platform;
-use crate::model::shasums::ShasumsError;
+use crate::model::shasums::{FILE_NAME_RULE, ShasumsError};
 use terrace_base::digest::Sha256;
 use terrace_openpgp::OpenPgpError;
 
@@ -91,14 +92,9 @@ pub enum OriginError {
         /// The architecture in the response.
         arch: String,
     },
-    /// The zip has another file name than every client and mirror expects (clients.md 5.11).
-    #[error("the file name is {name:?}; it must be {expected}")]
-    Filename {
-        /// The file name in the response.
-        name: String,
-        /// The expected file name.
-        expected: String,
-    },
+    /// The file name of the zip is none that SHA256SUMS can list (clients.md 2.3.1).
+    #[error("the file name is {0:?}; {FILE_NAME_RULE}")]
+    Filename(String),
     /// A protocol version is malformed (clients.md 2.2.3).
     #[error("protocols holds {0:?}, which is not of the form MAJOR.MINOR")]
     Protocol(String),
@@ -179,4 +175,16 @@ pub enum OriginError {
     /// The driver fed an unrequested response, or finished too early.
     #[error("internal error: a response arrived out of order")]
     Unfinished,
+}
+
+impl OriginError {
+    /// Returns whether the origin has no package for the platform that was asked for.
+    pub fn is_no_package(&self) -> bool {
+        matches!(self, Self::NotFound { what } if *what == PackageInquiry::DESCRIPTION)
+    }
+
+    /// Returns whether the same request may succeed later.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
 }

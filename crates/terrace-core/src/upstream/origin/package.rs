@@ -6,10 +6,9 @@ use super::discovery::is_clean;
 use super::{Fetch, Fetched, OriginError, Service, shortened};
 use crate::limits;
 use crate::model::address::MirroredAddress;
-use crate::model::package::package_filename;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::shasums::Shasums;
+use crate::model::shasums::{Shasums, is_file_name};
 use crate::model::version::Version;
 use crate::storage::release::SigningKeyDocument;
 use crate::upstream::origin::ORIGIN_PACKAGE_BYTES;
@@ -32,7 +31,7 @@ const MAY_BE_UNSIGNED: &str = "registry.opentofu.org";
 pub struct OriginPackage {
     /// The platform that it runs on.
     pub platform: Platform,
-    /// The file name: `terraform-provider-{type}_{version}_{os}_{arch}.zip`.
+    /// The file name in SHA256SUMS, which its publisher chose.
     pub filename: String,
     /// The digest of the zip, in its description and in SHA256SUMS.
     pub sha256: Sha256,
@@ -72,9 +71,9 @@ pub enum InquiryStep {
 #[derive(Debug)]
 pub struct PackageInquiry {
     address: MirroredAddress,
-    version: Version,
     platform: Platform,
     now: UnixTime,
+    known: Vec<OriginPackage>,
     state: State,
 }
 
@@ -135,7 +134,7 @@ impl PackageInquiry {
     pub fn new(
         service: &Service,
         address: MirroredAddress,
-        version: Version,
+        version: &Version,
         platform: Platform,
         now: UnixTime,
     ) -> Self {
@@ -147,11 +146,18 @@ impl PackageInquiry {
         );
         Self {
             address,
-            version,
             platform,
             now,
+            known: Vec::new(),
             state: State::Description(fetch),
         }
+    }
+
+    /// Returns the inquiry with other packages of the version: their SHA256SUMS is not requested again if it lists this one.
+    #[must_use]
+    pub fn knowing(self, known: &[OriginPackage]) -> Self {
+        let known = known.to_vec();
+        Self { known, ..self }
     }
 
     /// Returns the next step.
@@ -199,7 +205,16 @@ impl PackageInquiry {
             State::Description(fetch) => {
                 let document = fetch.take_json(fetched)?;
                 let description = self.understand(document, &fetched.final_url)?;
-                Ok(State::Shasums(description))
+                let listed = |known: &&OriginPackage| {
+                    known.shasums.digest_of(&description.filename) == Some(description.sha256)
+                };
+                Ok(match self.known.iter().find(listed) {
+                    Some(known) => {
+                        let signed = known.signed.clone().map(|signed| (signed, Vec::new()));
+                        self.accept(&description, known.shasums.clone(), signed)
+                    }
+                    None => State::Shasums(description),
+                })
             }
             State::Shasums(description) => {
                 let shasums = description.read_shasums(fetched)?;
@@ -231,12 +246,8 @@ impl PackageInquiry {
                 arch: shortened(arch),
             });
         }
-        let expected = package_filename(&self.address.provider, &self.version, &self.platform);
-        if document.filename != expected {
-            return Err(OriginError::Filename {
-                name: shortened(&document.filename),
-                expected,
-            });
+        if !is_file_name(&document.filename) {
+            return Err(OriginError::Filename(shortened(&document.filename)));
         }
         let sha256 = document
             .shasum
@@ -249,7 +260,7 @@ impl PackageInquiry {
         }
         Ok(Description {
             url: url.to_owned(),
-            filename: expected,
+            filename: document.filename,
             sha256,
             protocols: protocols(&document.protocols.unwrap_or_default())?,
             download_url: reference("download_url", document.download_url)?,

@@ -17,10 +17,6 @@ use terrace_base::time::UnixTime;
 /// returns, in seconds.
 const PULL_MISSING_SECONDS: u64 = 86_400;
 
-/// Maximum number of platforms that are tried for the signed documents of a version, if the first platform is
-/// missing.
-const PULL_PLATFORMS: usize = 3;
-
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
@@ -44,7 +40,7 @@ pub struct OriginDocument {
 pub struct KnownVersion {
     /// The version of the provider.
     pub version: Version,
-    /// Some of its listed platforms, to begin an inquiry with.
+    /// The platforms that are listed for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<Platform>,
     /// The time when it was first listed. For a version that existed when the provider was first looked up, 0, or the
@@ -112,10 +108,9 @@ impl OriginDocument {
                 .filter(|seen| !seen.is_delisted(now))
                 .map_or(now, |seen| seen.first_seen),
         };
-        let some = PULL_PLATFORMS;
         let versions = listed.versions.iter().map(|listed| KnownVersion {
             version: listed.version.clone(),
-            platforms: listed.platforms.iter().take(some).cloned().collect(),
+            platforms: listed.platforms.clone(),
             first_seen: first_seen(&listed.version),
             missing_since: None,
         });

@@ -5,13 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use terrace_core::api::admin::{PackageBody, ProviderBody};
 use terrace_core::model::address::{MirroredAddress, ProviderAddress};
-use terrace_core::model::package::{Package, manifest_filename, package_filename};
+use terrace_core::model::package::{Package, manifest_filename};
 use terrace_core::model::platform::Platform;
 use terrace_core::model::protocol_version::ProtocolVersion;
 use terrace_core::model::shasums::Shasums;
 use terrace_core::model::version::Version;
 use terrace_core::publish::ProviderPublication;
-use terrace_core::storage::release::SigningKeyDocument;
+use terrace_core::storage::release::{OfferedPackage, SigningKeyDocument};
 use terrace_core::upstream::origin::{
     InquiryStep, OriginError, OriginPackage, OriginVersion, OriginVersions, PackageInquiry,
 };
@@ -84,13 +84,8 @@ impl Origin<'_> {
         let missing = || Failure::refused(format!("{url} has no registry of providers"));
         let service = self.providers.as_ref().ok_or_else(missing)?;
         let address = self.mirrored(address);
-        let mut inquiry = PackageInquiry::new(
-            service,
-            address,
-            version.clone(),
-            platform.clone(),
-            clock::now(),
-        );
+        let mut inquiry =
+            PackageInquiry::new(service, address, version, platform.clone(), clock::now());
         while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let get = || self.upstream.fetch(&fetch, &self.hostname);
             match inquiry.feed(&cache.or_else(&fetch, get)?) {
@@ -176,31 +171,33 @@ impl Import<'_> {
         let shasums = first.shasums.clone();
         let signed = first.signed.clone();
         let signed = signed.ok_or_else(|| Failure::refused("the version is not signed"))?;
-        let rest = listed_platforms(address, version, &shasums);
-        let rest: Vec<Platform> = rest
-            .into_iter()
-            .filter(|it| !platforms.contains(it))
-            .collect();
+        let usual: Vec<OfferedPackage> = first.usual_offers(address, version).collect();
+        let rest = usual.iter().map(|offer| offer.platform.clone());
+        let rest: Vec<Platform> = rest.filter(|it| !platforms.contains(it)).collect();
         let more = parallel::map(&rest, PARALLEL_REQUESTS, ask);
         asked.extend(more.into_iter().collect::<Result<Vec<_>, Failure>>()?);
         let mut reasons = Vec::new();
         let mut packages = Vec::new();
+        let missing = |platform: &Platform| {
+            let mut usual = usual.iter();
+            usual.find(|offer| offer.platform == *platform)
+        };
         for (platform, package) in asked {
-            let filename = package_filename(address, version, &platform);
-            match package {
-                Some(package) if package.shasums != shasums => reasons.push(format!(
-                    "{platform} has another SHA256SUMS file than other platforms"
+            match (package, missing(&platform)) {
+                (Some(package), _) if package.shasums != shasums => reasons.push(format!(
+                    "{platform} has another SHA256SUMS file than other platforms, and a version is published with one. \
+                     Mirror the provider instead, with `terrace mirror add`"
                 )),
-                Some(package) => packages.push(package),
-                None if shasums.digest_of(&filename).is_some() => reasons.push(format!(
+                (Some(package), _) => packages.push(package),
+                (None, Some(OfferedPackage { filename, .. })) => reasons.push(format!(
                     "SHA256SUMS lists {filename}, but {} does not serve it: a version is published with all of its \
                      zips. Publish it from its files, with `terrace publish provider`",
                     self.origin.url
                 )),
-                None if found.platforms.contains(&platform) => self.output.warning(&format!(
+                (None, None) if found.platforms.contains(&platform) => self.output.warning(&format!(
                     "{address} {version}: the origin lists {platform}, but has no package for it"
                 )),
-                None => {}
+                (None, None) => {}
             }
         }
         if !reasons.is_empty() {
@@ -316,18 +313,4 @@ impl Import<'_> {
             manifest_missing: packages.shasums.digest_of(&manifest).is_some(),
         }
     }
-}
-
-/// Returns the platforms of the packages that SHA256SUMS lists.
-fn listed_platforms(
-    address: &ProviderAddress,
-    version: &Version,
-    shasums: &Shasums,
-) -> Vec<Platform> {
-    let prefix = format!("terraform-provider-{}_{version}_", address.provider_type);
-    let platform = |name: &str| -> Option<Platform> {
-        let platform = name.strip_prefix(&prefix)?.strip_suffix(".zip")?;
-        Platform::named(platform)?.ok()
-    };
-    shasums.filenames().filter_map(platform).collect()
 }

@@ -240,7 +240,7 @@ impl Target {
         };
         let provider = sample.address.clone();
         let address = MirroredAddress { hostname, provider };
-        let version = sample.newest.clone();
+        let version = &sample.newest;
         let mut inquiry = PackageInquiry::new(service, address, version, platform, self.now);
         while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let (fetched, seen) = self.fetch(&fetch).map_err(|error| match error {

@@ -37,6 +37,7 @@ pub(super) fn read(
     });
     let mut reader = ProviderReader {
         directory,
+        provider_type: &address.provider.provider_type,
         root,
         notes,
         found: BTreeMap::new(),
@@ -64,6 +65,8 @@ enum Role {
     Index,
     Version(Version),
     Zip(Version, Platform),
+    /// A zip whose name no client understands.
+    OtherZip,
     /// None of these, with the reason.
     Foreign(String),
 }
@@ -86,6 +89,7 @@ impl Role {
         }
         match parse_zip_name(name, provider_type) {
             Some((version, platform)) => Self::Zip(version, platform),
+            None if name.ends_with(".zip") && !name.starts_with('.') => Self::OtherZip,
             None => Self::Foreign(format!(
                 "is not part of a mirror, where files are JSON or \
                  terraform-provider-{provider_type}_<version>_<os>_<arch>.zip"
@@ -107,6 +111,7 @@ fn parse_zip_name(name: &str, expected: &ProviderType) -> Option<(Version, Platf
 /// The state of reading one provider's directory.
 struct ProviderReader<'a> {
     directory: &'a Path,
+    provider_type: &'a ProviderType,
     root: &'a Root,
     notes: &'a mut Notes,
     found: BTreeMap<Version, Found>,
@@ -192,6 +197,14 @@ impl ProviderReader<'_> {
                     if self.take_unlisted(version, platform, &path) {
                         unlisted.push(path);
                     }
+                }
+                Role::OtherZip => {
+                    let (place, provider_type) = (path.display(), self.provider_type);
+                    self.notes.reasons.push(format!(
+                        "{place}: clients find a zip in a mirror directory only as \
+                         terraform-provider-{provider_type}_<version>_<os>_<arch>.zip, with a version such as 1.2.3: \
+                         rename it, or move it elsewhere"
+                    ));
                 }
                 Role::Foreign(reason) => self.notes.skip(&path, reason),
                 Role::Index | Role::Version(_) => {}

@@ -158,7 +158,6 @@ fn foreign_files_are_skipped_at_every_level() {
         "a.example/notes.txt",
         "a.example/acme/notes.txt",
         "a.example/acme/widget/.terraform-provider-widget_1.0.0_linux_amd64.zip",
-        "a.example/acme/widget/terraform-provider-gadget_1.0.0_linux_amd64.zip",
         "a.example/acme/widget/latest.json",
         "a.example/acme/widget/1.0.0/linux_amd64/terraform-provider-widget",
     ] {
@@ -180,10 +179,29 @@ fn foreign_files_are_skipped_at_every_level() {
             "a.example/acme/widget/.terraform-provider-widget_1.0.0_linux_amd64.zip",
             "a.example/acme/widget/1.0.0",
             "a.example/acme/widget/latest.json",
-            "a.example/acme/widget/terraform-provider-gadget_1.0.0_linux_amd64.zip",
             "a.example/notes.txt",
         ]
     );
+}
+
+#[test]
+fn a_zip_that_clients_would_not_find_is_an_error() {
+    for name in [
+        "terraform-provider-widget_v1.0.0_linux_amd64.zip",
+        "terraform-provider-gadget_1.0.0_linux_amd64.zip",
+        "widget.zip",
+    ] {
+        let directory = mirror(&archive(self::name(), "[]"));
+        let path = directory.path().join("a.example/acme/widget").join(name);
+        fs::write(path, "zip").unwrap();
+        let found = read(&directory);
+        let reasons = &found.notes.reasons;
+        assert!(
+            reasons[0].contains(name) && reasons[0].contains("rename it"),
+            "{reasons:?}"
+        );
+        assert!(found.notes.skipped.is_empty(), "{found:?}");
+    }
 }
 
 #[cfg(unix)] // Elsewhere no name of a file has a colon.

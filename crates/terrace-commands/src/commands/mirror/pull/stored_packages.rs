@@ -62,7 +62,10 @@ impl StoredPackages {
             platform, sha256, ..
         } = package;
         (*stored != sha256.to_string()).then(|| {
-            format!("{platform} is stored with the sha256 {stored}, but its origin lists {sha256}")
+            format!(
+                "{platform} is stored with the sha256 {stored}, but its origin lists {sha256}: if its publisher has created the \
+                 version anew, --replace REASON replaces it"
+            )
         })
     }
 

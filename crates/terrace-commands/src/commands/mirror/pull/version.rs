@@ -9,7 +9,7 @@ use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::MirrorPublication;
 use terrace_core::upstream::origin::{
-    InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service,
+    InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service, distinct,
 };
 
 use super::Mirror;
@@ -60,8 +60,14 @@ impl Mirror<'_> {
         let packages = self.ask(selection, service, version, &platforms)?;
         check(selection, &packages)?;
         let stored = match &self.client {
-            Some(client) => StoredPackages::ask(client, &selection.address, version, &packages)
-                .map_err(MirrorError::Registry)?,
+            Some(client) => {
+                match StoredPackages::ask(client, &selection.address, version, &packages) {
+                    Err(Failure::Conflict(_)) if self.replace.is_some() => {
+                        StoredPackages::default()
+                    }
+                    asked => asked.map_err(MirrorError::Registry)?,
+                }
+            }
             None => StoredPackages::default(),
         };
         if stored.platforms(&packages).len() < packages.len() {
@@ -70,22 +76,26 @@ impl Mirror<'_> {
         let Some(client) = self.client.as_ref().filter(|_| !self.report.dry_run) else {
             return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
-        // The request is sent even if everything is stored: the registry decides that, and repairs its
-        // indices.
-        let sent = match self.send(client, selection, found, &packages, &stored) {
-            Err(MirrorError::Registry(Failure::UnknownArchive(_))) => self.send(
-                client,
-                selection,
-                found,
-                &packages,
-                &StoredPackages::default(),
-            ),
-            sent => sent,
-        }?;
-        for warning in &sent.warnings {
-            self.output.warning(&format!("{about}: {warning}"));
+        let (mut status, mut uploaded) = ("unchanged", Vec::new());
+        for packages in by_signature(&packages) {
+            // The request is sent even if everything is stored: the registry decides that, and repairs its
+            // indices.
+            let sent = match self.send(client, selection, found, &packages, &stored) {
+                Err(MirrorError::Registry(Failure::UnknownArchive(_))) => {
+                    let unknown = StoredPackages::default();
+                    self.send(client, selection, found, &packages, &unknown)
+                }
+                sent => sent,
+            }?;
+            for warning in &sent.warnings {
+                self.output.warning(&format!("{about}: {warning}"));
+            }
+            if sent.status == "created" {
+                status = sent.status;
+            }
+            uploaded.extend(sent.uploaded);
         }
-        Ok(done(sent.status, &packages, &stored, sent.uploaded))
+        Ok(done(status, &packages, &stored, uploaded))
     }
 
     /// Sends the description of the version to the registry, then the packages that are not stored.
@@ -99,7 +109,8 @@ impl Mirror<'_> {
     ) -> Result<Receipt, MirrorError> {
         let (address, version) = (&selection.address, &found.version);
         let (bodies, archives) = self.describe_packages(selection, packages, stored)?;
-        let body = describe(found, packages, bodies);
+        let mut body = describe(found, packages, bodies);
+        body.replace = self.replace.map(ToString::to_string);
         MirrorPublication::parse(address.clone(), version.clone(), &body, clock::now())
             .map_err(Failure::Refused)?;
         let request = PublishRequest {
@@ -114,18 +125,15 @@ impl Mirror<'_> {
             .map_err(MirrorError::Registry)
     }
 
-    /// Warns once about irregularities of the signature, which is the same for all packages.
+    /// Warns once about irregularities of each signature.
     fn warn(&self, about: &str, packages: &[OriginPackage]) {
-        for warning in packages
-            .iter()
-            .take(1)
-            .flat_map(|package| &package.warnings)
-        {
+        for warning in distinct(packages).flat_map(|package| &package.warnings) {
             self.output.warning(&format!("{about}: {warning}"));
         }
     }
 
-    /// Requests every package. Fails with the first invalid one.
+    /// Requests every package. Fails with the first invalid one. A platform for which the origin has none, although it lists it,
+    /// is left out unless the user names it.
     fn ask(
         &self,
         selection: &ProviderSelection,
@@ -139,25 +147,40 @@ impl Mirror<'_> {
             plural(count, "package")
         ));
         let memory = FetchCache::default();
-        let ask = |platform: &Platform| {
+        let ask = |platform: &Platform| -> Result<Option<OriginPackage>, Failure> {
             let refused = |error| failure(platform, &error);
             let mut inquiry = PackageInquiry::new(
                 service,
                 address.clone(),
-                version.clone(),
+                version,
                 platform.clone(),
                 clock::now(),
             );
             while let InquiryStep::Fetch(fetch) = inquiry.next() {
                 let fetched =
                     memory.or_else(&fetch, || self.upstream.fetch(&fetch, &address.hostname))?;
-                inquiry.feed(&fetched).map_err(refused)?;
+                match inquiry.feed(&fetched) {
+                    Err(error)
+                        if error.is_no_package() && !selection.platforms.contains(platform) =>
+                    {
+                        self.output.warning(&format!(
+                            "{address} {version}: the origin lists {platform}, but has no package for it"
+                        ));
+                        return Ok(None);
+                    }
+                    fed => fed.map_err(refused)?,
+                }
             }
-            inquiry.finish().map_err(refused)
+            inquiry.finish().map(Some).map_err(refused)
         };
-        parallel::map(platforms, PARALLEL_REQUESTS, ask)
-            .into_iter()
-            .collect()
+        let asked = parallel::map(platforms, PARALLEL_REQUESTS, ask).into_iter();
+        let packages: Result<Vec<Option<_>>, _> = asked.collect();
+        let packages: Vec<OriginPackage> = packages?.into_iter().flatten().collect();
+        if packages.is_empty() {
+            let reason = "the origin lists this version, but has no package of it for any platform (status 404)";
+            return Err(Failure::refused(reason));
+        }
+        Ok(packages)
     }
 
     /// Describes every package. Packages that are not stored are downloaded.
@@ -210,19 +233,28 @@ impl Mirror<'_> {
     }
 }
 
-/// Checks that all platforms have the same SHA256SUMS file and signature. No client checks this, because it
-/// installs one platform only.
-fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
-    let first = packages.first();
+/// Returns the packages that have one SHA256SUMS file and signature, for each of these: many origins sign one for all
+/// platforms, others one for each.
+fn by_signature(packages: &[OriginPackage]) -> Vec<Vec<OriginPackage>> {
+    let mut groups: Vec<Vec<OriginPackage>> = Vec::new();
     for package in packages {
-        let is_one = first.is_some_and(|first| {
+        let is_one = |first: &OriginPackage| {
             first.shasums == package.shasums && first.signed == package.signed
-        });
-        if !is_one {
-            return Err(Failure::refused(
-                "the platforms have different SHA256SUMS files or signatures",
-            ));
+        };
+        match groups
+            .iter_mut()
+            .find(|group| group.first().is_some_and(is_one))
+        {
+            Some(group) => group.push(package.clone()),
+            None => groups.push(vec![package.clone()]),
         }
+    }
+    groups
+}
+
+/// Checks that a lock file may have one of the hashes of each package.
+fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
+    for package in packages {
         let is_locked_out = |lock: &LockedHashes| !lock.may_admit(package.sha256);
         if selection.lock.as_ref().is_some_and(is_locked_out) {
             return Err(locked_out(package, None));
@@ -311,6 +343,7 @@ fn describe(
         protocols: protocols.iter().map(ToString::to_string).collect(),
         signed,
         packages: bodies,
+        replace: None,
     }
 }
 

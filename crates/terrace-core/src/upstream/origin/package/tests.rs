@@ -63,7 +63,7 @@ impl Origin {
         PackageInquiry::new(
             &service,
             address.parse().unwrap(),
-            "1.0.0".parse().unwrap(),
+            &"1.0.0".parse().unwrap(),
             "linux_amd64".parse().unwrap(),
             self.now,
         )
@@ -144,6 +144,20 @@ fn a_valid_package_is_requested_in_three_steps_and_accepted_2_2_2() {
 }
 
 #[test]
+fn a_known_sha256sums_is_not_requested_again_if_it_lists_the_package() {
+    let known = [Origin::good().accepted()];
+    let about = |name: &str| {
+        let mut inquiry = Origin::good().inquiry().knowing(&known);
+        let text = description(&[text!("rsa2048.asc")]).replace(FILENAME, name);
+        inquiry.feed(&answer(&text)).unwrap();
+        inquiry
+    };
+    let package = about(FILENAME).finish().unwrap();
+    assert_eq!(package.signed, known[0].signed);
+    assert!(matches!(about("other.zip").next(), InquiryStep::Fetch(_)));
+}
+
+#[test]
 fn only_the_request_for_the_description_carries_the_token_2_2_6() {
     let (asked, package) = Origin::good().ask();
     let with_token: Vec<bool> = asked.iter().map(|fetch| fetch.with_token).collect();
@@ -182,17 +196,31 @@ fn another_platform_than_requested_is_rejected_2_2_1() {
 }
 
 #[test]
-fn another_file_name_is_rejected_5_11() {
+fn the_publisher_chooses_the_file_name_2_3_1() {
     for name in [
-        "terraform-provider-widget_1.0.0_darwin_arm64.zip",
         "terraform-provider-widget_v1.0.0_linux_amd64.zip",
+        "widget-1.0.0-Linux-x86_64+cgo~1.zip",
+    ] {
+        let key = text!("rsa2048.asc");
+        let named = Origin {
+            shasums: SHASUMS.replace(FILENAME, name).into_bytes(),
+            ..Origin::describing(|_| description(&[key]).replace(FILENAME, name))
+        };
+        // The signature is that of another text; everything before it is accepted.
+        let refused = named.refused();
+        assert!(matches!(refused, OriginError::Signature(_)), "{refused}");
+        let not_listed = Origin::describing(|text| text.replace(FILENAME, name)).refused();
+        assert_eq!(not_listed, OriginError::NotListed(name.to_owned()));
+    }
+    for name in [
         "../terraform-provider-widget_1.0.0_linux_amd64.zip",
         "/etc/passwd",
         "",
         "\\u001b",
+        &"x".repeat(256),
     ] {
         let error = Origin::describing(|text| text.replace(FILENAME, name)).refused();
-        assert!(matches!(error, OriginError::Filename { .. }), "{error}");
+        assert!(matches!(error, OriginError::Filename(_)), "{error}");
     }
 }
 
