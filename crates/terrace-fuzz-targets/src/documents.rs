@@ -95,7 +95,7 @@ pub fn documents(data: &[u8]) {
         }
         b'a' => {
             if let Ok(keys) = serde_json::from_slice::<SigningKeysDocument>(data) {
-                for key in &keys.keys {
+                for key in keys.keys.iter().chain(&keys.removed) {
                     let _ = parse_signing_keys(&key.ascii_armor);
                 }
             }

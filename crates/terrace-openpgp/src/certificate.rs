@@ -72,9 +72,18 @@ impl From<PacketError> for CertificateError {
     }
 }
 
+/// The source of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Anyone: every self-signature is verified.
+    Sent,
+    /// A document of the registry, which verified it before.
+    Stored,
+}
+
 /// The packets of a certificate that matter.
 #[derive(Debug)]
-enum Part {
+pub(super) enum Part {
     Signature(Signature),
     Subkey(PublicKey),
     UserId(Vec<u8>),
@@ -84,7 +93,7 @@ enum Part {
 
 impl Certificate {
     /// Reads the packets of one certificate, starting with the primary key.
-    pub(super) fn parse(packets: &[Packet<'_>]) -> Result<Self, CertificateError> {
+    pub(super) fn parse(packets: &[Packet<'_>], origin: Origin) -> Result<Self, CertificateError> {
         let (first, rest) = packets.split_first().ok_or_else(PacketError::cut_off)?;
         let primary = PublicKey::parse(first.body)?;
         if !algorithm::can_sign(primary.algorithm) {
@@ -98,6 +107,7 @@ impl Certificate {
         }
         Reader {
             primary,
+            origin,
             self_signatures: 0,
             parts: parts.into_iter().peekable(),
         }
@@ -149,6 +159,23 @@ impl Certificate {
         self.direct_signature.iter().chain(user_ids)
     }
 
+    /// Returns whether clients accept with this copy of a key every signature that they accept with the copy `published`.
+    pub(super) fn supersedes(&self, published: &Self) -> bool {
+        let signers = |it: &'_ Self| -> Vec<u64> {
+            let valid = it.signers().filter(|signer| !signer.is_revoked());
+            valid.map(|signer| signer.key.key_id).collect()
+        };
+        let (mine, bindings) = (
+            signers(self),
+            self.subkeys.iter().map(|subkey| &subkey.binding),
+        );
+        let is_plain = |it: &Signature| {
+            it.subpackets.critical_notations.is_empty() && it.subpackets.lifetime.is_none()
+        };
+        signers(published).iter().all(|id| mine.contains(id))
+            && self.primary_self_signatures().chain(bindings).all(is_plain)
+    }
+
     /// Returns the primary user ID: the least revoked, then one marked as primary, then the newest.
     ///
     /// Go walks its map of user IDs in random order, so among equal candidates it takes any. All of them
@@ -162,6 +189,13 @@ impl Certificate {
         user_ids
             .iter()
             .filter(move |user_id| Some(user_id.rank()) == best)
+    }
+}
+
+impl Signer<'_> {
+    pub(super) fn is_revoked(&self) -> bool {
+        self.subkey
+            .is_some_and(|subkey| !subkey.revocations.is_empty())
     }
 }
 
@@ -184,7 +218,7 @@ impl UserId {
 }
 
 /// Interprets a packet after the primary key; `None` if clients skip it.
-fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
+pub(super) fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
     let part = match packet.tag {
         tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateError::Secret),
         tag::SIGNATURE => Signature::parse(packet.body).map(Part::Signature),
@@ -216,6 +250,7 @@ fn user_attribute(body: &[u8]) -> Result<Part, PacketError> {
 
 struct Reader<I: Iterator<Item = Part>> {
     primary: PublicKey,
+    origin: Origin,
     self_signatures: usize,
     parts: std::iter::Peekable<I>,
 }
@@ -372,11 +407,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             let reason = "a signing subkey has no cross-signature".to_owned();
             return Err(CertificateError::Malformed(reason));
         };
-        self.count_self_signature()?;
-        verify(key, embedded, &[hashed]).map_err(|refusal| CertificateError::SelfSignature {
-            of: "cross-certification",
-            refusal,
-        })
+        self.verify("cross-certification", key, embedded, &[hashed])
     }
 
     /// Requires a signature over the key alone for version 6.
@@ -409,8 +440,22 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         signature: &Signature,
         parts: &[&[u8]],
     ) -> Result<(), CertificateError> {
+        let primary = self.primary.clone();
+        self.verify(of, &primary, signature, parts)
+    }
+
+    fn verify(
+        &mut self,
+        of: &'static str,
+        key: &PublicKey,
+        signature: &Signature,
+        parts: &[&[u8]],
+    ) -> Result<(), CertificateError> {
+        if self.origin == Origin::Stored {
+            return Ok(());
+        }
         self.count_self_signature()?;
-        verify(&self.primary, signature, parts)
+        verify(key, signature, parts)
             .map_err(|refusal| CertificateError::SelfSignature { of, refusal })
     }
 

@@ -187,7 +187,7 @@ impl Check<'_> {
         self.check_notations()?;
         self.check_revocations()?;
         let mut warnings: Vec<String> = self.weak_hash_warning().into_iter().collect();
-        match self.expired_key_warning() {
+        match expiry_warning(self.certificate, self.signer, self.now) {
             Some(warning) => warnings.push(warning),
             None => self.check_expiry()?,
         }
@@ -266,36 +266,6 @@ impl Check<'_> {
         })
     }
 
-    fn expired_key_warning(&self) -> Option<String> {
-        let primary = &self.certificate.primary;
-        let primary_expired = self
-            .certificate
-            .primary_self_signatures()
-            .find(|signature| signature.key_expired(primary.created, self.now))
-            .map(|signature| (primary, signature));
-        let subkey_expired = self
-            .signer
-            .subkey
-            .filter(|subkey| subkey.binding.key_expired(subkey.key.created, self.now))
-            .map(|subkey| (&subkey.key, &subkey.binding));
-        let (key, self_signature) = primary_expired.or(subkey_expired)?;
-        let (key_id, created) = (KeyId(key.key_id), u64::from(key.created));
-        let (state, fix) = if created > self.now {
-            let state = format!("key {key_id} is dated in the future, {}", UnixTime(created));
-            let fix = "create a new key on a machine with the correct time";
-            (state, fix)
-        } else {
-            let lifetime = self_signature.subpackets.key_lifetime.unwrap_or_default();
-            let expired = UnixTime(created + u64::from(lifetime));
-            let fix = "extend its expiry date (gpg --quick-set-expire)";
-            (format!("key {key_id} expired at {expired}"), fix)
-        };
-        Some(format!(
-            "{state}: terraform and tofu still accept it with a warning, and tofu refuses it under \
-             OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
-        ))
-    }
-
     fn check_expiry(&self) -> Result<(), OpenPgpError> {
         let issuer = self.issuer();
         let expired = |signature: &&Signature| signature.expired(self.now);
@@ -326,6 +296,38 @@ impl Check<'_> {
     fn issuer(&self) -> KeyId {
         KeyId(self.signer.key.key_id)
     }
+}
+
+/// Returns the warning about a key that is expired or not yet valid, or whose primary key is.
+pub(super) fn expiry_warning(
+    certificate: &Certificate,
+    signer: Signer<'_>,
+    now: u64,
+) -> Option<String> {
+    let primary = &certificate.primary;
+    let primary_expired = certificate
+        .primary_self_signatures()
+        .find(|signature| signature.key_expired(primary.created, now))
+        .map(|signature| (primary, signature));
+    let subkey_expired = signer
+        .subkey
+        .filter(|subkey| subkey.binding.key_expired(subkey.key.created, now))
+        .map(|subkey| (&subkey.key, &subkey.binding));
+    let (key, self_signature) = primary_expired.or(subkey_expired)?;
+    let (key_id, created) = (KeyId(key.key_id), u64::from(key.created));
+    let (state, fix) = if created > now {
+        let state = format!("key {key_id} is dated in the future, {}", UnixTime(created));
+        let fix = "create a new key on a machine with the correct time";
+        (state, fix)
+    } else {
+        let expired = self_signature.key_expiry(key.created).unwrap_or_default();
+        let fix = "extend its expiry date (gpg --quick-set-expire)";
+        (format!("key {key_id} expired at {expired}"), fix)
+    };
+    Some(format!(
+        "{state}: terraform and tofu still accept it with a warning, and tofu refuses it under \
+         OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
+    ))
 }
 
 /// Normalises line endings for a text signature (`canonical_text.go`): a bare LF becomes CR LF, and the octet

@@ -132,7 +132,7 @@ pub enum OpenPgpError {
 
     /// A signature by keys that are not registered.
     #[error(
-        "the signature was made by {}, which is not registered for this namespace; registered: {}. Sign with a registered key, or register that one",
+        "the signature was made by {}, which is not registered for this namespace; registered: {}. Sign with a registered key, or register that one. If it is a new subkey of a registered key, export that key and register it again",
         list(issuers),
         list(registered)
     )]

@@ -30,6 +30,7 @@ mod clients;
 mod detached;
 mod error;
 pub mod limits;
+mod merge;
 mod packet;
 mod public_key;
 mod signature;
@@ -44,7 +45,7 @@ use std::str::FromStr;
 pub use clients::TooOld;
 pub use detached::{Verified, detached_signature, verify_detached};
 pub use error::{KeyName, OpenPgpError};
-pub use signing_key::{SigningKey, parse_signing_keys};
+pub use signing_key::{SigningKey, key_text, parse_signing_keys};
 
 /// The ID of a key: the last 64 bits of its fingerprint (the first in version 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,8 @@
 //! Signature packets (RFC 9580, section 5.2), read as go-crypto's `packet/signature.go` reads them, including
 //! the subpackets that it skips.
 
+use terrace_base::time::UnixTime;
+
 use super::bytes::Bytes;
 use super::limits;
 use super::packet::{PacketError, subpacket};
@@ -171,6 +173,12 @@ impl Signature {
     pub(super) fn key_expired(&self, key_created: u32, now: u64) -> bool {
         let created = u64::from(key_created);
         created > now || ends_before(created, self.subpackets.key_lifetime, now)
+    }
+
+    /// Returns the time at which the signed key, created at `key_created`, expires, if it does.
+    pub(super) fn key_expiry(&self, key_created: u32) -> Option<UnixTime> {
+        let lifetime = self.subpackets.key_lifetime.filter(|it| *it > 0)?;
+        Some(UnixTime(u64::from(key_created) + u64::from(lifetime)))
     }
 
     /// Returns whether this revocation is effective (`revoked` in `keys.go`).

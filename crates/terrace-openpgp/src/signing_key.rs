@@ -1,12 +1,17 @@
 //! Reads registered keys from a text.
 
+use terrace_base::time::UnixTime;
+
 use super::armor::{self, ArmorError};
-use super::certificate::{Certificate, CertificateError};
+use super::certificate::{Certificate, CertificateError, Origin, Subkey};
 use super::clients::TooOld;
+use super::detached::expiry_warning;
 use super::error::KeyName;
 use super::limits;
+use super::merge::merge;
 use super::packet::{Packet, packets, tag};
 use super::public_key::PublicKey;
+use super::signature::Signature;
 use super::verify::VerificationError;
 use super::{KeyId, OpenPgpError};
 
@@ -22,6 +27,104 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
+    /// Reads a key as the registry has stored it, without verifying its self-signatures again.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn from_stored(text: &str) -> Result<Self, OpenPgpError> {
+        let first = read(text, Origin::Stored)?.into_iter().next();
+        first.ok_or(OpenPgpError::NoKey)
+    }
+
+    /// Returns the union of this copy of a key and another one: every signing subkey of either, and the user IDs of the one that was
+    /// certified last, each with its newest self-signature and all of its revocations. Certifications by others are dropped.
+    ///
+    /// # Errors
+    /// The reason why clients would not accept the union.
+    pub fn merged(&self, other: &Self) -> Result<Self, OpenPgpError> {
+        if self.ascii_armor == other.ascii_armor {
+            return Ok(self.clone());
+        }
+        let (newer, older) = match self.certified_at() < other.certified_at() {
+            true => (other, self),
+            false => (self, other),
+        };
+        let name = KeyName::Id(self.key_id());
+        let (newer, older) = (newer.bytes()?, older.bytes()?);
+        let packets = |bytes| packets(bytes).map_err(|fault| named(fault.into(), name));
+        let copies = [&*packets(&newer)?, &*packets(&older)?];
+        let union = merge(copies, &self.certificate.primary);
+        Self::new(&union, name, Origin::Sent)
+    }
+
+    /// Returns the binary form.
+    fn bytes(&self) -> Result<Vec<u8>, OpenPgpError> {
+        let armored = armor::read(&self.ascii_armor);
+        let armored = armored.map_err(|fault| OpenPgpError::KeyArmor(damage(fault)))?;
+        let block = armored.blocks.into_iter().next();
+        Ok(block.ok_or(OpenPgpError::NoKey)?.bytes)
+    }
+
+    /// Returns the time of the newest self-signature over the key or one of its user IDs.
+    fn certified_at(&self) -> u64 {
+        let user_ids = self.certificate.user_ids.iter();
+        let certifications = user_ids.filter_map(|user_id| user_id.self_signature.as_ref());
+        let all = certifications.chain(&self.certificate.direct_signature);
+        all.map(Signature::created).max().unwrap_or_default()
+    }
+
+    /// Returns whether every client accepts with this copy of a key the signatures that it accepts with the copy `published`.
+    pub fn supersedes(&self, published: &Self) -> bool {
+        self.certificate.supersedes(&published.certificate)
+            && (self.too_old().is_none() || published.too_old().is_some())
+    }
+
+    /// Checks that no self-signature is dated in the future: it would hide all corrections until then.
+    ///
+    /// # Errors
+    /// The time until its date.
+    pub fn check_dates(&self, now: UnixTime) -> Result<(), OpenPgpError> {
+        let subkeys = self.certificate.subkeys.iter();
+        let bindings = subkeys.map(|subkey| subkey.binding.created());
+        let newest = bindings.fold(self.certified_at(), u64::max);
+        match newest.checked_sub(now.0) {
+            Some(seconds @ 1..) => Err(OpenPgpError::FutureSignature {
+                issuer: self.key_id(),
+                seconds,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the time at which the primary key expires, and with it its subkeys.
+    pub fn expires(&self) -> Option<UnixTime> {
+        let certificate = &self.certificate;
+        let created = certificate.primary.created;
+        let signatures = certificate.primary_self_signatures();
+        let expiries = signatures.filter_map(|it| it.key_expiry(created));
+        expiries.min()
+    }
+
+    /// Returns the subkeys that may sign and are not revoked, each with the time at which it expires, if it does.
+    pub fn signing_subkeys(&self) -> Vec<(KeyId, Option<UnixTime>)> {
+        let valid = self
+            .certificate
+            .signers()
+            .filter(|signer| !signer.is_revoked());
+        let subkeys = valid.filter_map(|signer| signer.subkey);
+        let described = |it: &Subkey| (KeyId(it.key.key_id), it.binding.key_expiry(it.key.created));
+        subkeys.map(described).collect()
+    }
+
+    /// Returns the warning about a key that has expired, or of which everything that may sign has.
+    pub fn expiry_warning(&self, now: UnixTime) -> Option<String> {
+        let signers = self.certificate.signers();
+        let valid = signers.filter(|signer| !signer.is_revoked());
+        let mut warnings = valid.map(|signer| expiry_warning(&self.certificate, signer, now.0));
+        let first = warnings.next()??;
+        warnings.all(|it| it.is_some()).then_some(first)
+    }
+
     /// Returns the ID of the primary key.
     pub fn key_id(&self) -> KeyId {
         KeyId(self.certificate.primary.key_id)
@@ -44,8 +147,9 @@ impl SigningKey {
         TooOld::for_key(&packets(bytes).ok()?, &self.certificate)
     }
 
-    fn new(packets: &[Packet<'_>], name: KeyName) -> Result<Self, OpenPgpError> {
-        let certificate = Certificate::parse(packets).map_err(|fault| named(fault, name))?;
+    fn new(packets: &[Packet<'_>], name: KeyName, origin: Origin) -> Result<Self, OpenPgpError> {
+        let certificate =
+            Certificate::parse(packets, origin).map_err(|fault| named(fault, name))?;
         let key_id = KeyId(certificate.primary.key_id);
         let revoked_user_id = certificate
             .primary_user_ids()
@@ -54,11 +158,7 @@ impl SigningKey {
             return Err(OpenPgpError::RevokedKey(key_id));
         }
         // A revoked subkey can no longer sign, but other subkeys may.
-        let can_sign = certificate.signers().any(|signer| {
-            signer
-                .subkey
-                .is_none_or(|subkey| subkey.revocations.is_empty())
-        });
+        let can_sign = certificate.signers().any(|signer| !signer.is_revoked());
         if !can_sign {
             return Err(OpenPgpError::NoSigningKey(key_id));
         }
@@ -85,6 +185,10 @@ impl SigningKey {
 /// # Errors
 /// The first reason why clients would not accept one of the keys.
 pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
+    read(text, Origin::Sent)
+}
+
+fn read(text: &str, origin: Origin) -> Result<Vec<SigningKey>, OpenPgpError> {
     if text.len() > limits::KEYS_BYTES {
         return Err(OpenPgpError::KeysTooLong(text.len()));
     }
@@ -108,11 +212,11 @@ pub fn parse_signing_keys(text: &str) -> Result<Vec<SigningKey>, OpenPgpError> {
         let place = KeyName::Place(keys.len() + 1);
         let packets = packets(&block.bytes).map_err(|fault| named(fault.into(), place))?;
         for packets in certificates(&packets, keys.len())? {
-            let key = SigningKey::new(packets, name(packets, keys.len()))?;
-            // Of a key sent twice, the later copy counts: its owner may have extended its lifetime in
-            // between.
-            keys.retain(|other| other.fingerprint != key.fingerprint);
-            keys.push(key);
+            let key = SigningKey::new(packets, name(packets, keys.len()), origin)?;
+            match keys.iter_mut().find(|it| it.fingerprint == key.fingerprint) {
+                Some(known) => *known = known.merged(&key)?,
+                None => keys.push(key),
+            }
         }
     }
     Ok(keys)
@@ -173,6 +277,23 @@ pub(super) fn damage(fault: ArmorError) -> &'static str {
         ArmorError::Checksum => "the checksum does not match",
         ArmorError::Unfinished => "the END line is missing or has another label",
     }
+}
+
+/// Returns the text of a file with keys: UTF-8, or UTF-16 as PowerShell writes what a program prints, with or without a byte order mark.
+/// `None` for binary data.
+pub fn key_text(file: &[u8]) -> Option<String> {
+    let unit = match file {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => {
+            let text = str::from_utf8(file).ok()?;
+            return Some(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned());
+        }
+    };
+    let (units, rest) = file.as_chunks();
+    let units = units.iter().skip(1).map(|bytes| unit(*bytes));
+    let text = char::decode_utf16(units).collect::<Result<_, _>>().ok();
+    text.filter(|_| rest.is_empty())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

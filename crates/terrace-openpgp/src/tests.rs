@@ -7,6 +7,7 @@ mod fixture;
 mod forge;
 mod gpg;
 mod hostile;
+mod merge;
 mod read_key;
 mod read_signature;
 

@@ -8,6 +8,7 @@ mod crowds;
 mod faults;
 mod format;
 mod formats;
+mod keys;
 mod lost;
 mod races;
 mod repair;

@@ -72,6 +72,20 @@ impl Signer {
         forge::armored(&forge::certificate(&self.0))
     }
 
+    /// Returns a copy of the key that its owner made `age` seconds after its creation, and that expires a year after it.
+    pub fn renewed_armor(&self, age: u32) -> String {
+        let user_id = forge::user_id(
+            &self.0,
+            "forged",
+            &[
+                forge::key_flags(forge::CERTIFY | forge::SIGN),
+                forge::created(forge::CREATED + age),
+                forge::subpacket(9, &31_536_000_u32.to_be_bytes()),
+            ],
+        );
+        forge::armored(&[forge::primary(&self.0), user_id].concat())
+    }
+
     /// Returns the key ID, as 16 upper-case hexadecimal digits.
     pub fn key_id(&self) -> String {
         let fingerprint = self.0.fingerprint();

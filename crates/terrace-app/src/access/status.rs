@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::auth::access::{Caller, Owner};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
@@ -210,23 +211,21 @@ pub(crate) async fn apply_key_statuses<P: Host>(
     Ok(())
 }
 
-/// Returns the status of the keys of a hosted provider's namespace; nothing if none of them is revoked.
-pub(crate) async fn key_statuses<P: Host>(
+/// Returns the keys of a hosted provider's namespace, the removed ones last, and their status; no status if none of them is revoked.
+pub(crate) async fn signing_keys<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<BTreeMap<KeyId, KeyStatus>, Failure> {
+) -> Result<SigningKeysDocument, Failure> {
     let Package::Provider(address) = package else {
-        return Ok(BTreeMap::new());
+        return Ok(SigningKeysDocument::default());
     };
-    let (document, _) = keys::document(ctx, &address.namespace).await?;
-    let mut key_statuses = document.statuses;
-    if key_statuses
-        .values()
-        .all(|it| it.state != KeyState::Revoked)
-    {
-        key_statuses.clear();
+    let (mut document, _) = keys::document(ctx, &address.namespace).await?;
+    let mut statuses = document.statuses.values();
+    if statuses.all(|it| it.state != KeyState::Revoked) {
+        document.statuses.clear();
     }
-    Ok(key_statuses)
+    document.keys.append(&mut document.removed);
+    Ok(document)
 }
 
 /// Sets a status, and returns the previous one.

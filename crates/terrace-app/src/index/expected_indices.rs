@@ -1,24 +1,26 @@
 //! Computes the expected indices of published packages from the facts. It writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::{join, join3, try_join};
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
+use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::documentation::Head;
 use terrace_core::index::about::{About, AboutDocumentation};
 use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{KeyStatus, StatusDocument};
+use terrace_core::model::status::StatusDocument;
 use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
-use terrace_core::storage::release::Release;
-use terrace_openpgp::KeyId;
+use terrace_core::storage::release::{Release, SigningKeyDocument};
+use terrace_openpgp::SigningKey;
 
 use crate::access::{rules, status};
 use crate::context::Context;
@@ -30,8 +32,8 @@ use crate::host::{Host, Revision};
 /// Indices, each with its key.
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 
-/// The document about the status of a package, and the status of the keys of its namespace.
-pub(crate) type StoredStatus = (StatusDocument, BTreeMap<KeyId, KeyStatus>);
+/// The document about the status of a package, and the keys of its namespace with their status.
+pub(crate) type StoredStatus = (StatusDocument, SigningKeysDocument);
 
 /// The documentation of a version, with the head of its archive.
 type Documentation = Option<(DocumentationDocument, Head)>;
@@ -111,7 +113,7 @@ async fn stored_status<P: Host>(
     package: &Package,
 ) -> Result<StoredStatus, Failure> {
     let statuses = status::applied(ctx, package);
-    try_join(statuses, status::key_statuses(ctx, package)).await
+    try_join(statuses, status::signing_keys(ctx, package)).await
 }
 
 /// Returns the documentation of a release; none if it was erased.
@@ -130,7 +132,7 @@ async fn documented_as<P: Host>(
 pub(crate) struct PackageStatus {
     /// The status of versions, including the revocation of keys that signed those in `listed`.
     statuses: StatusDocument,
-    key_statuses: BTreeMap<KeyId, KeyStatus>,
+    signing_keys: SigningKeysDocument,
     /// Every release, lowest version first; empty if no version can be revoked.
     pub(crate) listed: Rc<[ListedRelease]>,
     /// The versions that have documentation, if they were listed.
@@ -152,11 +154,36 @@ impl PackageStatus {
     fn apply_revocation(&self, release: &Release, statuses: &mut StatusDocument) {
         if let Release::Provider(it) = release {
             let key_id = it.signing_key.key_id;
-            if let Some(status) = self.key_statuses.get(&key_id) {
+            if let Some(status) = self.signing_keys.statuses.get(&key_id) {
                 statuses.apply_key_revocation(&it.version, key_id, status);
             }
         }
         status::apply_erasure(release, statuses);
+    }
+
+    /// Returns a release with its namespace's current copy of the key that signed it, unless a client would refuse the release
+    /// with that copy.
+    fn with_current_key<'r>(&self, release: &'r Release) -> Cow<'r, Release> {
+        let Release::Provider(published) = release else {
+            return Cow::Borrowed(release);
+        };
+        let own = &published.signing_key;
+        let mut copies = self.signing_keys.keys.iter();
+        let current = copies.find(|it| it.fingerprint == own.fingerprint);
+        let supersedes = |current: &&SigningKeyDocument| {
+            let read = |key: &SigningKeyDocument| SigningKey::from_stored(&key.ascii_armor).ok();
+            let copies = read(current).zip(read(own));
+            copies.is_some_and(|(current, own)| current.supersedes(&own))
+        };
+        let is_other = |it: &&SigningKeyDocument| it.ascii_armor != own.ascii_armor;
+        match current.filter(is_other).filter(supersedes) {
+            Some(current) => {
+                let mut release = published.clone();
+                release.signing_key = current.clone();
+                Cow::Owned(Release::Provider(release))
+            }
+            None => Cow::Borrowed(release),
+        }
     }
 
     /// Returns whether a version is revoked or blocked.
@@ -314,14 +341,15 @@ async fn hosted_indices<P: Host>(
     facts: ListFacts,
 ) -> Result<PackageIndices, Failure> {
     let ListFacts {
-        status: (mut statuses, key_statuses),
+        status: (mut statuses, signing_keys),
         releases,
         documented,
     } = facts;
     if releases.is_empty() {
         return Ok(PackageIndices::default());
     }
-    status::apply_key_statuses(ctx, &key_statuses, package, &releases, &mut statuses).await?;
+    let key_statuses = &signing_keys.statuses;
+    status::apply_key_statuses(ctx, key_statuses, package, &releases, &mut statuses).await?;
     status::apply_erasures(ctx, package, &releases, &mut statuses).await?;
     Ok(PackageIndices::of(package, releases, &statuses, documented))
 }
@@ -450,7 +478,8 @@ pub(crate) async fn protocol_indices_with<P: Host>(
             status.apply_revocation(other, &mut statuses);
         }
     }
-    Ok(index::of_version(release, &others, &statuses))
+    let release = status.with_current_key(release);
+    Ok(index::of_version(&release, &others, &statuses))
 }
 
 /// Returns the index that describes one version, whatever its status.
@@ -605,18 +634,19 @@ pub(crate) async fn status_with<P: Host>(
 async fn completed_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    (mut statuses, key_statuses): StoredStatus,
+    (mut statuses, signing_keys): StoredStatus,
     lists: bool,
 ) -> Result<PackageStatus, Failure> {
     let mut listed = Rc::default();
+    let key_statuses = &signing_keys.statuses;
     if lists || statuses.refuses_any() || !key_statuses.is_empty() {
         listed = listed_releases(ctx, package).await?;
-        status::apply_key_statuses(ctx, &key_statuses, package, &listed, &mut statuses).await?;
+        status::apply_key_statuses(ctx, key_statuses, package, &listed, &mut statuses).await?;
         status::apply_erasures(ctx, package, &listed, &mut statuses).await?;
     }
     Ok(PackageStatus {
         statuses,
-        key_statuses,
+        signing_keys,
         listed,
         documented: None,
     })

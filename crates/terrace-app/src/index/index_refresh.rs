@@ -9,8 +9,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::publish::IndexScope;
 use terrace_core::storage::key::{FactKey, IndexKey};
-use terrace_core::storage::release::Release;
-use terrace_openpgp::KeyId;
+use terrace_core::storage::release::{Release, SigningKeyDocument};
 
 use crate::access::{auth, rules};
 use crate::concurrent::Boxed;
@@ -24,7 +23,7 @@ use crate::index::expected_indices::{Indexed, ListFacts, VersionFacts};
 use crate::index::index_writer::Writing;
 use crate::index::{expected_indices, index_writer};
 
-/// Maximum number of releases processed per request when the status of their signing key changes. Each takes
+/// Maximum number of releases processed per request when their signing key or its status changes. Each takes
 /// about a dozen storage operations, and a request may make 1,000
 /// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 const SIGNED_RELEASES_AT_ONCE: u32 = 40;
@@ -406,12 +405,12 @@ async fn catch_up<'w, P: Host>(
     }
 }
 
-/// Refreshes the indices of the releases that a key signed. Returns the name of the last release examined, if
-/// there are more.
+/// Refreshes the indices of the releases that a key signed, chosen by the copy of it that they have. Returns the name of the last
+/// release examined, if there are more.
 pub(crate) async fn refresh_signed_by<P: Host>(
     ctx: &Context<'_, P>,
     namespace: &Namespace,
-    key_id: KeyId,
+    is_signed_by: &dyn Fn(&SigningKeyDocument) -> bool,
     after: Option<&str>,
 ) -> Result<Option<String>, Failure> {
     let prefix = FactKey::releases_in(namespace);
@@ -437,7 +436,7 @@ pub(crate) async fn refresh_signed_by<P: Host>(
         let Some(release) = releases::find(ctx, &package, &version).await? else {
             continue;
         };
-        if !matches!(&release, Release::Provider(it) if it.signing_key.key_id == key_id) {
+        if !matches!(&release, Release::Provider(it) if is_signed_by(&it.signing_key)) {
             continue;
         }
         if !packages.contains(&package) {

@@ -4,13 +4,12 @@ use std::cell::Cell;
 
 use terrace_core::api::admin::{KeyAddition, KeyChangeAnswer, SigningKeysDocument, StatusBody};
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::{ACTIVE, KeyState, KeyStatus, Reason};
 use terrace_core::storage::release::SigningKeyDocument;
-use terrace_openpgp::{KeyId, parse_signing_keys};
+use terrace_openpgp::{KeyId, SigningKey, key_text, parse_signing_keys};
 
 use crate::context::Context;
 use crate::documents::keys;
@@ -26,29 +25,41 @@ pub(crate) async fn list<P: Host>(
 ) -> Handled<P::Stream> {
     listing::only(&call, &[])?;
     let (document, _) = keys::document(ctx, &namespace).await?;
-    Ok(answer(200, &document).into())
+    Ok(json::reply(200, &document.answer(None))?.into())
 }
 
+/// Adds keys, and refreshes the indices of the releases that have another copy of one of them, as [`change_status`] does.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
     call: Call,
     namespace: Namespace,
 ) -> Handled<P::Stream> {
-    let text = std::str::from_utf8(&call.body).map_err(|_| {
-        Problem::BadRequest("the body is not UTF-8 text: send the key in ASCII armour".to_owned())
+    let after = call.after();
+    let text = key_text(&call.body).ok_or_else(|| {
+        Problem::BadRequest("the body is not text: send the key in ASCII armour".to_owned())
     })?;
-    let added: Vec<SigningKeyDocument> = parse_signing_keys(text)
-        .map_err(|error| Problem::Invalid(vec![error.to_string()]))?
-        .iter()
-        .map(SigningKeyDocument::from)
-        .collect();
+    let added =
+        parse_signing_keys(&text).map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
     let addition = KeyAddition {
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     };
     let add = |document: &mut SigningKeysDocument| add_to(document, &added, &addition);
     let changed = keys::change(ctx, &namespace, &add).await?;
-    Ok(answer(200, &changed).into())
+    let mut next = None;
+    if added
+        .iter()
+        .any(|key| changed.updated.contains_key(&key.key_id()))
+    {
+        let has_other_copy = |own: &SigningKeyDocument| {
+            let mut keys = changed.keys.iter();
+            let current = keys.find(|it| it.fingerprint == own.fingerprint);
+            current.is_some_and(|it| it.ascii_armor != own.ascii_armor)
+        };
+        let after = after.as_deref();
+        next = index_refresh::refresh_signed_by(ctx, &namespace, &has_other_copy, after).await?;
+    }
+    Ok(json::reply(200, &changed.answer(next))?.into())
 }
 
 pub(crate) async fn remove<P: Host>(
@@ -57,17 +68,21 @@ pub(crate) async fn remove<P: Host>(
     key_id: KeyId,
 ) -> Handled<P::Stream> {
     let changed = keys::change(ctx, &namespace, &|document| {
-        let before = document.keys.len();
-        document.keys.retain(|key| key.key_id != key_id);
-        if document.keys.len() == before {
+        let at = document.keys.iter().position(|key| key.key_id == key_id);
+        let Some(at) = at else {
             let message = format!("namespace {namespace} has no signing key {key_id}");
             return Err(Problem::NotFound(message));
+        };
+        document.removed.push(document.keys.remove(at));
+        if document.removed.len() > limits::KEYS {
+            document.removed.remove(0);
         }
         document.added.remove(&key_id);
+        document.updated.remove(&key_id);
         Ok(true)
     })
     .await?;
-    Ok(answer(200, &changed).into())
+    Ok(json::reply(200, &changed.answer(None))?.into())
 }
 
 /// Retires or revokes a key, or reverts that, and refreshes the indices of the releases that it signed. One
@@ -116,31 +131,54 @@ pub(crate) async fn change_status<P: Host>(
         Ok(changes)
     })
     .await?;
-    let next = index_refresh::refresh_signed_by(ctx, &namespace, key_id, after.as_deref()).await?;
+    let is_signed_by = |it: &SigningKeyDocument| it.key_id == key_id;
+    let after = after.as_deref();
+    let next = index_refresh::refresh_signed_by(ctx, &namespace, &is_signed_by, after).await?;
     let (keys, _) = keys::document(ctx, &namespace).await?;
+    let keys = keys.answer(None);
     let change = StatusChange::of_states([state_before.get(), state], &reason);
     let reply = json::reply(200, &KeyChangeAnswer { keys, next })?;
     Ok(Outcome::new(reply, AuditDetails::Status(change)))
 }
 
-/// Adds keys. A key with the same fingerprint is replaced, since its owner may have extended its validity; its addition stays
-/// the first one.
+/// Adds keys. The copies of a key are merged, since its owner may have extended its validity; its addition stays the first one.
 fn add_to(
     document: &mut SigningKeysDocument,
-    added: &[SigningKeyDocument],
+    added: &[SigningKey],
     addition: &KeyAddition,
 ) -> Result<bool, Problem> {
     let before = document.keys.clone();
     for key in added {
-        let known = document
-            .keys
-            .iter_mut()
-            .find(|known| known.fingerprint == key.fingerprint);
-        match known {
-            Some(known) => known.clone_from(key),
+        let key_id = key.key_id();
+        let is_copy = |it: &SigningKeyDocument| it.fingerprint == key.fingerprint();
+        match document.keys.iter_mut().find(|it| is_copy(it)) {
+            Some(known) => {
+                let merged = SigningKey::from_stored(&known.ascii_armor)
+                    .and_then(|known| known.merged(key))
+                    .and_then(|merged| merged.check_dates(addition.at).map(|()| merged))
+                    .map_err(|error| {
+                        Problem::Invalid(vec![format!(
+                            "key {key_id} is registered, and its two copies cannot be merged: {error}. To replace the \
+                             registered copy, remove it first"
+                        )])
+                    })?;
+                if known.ascii_armor != merged.ascii_armor() {
+                    *known = SigningKeyDocument::from(&merged);
+                    document.updated.insert(key_id, addition.clone());
+                }
+            }
             None => {
-                document.keys.push(key.clone());
-                document.added.insert(key.key_id, addition.clone());
+                let is_changed = |it: &SigningKeyDocument| it.ascii_armor != key.ascii_armor();
+                if document
+                    .removed
+                    .iter()
+                    .any(|it| is_copy(it) && is_changed(it))
+                {
+                    document.updated.insert(key_id, addition.clone());
+                }
+                document.removed.retain(|it| !is_copy(it));
+                document.keys.push(SigningKeyDocument::from(key));
+                document.added.insert(key_id, addition.clone());
             }
         }
     }
@@ -152,9 +190,4 @@ fn add_to(
         return Err(Problem::Invalid(vec![reason]));
     }
     Ok(document.keys != before)
-}
-
-fn answer<S>(status: u16, document: &SigningKeysDocument) -> Reply<S> {
-    let text = serde_json::to_string(document).unwrap_or_default();
-    Reply::json(status, CachePolicy::NoStore, text)
 }

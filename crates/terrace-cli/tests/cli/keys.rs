@@ -68,6 +68,7 @@ fn a_file_that_is_not_a_public_key_is_never_sent() {
         fs::write(&file, content).unwrap();
         let ended = run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(3);
         assert!(ended.errors().to_lowercase().contains(hint), "{ended:?}");
+        assert!(!ended.errors().contains("exposed"), "{ended:?}");
     }
     let absent = directory.path().join("absent");
     run(&registry, &["key", "add", "acme", absent.to_str().unwrap()]).expect(3);
@@ -407,4 +408,60 @@ fn a_publish_warns_only_about_the_key_that_signed() {
             "{message}"
         );
     }
+}
+
+/// Adds a file, and returns the lines of the result and the warnings.
+fn added(registry: &Registry, file: &std::path::Path) -> (String, String) {
+    let add = ["key", "add", "acme", file.to_str().unwrap()];
+    let warned = warnings(&run(registry, &add).expect(0).json());
+    (told(registry, &add), warned)
+}
+
+#[test]
+fn a_renewed_key_states_its_changes() {
+    let registry = Registry::without_keys();
+    let (before, after) = (rsa_key("renewed-before.asc"), rsa_key("renewed.asc"));
+    let (told_first, warned) = added(&registry, &before);
+    assert!(!told_first.contains("updated"), "{told_first}");
+    assert!(
+        warned.contains("key 51982FF71ABF4941 expired at 2024-12-31"),
+        "{warned}"
+    );
+    let add = ["key", "add", "acme", after.to_str().unwrap()];
+    let told_after = told(&registry, &add);
+    let expected = " is updated: expires 2063-12-23T00:00:00Z, +1 signing subkey\n";
+    assert!(told_after.ends_with(expected), "{told_after}");
+    // The older copy takes nothing away.
+    let (told_before, warned) = added(&registry, &before);
+    assert!(!told_before.contains("updated"), "{told_before}");
+    assert_eq!(warned, "");
+    let list = ["key", "list", "acme"];
+    let listed = told(&registry, &list);
+    for part in [
+        "EXPIRES",
+        "2063-12-23T00:00:00Z",
+        "SIGNING SUBKEYS",
+        " until 2026-01-01T00:00:00Z",
+    ] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+    let validity = &run(&registry, &list).expect(0).json()["validity"];
+    let key = validity.as_object().unwrap().values().next().unwrap();
+    assert_eq!(key["expires"], "2063-12-23T00:00:00Z");
+    assert_eq!(key["signing_subkeys"][0]["expires"], "2026-01-01T00:00:00Z");
+}
+
+#[test]
+fn a_key_file_of_powershell_is_read() {
+    let registry = Registry::without_keys();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("key.asc");
+    let text = format!(
+        "\u{feff}{}",
+        fs::read_to_string(fixture("publisher.asc")).unwrap()
+    );
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(&file, bytes).unwrap();
+    let add = ["key", "add", "acme", file.to_str().unwrap()];
+    assert_eq!(ids(&run(&registry, &add).expect(0).json()), [PUBLISHER]);
 }

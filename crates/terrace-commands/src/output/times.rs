@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 use terrace_base::time::UnixTime;
 
-/// The member of stored documents that holds a time, in seconds since 1970.
-const AT: &str = "at";
+/// The members of documents that hold a time, in seconds since 1970.
+const NAMES: [&str; 2] = ["at", "expires"];
 
 /// Returns a stored document for programs: its times are texts as in RFC 3339, as all times of this command are.
 pub(crate) fn with_times(document: &impl Serialize) -> Value {
@@ -20,7 +20,9 @@ fn replace(document: &mut Value) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_u64() {
-                    Some(seconds) if name == AT => *value = UnixTime(seconds).to_string().into(),
+                    Some(seconds) if NAMES.contains(&name.as_str()) => {
+                        *value = UnixTime(seconds).to_string().into()
+                    }
                     _ => replace(value),
                 }
             }

@@ -11,7 +11,8 @@ use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
     AuditPage, KeyChangeAnswer, MirroredBody, PresentedToken, PublishAnswer, RevokedToken,
-    RotationBody, SigningKeysDocument, StatusBody, TokenAnswer, TokenBody, TokenPage,
+    RotationBody, SigningKeysAnswer, SigningKeysDocument, StatusBody, TokenAnswer, TokenBody,
+    TokenPage,
 };
 use terrace_core::http::idempotency_key::IDEMPOTENCY_KEY;
 use terrace_core::model::address::MirroredAddress;
@@ -112,16 +113,27 @@ impl<'a> Client<'a> {
         Ok(keys)
     }
 
+    /// Adds keys. The registry updates some of the releases with older copies of them in each request.
     pub(crate) fn add_keys(
         &self,
         namespace: &Namespace,
         armored: &str,
     ) -> Result<SigningKeysDocument, Failure> {
-        self.ask(Call {
-            method: Method::PUT,
-            path: keys_path(namespace),
-            body: Some((armored, "application/pgp-keys")),
-        })
+        let mut after: Option<String> = None;
+        loop {
+            let query = after
+                .as_deref()
+                .map(|name| format!("?after={}", encode(name)));
+            let answer: SigningKeysAnswer = self.ask(Call {
+                method: Method::PUT,
+                path: format!("{}{}", keys_path(namespace), query.unwrap_or_default()),
+                body: Some((armored, "application/pgp-keys")),
+            })?;
+            match answer.next {
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                _ => return Ok(answer.document),
+            }
+        }
     }
 
     /// Sets the status of a key. The registry updates some of the affected releases in each request.

@@ -18,8 +18,9 @@ use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
 use crate::storage::release::{MirroredRelease, PackageDocument};
+use terrace_base::sort;
 use terrace_base::time::UnixTime;
-use terrace_openpgp::KeyId;
+use terrace_openpgp::{KeyId, SigningKey};
 
 pub use doctor::*;
 pub use documentation::*;
@@ -221,7 +222,7 @@ pub struct StatusBody {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeyChangeAnswer {
     /// The keys of the namespace after the change.
-    pub keys: SigningKeysDocument,
+    pub keys: SigningKeysAnswer,
     /// The cursor if more releases must be processed: repeat the request with `?after=` this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -416,6 +417,74 @@ pub struct SigningKeysDocument {
     /// The additions of the keys by ID. Earlier versions recorded none, and drop them when they change the document.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub added: BTreeMap<KeyId, KeyAddition>,
+    /// The last additions that changed a registered key, by ID.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub updated: BTreeMap<KeyId, KeyAddition>,
+    /// The last copies of removed keys, for the versions that they signed. No response has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<crate::storage::release::SigningKeyDocument>,
+}
+
+/// The signing keys of a namespace in a response.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SigningKeysAnswer {
+    /// The keys as stored.
+    #[serde(flatten)]
+    pub document: SigningKeysDocument,
+    /// The validity of the keys by ID.
+    #[serde(default)]
+    pub validity: BTreeMap<KeyId, KeyValidity>,
+    /// The cursor if more releases must be processed: repeat the request with `?after=` this value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// The validity of a key as clients see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyValidity {
+    /// The time at which it expires, and with it its subkeys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<UnixTime>,
+    /// The subkeys that may sign and are not revoked.
+    pub signing_subkeys: Vec<SubkeyValidity>,
+}
+
+/// The validity of a subkey that may sign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubkeyValidity {
+    /// Its ID.
+    pub key_id: KeyId,
+    /// The time at which it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<UnixTime>,
+}
+
+impl SigningKeysDocument {
+    /// Returns the validity of the keys by ID.
+    pub fn validity(&self) -> BTreeMap<KeyId, KeyValidity> {
+        let parsed = self.keys.iter().filter_map(|key| {
+            let parsed = SigningKey::from_stored(&key.ascii_armor).ok()?;
+            let subkeys = parsed.signing_subkeys().into_iter();
+            let validity = KeyValidity {
+                expires: parsed.expires(),
+                signing_subkeys: subkeys
+                    .map(|(key_id, expires)| SubkeyValidity { key_id, expires })
+                    .collect(),
+            };
+            Some((key.key_id, validity))
+        });
+        sort::map(parsed)
+    }
+
+    /// Returns the response about these keys.
+    pub fn answer(mut self, next: Option<String>) -> SigningKeysAnswer {
+        self.removed.clear();
+        SigningKeysAnswer {
+            validity: self.validity(),
+            document: self,
+            next,
+        }
+    }
 }
 
 /// The addition of a signing key to a namespace.

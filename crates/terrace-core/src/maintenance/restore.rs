@@ -158,7 +158,7 @@ impl Restored {
             }
             FactKey::SigningKeys(_) => {
                 let keys: SigningKeysDocument = read(document)?;
-                for key in &keys.keys {
+                for key in keys.keys.iter().chain(&keys.removed) {
                     parse_signing_keys(&key.ascii_armor)
                         .map_err(|error| format!("key {}: {error}", key.key_id))?;
                 }

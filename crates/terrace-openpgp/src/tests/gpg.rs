@@ -12,12 +12,12 @@ struct Gpg(PathBuf);
 
 impl Gpg {
     /// Returns `None` if gpg does not run, and prints the reason.
-    fn new() -> Option<Self> {
+    fn new(name: &str) -> Option<Self> {
         if let Err(error) = Command::new("gpg").arg("--version").output() {
             eprintln!("skipped: gpg does not run: {error}");
             return None;
         }
-        let home = std::env::temp_dir().join(format!("terrace-gpg-{}", std::process::id()));
+        let home = std::env::temp_dir().join(format!("terrace-gpg-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).unwrap();
         #[cfg(unix)]
         {
@@ -69,7 +69,7 @@ fn now() -> u64 {
 
 #[test]
 fn keys_and_signatures_of_the_installed_gpg_are_accepted() {
-    let Some(gpg) = Gpg::new() else { return };
+    let Some(gpg) = Gpg::new("each") else { return };
     for algorithm in ["rsa3072", "ed25519", "nistp256", "nistp384", "dsa3072"] {
         let user = format!("{algorithm}@example.com");
         gpg.run(
@@ -87,4 +87,58 @@ fn keys_and_signatures_of_the_installed_gpg_are_accepted() {
             verify_detached(&keys, b"other lines", &signature, now() + 1).unwrap_err();
         }
     }
+}
+
+#[test]
+fn an_older_export_of_a_renewed_key_takes_nothing_away() {
+    let Some(gpg) = Gpg::new("renewed") else {
+        return;
+    };
+    let at = |day: &str| format!("--faked-system-time=202401{day}T000000!");
+    let user = "renewed@example.com";
+    let create = ["--quick-generate-key", user, "rsa2048", "default", "1y"];
+    gpg.run(&[&[at("01").as_str()], create.as_slice()].concat(), b"");
+    let export = || gpg.run(&["--armor", "--export", user], b"");
+    let old = export();
+    let listed = gpg.run(&["--with-colons", "--list-keys", user], b"");
+    let listed = String::from_utf8(listed).unwrap();
+    let fingerprint = listed.lines().find_map(|line| line.strip_prefix("fpr:"));
+    let fingerprint = fingerprint.unwrap().trim_matches(':');
+    gpg.run(&[&at("02"), "--quick-set-expire", fingerprint, "2y"], b"");
+    gpg.run(
+        &[
+            &at("02"),
+            "--quick-add-key",
+            fingerprint,
+            "rsa2048",
+            "sign",
+            "3y",
+        ],
+        b"",
+    );
+    let new = export();
+    let signed = b"signed";
+    let signature = gpg.run(&[&at("03"), "--local-user", user, "--detach-sign"], signed);
+    let [old, new] = [old, new].map(|text| {
+        parse_signing_keys(str::from_utf8(&text).unwrap())
+            .unwrap()
+            .remove(0)
+    });
+    let merged = [new.merged(&old).unwrap(), old.merged(&new).unwrap()];
+    for key in &merged {
+        assert_eq!(
+            (key.expires(), key.signing_subkeys()),
+            (new.expires(), new.signing_subkeys())
+        );
+        assert_ne!(key.expires(), old.expires());
+        assert!(key.supersedes(&old));
+        let read = gpg.run(
+            &["--show-keys", "--with-colons"],
+            key.ascii_armor().as_bytes(),
+        );
+        assert!(String::from_utf8(read).unwrap().contains(fingerprint));
+    }
+    let at = 1_704_412_800;
+    verify_detached(&merged, signed, &signature, at).unwrap();
+    verify_detached(&[old], signed, &signature, at).unwrap_err();
 }

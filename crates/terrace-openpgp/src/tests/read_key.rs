@@ -543,12 +543,16 @@ fn a_truncated_key_is_refused() {
 }
 
 #[test]
-fn the_later_copy_of_a_duplicate_key_is_kept() {
+fn the_newest_copy_of_a_duplicate_key_counts() {
     let key = Key::v4(1);
     let older = forge::certificate(&key);
-    let newer = [older.clone(), forge::user_id(&key, "b", &[signing()])].concat();
-    let both = keys(&forge::armored(&[older, newer.clone()].concat()));
-    assert_eq!(both, keys(&forge::armored(&newer)));
+    let renewal = forge::created(forge::CREATED + 60);
+    let renewed = forge::user_id(&key, "b", &[signing(), renewal]);
+    let newer = [older.clone(), renewed].concat();
+    for both in [[older.clone(), newer.clone()], [newer.clone(), older]] {
+        let both = keys(&forge::armored(&both.concat()));
+        assert_eq!(both, keys(&forge::armored(&newer)));
+    }
 }
 
 #[test]

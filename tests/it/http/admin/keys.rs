@@ -72,7 +72,7 @@ fn a_text_that_is_not_a_public_key_is_rejected_with_the_reason() {
         assert!(!answer.errors().is_empty());
     }
     registry
-        .admin("PUT", &path(&namespace), Some(b"\xff\xfe"))
+        .admin("PUT", &path(&namespace), Some(b"\xff\xff"))
         .expect(400);
 }
 

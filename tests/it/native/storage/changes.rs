@@ -400,6 +400,13 @@ fn key_added() -> Scene {
     scene
 }
 
+fn key_renewed() -> Scene {
+    let mut scene = key_added();
+    scene.name = "a key is renewed".to_owned();
+    scene.sent.body = Some(Signer::usual().renewed_armor(60).into_bytes());
+    scene
+}
+
 /// A private module that is read with a token.
 fn read_with_token(name: &str) -> (Scene, String, Registry) {
     let (mut scene, registry) = Scene::new(PRIVATE, name);
@@ -737,6 +744,7 @@ fn a_key_status_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
         key_status_changed("retired", "revoked"),
         key_status_changed("revoked", "active"),
         key_added(),
+        key_renewed(),
         key_removed(),
     ]);
 }

@@ -362,8 +362,10 @@ impl State {
     }
 
     fn add_keys(&mut self, text: &str) {
-        let keys = parse_signing_keys(text).unwrap();
-        self.keys.extend(keys.iter().map(SigningKeyDocument::from));
+        let stored = self.keys.iter().map(|key| key.ascii_armor.as_str());
+        let both = stored.chain([text]).collect::<Vec<_>>().concat();
+        let keys = parse_signing_keys(&both).unwrap();
+        self.keys = keys.iter().map(SigningKeyDocument::from).collect();
     }
 
     fn keys(&self) -> Response {

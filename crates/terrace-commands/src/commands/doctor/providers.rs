@@ -48,7 +48,7 @@ pub(super) fn suits_all_clients(target: &Target) -> Outcome {
         return Outcome::warn(
             first,
             "some clients warn about the key or the signature, or refuse it",
-            "sign the next version with a valid key, and register it with `terrace key add`",
+            "extend the key or sign the next version with another one, and register it with `terrace key add`",
         );
     }
     let Some(signed) = &package.signed else {

@@ -7,13 +7,17 @@ use terrace_core::api::admin::SigningKeysDocument;
 use terrace_core::limits;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::{KeyState, KeyStatus};
-use terrace_openpgp::{KeyId, parse_signing_keys};
+use terrace_openpgp::{KeyId, OpenPgpError, SigningKey, key_text, parse_signing_keys};
 
 use super::report::document;
 use crate::args::RegistryArguments;
+use crate::clock;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::Output;
+
+/// The refusal of a secret key that was not sent.
+const SECRET: &str = "this is a SECRET key. Nothing was sent: send the public key that `gpg --armor --export KEYID` prints";
 
 /// Allows the keys in a file to sign for a namespace.
 pub(super) fn run(
@@ -26,22 +30,63 @@ pub(super) fn run(
         Failure::refused(format!("{}: {}", file.display(), reason.to_string()))
     };
     let bytes = read(file).map_err(|error| refused(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| {
+    let text = key_text(&bytes).ok_or_else(|| {
         refused(&"the key is not in ASCII armour: export it with gpg --armor --export KEY")
     })?;
-    let keys = parse_signing_keys(&text).map_err(|error| refused(&error))?;
-    let stored = connect(registry, output)?.add_keys(namespace, &text)?;
-    for key in &keys {
+    let keys = parse_signing_keys(&text).map_err(|error| match error {
+        OpenPgpError::SecretKey => refused(&SECRET),
+        error => refused(&error),
+    })?;
+    let client = connect(registry, output)?;
+    let before = client.keys(namespace)?;
+    let stored = client.add_keys(namespace, &text)?;
+    let added: Vec<KeyId> = keys.iter().map(SigningKey::key_id).collect();
+    let mut lines = lines(namespace, &added, &stored, output);
+    for sent in keys {
+        let key_id = sent.key_id();
+        let old = copy(&before, key_id);
+        let key = copy(&stored, key_id).unwrap_or(sent);
         if let Some(too_old) = key.too_old() {
-            output.warning(&format!("key {}: {too_old}", key.key_id()));
+            output.warning(&format!("key {key_id}: {too_old}"));
+        }
+        if let Some(warning) = key.expiry_warning(clock::now()) {
+            output.warning(&warning);
+        }
+        let old = old.filter(|old| old.ascii_armor() != key.ascii_armor());
+        lines.extend(old.map(|old| update(&old, &key)));
+    }
+    output.result(&lines, &document(namespace, &stored));
+    Ok(())
+}
+
+/// Returns the registered copy of a key.
+fn copy(keys: &SigningKeysDocument, key_id: KeyId) -> Option<SigningKey> {
+    let key = keys.keys.iter().find(|key| key.key_id == key_id)?;
+    SigningKey::from_stored(&key.ascii_armor).ok()
+}
+
+/// Returns the changes of a registered key.
+fn update(old: &SigningKey, new: &SigningKey) -> String {
+    let mut changes = Vec::new();
+    if old.expires() != new.expires() {
+        changes.push(match new.expires() {
+            Some(at) => format!("expires {at}"),
+            None => "never expires".to_owned(),
+        });
+    }
+    let ids = |key: &SigningKey| -> Vec<KeyId> {
+        key.signing_subkeys().iter().map(|(id, _)| *id).collect()
+    };
+    for (sign, one, other) in [('+', new, old), ('-', old, new)] {
+        let (one, other) = (ids(one), ids(other));
+        match one.iter().filter(|id| !other.contains(id)).count() {
+            0 => {}
+            1 => changes.push(format!("{sign}1 signing subkey")),
+            count => changes.push(format!("{sign}{count} signing subkeys")),
         }
     }
-    let added: Vec<KeyId> = keys.iter().map(|key| key.key_id()).collect();
-    output.result(
-        &lines(namespace, &added, &stored, output),
-        &document(namespace, &stored),
-    );
-    Ok(())
+    let of = if changes.is_empty() { "" } else { ": " };
+    format!("{} is updated{of}{}", new.key_id(), changes.join(", "))
 }
 
 /// Returns what holds for the added keys. A status that was set earlier outlasts the removal of a key.

@@ -1,7 +1,7 @@
 //! The keys of a namespace, for people and for programs.
 
 use serde_json::{Value, json};
-use terrace_core::api::admin::{KeyAddition, SigningKeysDocument};
+use terrace_core::api::admin::{KeyAddition, KeyValidity, SigningKeysDocument};
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::KeyStatus;
 use terrace_openpgp::KeyId;
@@ -13,9 +13,13 @@ struct Line<'k> {
     key_id: KeyId,
     /// The fingerprint of a key that was not removed.
     fingerprint: Option<&'k str>,
+    /// The validity of a key that was not removed.
+    validity: Option<KeyValidity>,
     status: Option<&'k KeyStatus>,
     /// The addition of a key that was not removed, if it is known.
     addition: Option<&'k KeyAddition>,
+    /// The last change of a key that was not removed, if it has changed.
+    update: Option<&'k KeyAddition>,
 }
 
 impl Line<'_> {
@@ -32,8 +36,11 @@ impl Line<'_> {
 
 /// Returns the keys in the order in which they were added, and then the removed ones.
 fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
-    let listed = keys.keys.iter().map(|key| Line {
+    let mut validity = keys.validity();
+    let listed = keys.keys.iter().map(move |key| Line {
         key_id: key.key_id,
+        validity: validity.remove(&key.key_id),
+        update: keys.updated.get(&key.key_id),
         fingerprint: Some(&key.fingerprint),
         status: keys.statuses.get(&key.key_id),
         addition: keys.added.get(&key.key_id),
@@ -46,6 +53,8 @@ fn lines(keys: &SigningKeysDocument) -> Vec<Line<'_>> {
     let removed = removed.map(|(key_id, status)| Line {
         key_id: *key_id,
         fingerprint: None,
+        validity: None,
+        update: None,
         status: Some(status),
         addition: None,
     });
@@ -63,8 +72,11 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: 
     let mut table = Table::new([
         Column::whole("KEY"),
         Column::status("STATUS"),
+        Column::left_out(0, "EXPIRES"),
+        Column::left_out(7, "SIGNING SUBKEYS"),
         Column::left_out(5, "FINGERPRINT"),
         Column::left_out(4, "ADDED"),
+        Column::left_out(6, "UPDATED"),
         Column::left_out(3, "ADDED BY"),
         Column::left_out(1, "SINCE"),
         Column::left_out(2, "SET BY"),
@@ -75,8 +87,11 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: 
         table.row([
             line.key_id.to_string(),
             line.state(),
+            shown(line.validity.as_ref().and_then(|it| it.expires)),
+            line.validity.iter().map(subkeys).collect(),
             shown(line.fingerprint),
             shown(line.addition.map(|addition| addition.at)),
+            shown(line.update.map(|update| update.at)),
             shown(line.addition.map(|addition| &addition.by)),
             shown(status.map(|status| status.at)),
             shown(status.map(|status| &status.by)),
@@ -85,6 +100,16 @@ pub(super) fn screen(namespace: &Namespace, keys: &SigningKeysDocument, output: 
     }
     screen.table(&table);
     screen
+}
+
+/// Returns the signing subkeys, each with the time at which it expires.
+fn subkeys(validity: &KeyValidity) -> String {
+    let subkeys = validity.signing_subkeys.iter();
+    let texts = subkeys.map(|it| match it.expires {
+        Some(at) => format!("{} until {at}", it.key_id),
+        None => it.key_id.to_string(),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the keys in one line each, for a message.
@@ -121,6 +146,8 @@ pub(super) fn document(namespace: &Namespace, keys: &SigningKeysDocument) -> Val
         "keys": keys.keys,
         "statements": with_times(&keys.statuses),
         "added": with_times(&keys.added),
+        "updated": with_times(&keys.updated),
+        "validity": with_times(&keys.validity()),
         "states": lines(keys).iter().map(state).collect::<Vec<_>>(),
     })
 }

@@ -277,7 +277,7 @@ fn set(
                 output.progress(&format!("updated the releases up to {next}"));
                 after = Some(next);
             }
-            _ => return Ok(answer.keys),
+            _ => return Ok(answer.keys.document),
         }
     }
 }
