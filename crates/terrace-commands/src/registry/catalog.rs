@@ -308,6 +308,7 @@ pub(crate) struct ModulePart {
     pub(crate) is_opentofu_only: bool,
     /// The module as OpenTofu reads it, if that differs.
     #[serde(default, deserialize_with = "lenient")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub(crate) opentofu: Option<Box<ModulePart>>,
 }
 

@@ -48,8 +48,16 @@ const VERSION: &str = r#"{
       "providers": [{ "name": "aws", "source": "hashicorp/aws", "versions": [">= 6.0"] }],
       "required_versions": [">= 1.6"],
       "errors": ["main.tf:3: the block is not closed"],
-      "is_opentofu_only": false,
-      "opentofu": { "inputs": [{ "name": "range" }], "required_versions": [">= 1.8"] }
+      "is_opentofu_only": true,
+      "opentofu": {
+        "inputs": [{ "name": "range", "type": "string", "default": "null", "description": "The range", "deprecated": "use cidr" }],
+        "outputs": [{ "name": "arn", "description": "The ARN" }],
+        "resources": [{ "mode": "data", "type": "aws_vpc", "name": "this", "provider": "aws" }],
+        "providers": [{ "name": "aws", "source": "hashicorp/aws", "versions": [">= 5.0"] }],
+        "required_versions": [">= 1.8"],
+        "errors": ["main.tofu:3: the block is not closed"],
+        "is_opentofu_only": true
+      }
     },
     "submodules": [{ "name": "endpoints", "errors": ["modules/endpoints/main.tf:1: the block is not closed"] }],
     "examples": [{ "name": "complete", "errors": ["examples/complete/main.tf:1: the block is not closed"] }]
