@@ -48,6 +48,16 @@ fn of_module(module: &mut ModuleDetails) -> usize {
 
 impl Quota {
     fn apply(&mut self, part: &mut ModulePart) -> usize {
+        let removed = self.apply_to_lists(part);
+        let Some(view) = &mut part.opentofu else {
+            return removed;
+        };
+        // A view has no view of its own.
+        let nested = usize::from(view.opentofu.take().is_some());
+        removed + nested + self.apply_to_lists(view)
+    }
+
+    fn apply_to_lists(&mut self, part: &mut ModulePart) -> usize {
         self.of_part = limits::PART_ENTRIES;
         self.retain(&mut part.inputs)
             + self.retain(&mut part.outputs)
@@ -126,6 +136,25 @@ mod tests {
         assert_eq!(of(7, named(4, PART), Vec::new()), Err(7));
         assert_eq!(of(0, named(500, 1), named(500, 1)), Ok(()));
         assert_eq!(of(0, named(501, 1), named(503, 1)), Err(4));
+    }
+
+    #[test]
+    fn the_entries_that_only_opentofu_reads_are_limited() {
+        let view = |opentofu, errors| ModulePart {
+            opentofu: Some(Box::new(opentofu)),
+            ..part(errors)
+        };
+        let of = |root| {
+            let details = ModuleDetails {
+                root,
+                ..ModuleDetails::default()
+            };
+            outcome(details, Vec::new())
+        };
+        const PART: usize = limits::PART_ENTRIES;
+        assert_eq!(of(view(part(PART), PART)), Ok(()));
+        assert_eq!(of(view(part(PART + 2), 1)), Err(2));
+        assert_eq!(of(view(view(part(0), 0), 0)), Err(1));
     }
 
     #[test]
