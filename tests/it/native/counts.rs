@@ -377,7 +377,7 @@ fn a_publish_takes_the_operations_that_are_stated() {
     assert_eq!(counted, [39, 2, 14, 45, 24], "a provider, 15 platforms");
 
     let mut mirrored = MirrorFixture::of(of_platforms(3));
-    mirrored.architectures = vec!["arch0", "arch1", "arch2"];
+    mirrored.architectures = vec!["386", "amd64", "arm"];
     let (path, description) = (mirrored.admin_path(), mirrored.description());
     let counted = operations_of_publish(&path, &description, &|to| mirrored.upload(to));
     assert_eq!(
