@@ -54,7 +54,9 @@ pub(crate) async fn add<P: Host>(
         let has_other_copy = |own: &SigningKeyDocument| {
             let mut keys = changed.keys.iter();
             let current = keys.find(|it| it.fingerprint == own.fingerprint);
-            current.is_some_and(|it| it.ascii_armor != own.ascii_armor)
+            // The indices of a key that was added after its removal may have the removed copy.
+            let [added, updated] = [&changed.added, &changed.updated].map(|it| it.get(&own.key_id));
+            current.is_some_and(|it| it.ascii_armor != own.ascii_armor || added == updated)
         };
         let after = after.as_deref();
         next = index_refresh::refresh_signed_by(ctx, &namespace, &has_other_copy, after).await?;

@@ -152,7 +152,7 @@ fn a_copy_supersedes_another_if_no_client_loses_a_signature() {
     };
     let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
     assert!(with(&[signing()], &[]).supersedes(&old));
-    assert!(with(&[signing()], &[subkey.clone()]).supersedes(&old));
+    assert!(with(&[signing()], std::slice::from_ref(&subkey)).supersedes(&old));
     assert!(!with(&[forge::key_flags(CERTIFY)], &[subkey]).supersedes(&old));
     let notation = forge::critical(forge::notation("x@example.com"));
     assert!(!with(&[signing(), notation], &[]).supersedes(&old));

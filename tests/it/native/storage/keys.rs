@@ -11,21 +11,16 @@ const KEYS: &str = "/admin/v1/namespaces/acme/keys";
 
 /// Registers a copy of a key, in as many requests as the registry asks for. Returns the last response, and their number.
 fn add(registry: &Registry, armor: &str) -> (Value, u32) {
-    let mut path = KEYS.to_owned();
-    for requests in 1.. {
+    let (mut path, mut requests) = (KEYS.to_owned(), 1);
+    loop {
         let answer = registry.admin("PUT", &path, Some(armor.as_bytes()));
         let answer = answer.expect(200).json();
-        match answer.get("next") {
-            Some(next) => {
-                path = format!(
-                    "{KEYS}?after={}",
-                    next.as_str().unwrap().replace('/', "%2F")
-                )
-            }
-            None => return (answer, requests),
-        }
+        let Some(next) = answer["next"].as_str() else {
+            return (answer, requests);
+        };
+        path = format!("{KEYS}?after={}", next.replace('/', "%2F"));
+        requests += 1;
     }
-    unreachable!()
 }
 
 /// Returns the key that a version is served with.
@@ -66,7 +61,8 @@ fn a_renewed_key_is_served_with_published_versions() {
         }
         let before = memory.documents();
         let full = reindex_with(registry, json!({ "full": true }));
-        assert_eq!(full.rewritten, [""; 0]);
+        let rewritten = full.rewritten.iter().find(|key| key.contains("1.0.0"));
+        assert_eq!(rewritten, None);
         memory.lose_indices();
         reindex(registry);
         let after = memory.documents();

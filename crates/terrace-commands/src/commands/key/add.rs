@@ -45,9 +45,16 @@ pub(super) fn run(
     for sent in keys {
         let key_id = sent.key_id();
         let old = copy(&before, key_id);
-        let key = copy(&stored, key_id).unwrap_or(sent);
+        let key = copy(&stored, key_id).unwrap_or_else(|| sent.clone());
         if let Some(too_old) = key.too_old() {
-            output.warning(&format!("key {key_id}: {too_old}"));
+            let remove = match sent.too_old() {
+                Some(_) => String::new(),
+                None => format!(
+                    ". The registered copy causes this: remove it, and add the file again: {}",
+                    output.command(format_args!("key remove {namespace} {key_id}"))
+                ),
+            };
+            output.warning(&format!("key {key_id}: {too_old}{remove}"));
         }
         if let Some(warning) = key.expiry_warning(clock::now()) {
             output.warning(&warning);
