@@ -12,8 +12,8 @@ use crate::model::owner::OwnerPattern;
 use crate::model::rule_id::RuleId;
 use terrace_jose::{Claims, Quoted, json};
 
-/// Maximum number of scopes of one host of mirrored providers after a stored rule, so that an administrator of the host leaves
-/// some of the [`access_limits::SCOPES`] to the rules of others.
+/// Number of scopes of one host of mirrored providers beyond which a stored rule comes after all others, so that an
+/// administrator of the host leaves some of the [`access_limits::SCOPES`] to the rules of others.
 const SCOPES_OF_HOST: usize = 15;
 
 /// The grant for a token.
@@ -118,6 +118,7 @@ pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (RuleName, &'r Rule, Result<(), ClaimMismatch>)>,
 ) -> Option<Result<GrantedScopes, GrantError>> {
     let mut granted: Vec<Scope> = Vec::new();
+    let mut late: Vec<(RuleName, &Rule)> = Vec::new();
     let mut left_out: Vec<RuleName> = Vec::new();
     let mut nearest: Option<(RuleName, ClaimMismatch)> = None;
     for (name, rule, verdict) in verdicts {
@@ -125,11 +126,10 @@ pub(super) fn union<'r>(
             Ok(()) => {
                 let with = [&*granted, &*rule.scopes].concat();
                 let is_stored = matches!(name, RuleName::Stored(_));
-                let united = Scopes::united(with.clone());
-                if !is_stored || united.is_ok_and(|it| leaves_room(&it, &rule.scopes)) {
+                if !is_stored || leaves_room(with.clone(), &rule.scopes) {
                     granted = with;
                 } else {
-                    left_out.push(name);
+                    late.push((name, rule));
                 }
             }
             Err(difference) => {
@@ -138,6 +138,13 @@ pub(super) fn union<'r>(
                     nearest = Some((name, difference));
                 }
             }
+        }
+    }
+    for (name, rule) in late {
+        let with = [&*granted, &*rule.scopes].concat();
+        match Scopes::united(with.clone()) {
+            Ok(_) => granted = with,
+            Err(_) => left_out.push(name),
         }
     }
     if !granted.is_empty() {
@@ -153,8 +160,11 @@ pub(super) fn union<'r>(
     }))
 }
 
-/// Returns whether all of these scopes leave some to other hosts than those of `added`.
-fn leaves_room(all: &Scopes, added: &[Scope]) -> bool {
+/// Returns whether these scopes are not too many, and leave some to other hosts than those of `added`.
+fn leaves_room(all: Vec<Scope>, added: &[Scope]) -> bool {
+    let Ok(all) = Scopes::united(all) else {
+        return false;
+    };
     let hosts = added.iter().filter_map(Scope::owners);
     hosts.map(OwnerPattern::whole_host).all(|host| {
         let owners = all.iter().filter_map(Scope::owners);
@@ -169,7 +179,7 @@ impl GrantedScopes {
         (!names.is_empty()).then(|| {
             format!(
                 "these stored rules match, too, and grant nothing, because with those before them they would grant more than {} \
-                 scopes, or more than {SCOPES_OF_HOST} of one host: {}",
+                 scopes: {}",
                 access_limits::SCOPES,
                 names.join(", ")
             )

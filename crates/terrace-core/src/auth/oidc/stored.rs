@@ -496,8 +496,8 @@ mod tests {
 
     #[test]
     fn an_older_rule_wins_over_newer_ones_that_would_exceed_the_scopes() {
-        let many = |host: &str, count: usize| {
-            let scopes: Vec<String> = (0..count)
+        let many = |host: &str| {
+            let scopes: Vec<String> = (0..limits::SCOPES - 1)
                 .map(|number| format!("read:{host}/n{number}"))
                 .collect();
             let rule = serde_json::json!({ "scopes": scopes, "claims": { "groups": "staff" } });
@@ -509,11 +509,9 @@ mod tests {
         };
         let small = ROLE.replace("pl\\u00e4tform", "staff");
         let index = RuleIndex::of([
-            (id(1), aged(many("c.example", 15), 30)),
-            (id(2), aged(many("b.example", 15), 20)),
-            (id(3), aged(many("a.example", 15), 10)),
-            // One host leaves some to others.
-            (id(5), aged(many("d.example", 16), 5)),
+            (id(1), aged(many("c.example"), 30)),
+            (id(2), aged(many("b.example"), 20)),
+            (id(3), aged(many("a.example"), 10)),
             (
                 id(4),
                 aged(
@@ -538,11 +536,11 @@ mod tests {
         );
         assert_eq!(
             by_age.left_out,
-            [5, 2, 1].map(|number| RuleName::Stored(id(number)))
+            [RuleName::Stored(id(2)), RuleName::Stored(id(1))]
         );
         let note = by_age.note().unwrap();
         assert!(
-            note.ends_with("15 of one host: 0000000000000005, 0000000000000002, 0000000000000001"),
+            note.ends_with("20 scopes: 0000000000000002, 0000000000000001"),
             "{note}"
         );
         // An index of an earlier version orders them by their IDs.
@@ -556,6 +554,45 @@ mod tests {
                 .to_string()
                 .contains("c.example/n0")
         );
+    }
+
+    #[test]
+    fn one_host_leaves_scopes_to_later_rules_of_others() {
+        let rule = |number, scopes: Vec<String>| {
+            let rule = serde_json::json!({ "scopes": scopes, "claims": { "sub": "zoe" } });
+            let document = document(RuleKind::Role, &rule.to_string());
+            let created = UnixTime(number);
+            (
+                id(number),
+                RuleDocument {
+                    created,
+                    ..document
+                },
+            )
+        };
+        let scopes = (0..limits::SCOPES).map(|number| format!("read:a.example/n{number}"));
+        let all: Vec<String> = scopes.collect();
+        let granted = |rules: Vec<_>| {
+            let (rules, _) = RuleIndex::of(rules).parse();
+            let claims = serde_json::json!({ "sub": "zoe" });
+            rules.login.scopes(claims.as_object().unwrap()).unwrap()
+        };
+        let alone = granted(vec![rule(1, all.clone())]);
+        assert_eq!(alone.scopes.iter().count(), limits::SCOPES);
+        let both = granted(vec![
+            rule(1, all.clone()),
+            rule(2, vec!["read:acme".to_owned()]),
+        ]);
+        assert_eq!(both.scopes.to_string(), "read:acme");
+        assert_eq!(both.left_out, [RuleName::Stored(id(1))]);
+        let mut single: Vec<_> = (1..)
+            .zip(all)
+            .map(|(at, one)| rule(at, vec![one]))
+            .collect();
+        single.push(rule(99, vec!["read:acme".to_owned()]));
+        let single = granted(single);
+        assert!(single.scopes.to_string().contains("read:acme"));
+        assert_eq!(single.left_out, [RuleName::Stored(id(20))]);
     }
 
     #[test]
