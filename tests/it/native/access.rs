@@ -983,7 +983,7 @@ fn a_request_for_another_origin_is_refused_before_anything_is_read() {
     registry.get("/.well-known/terraform.json").expect(200);
     memory.serve_only("https://other.test");
     memory.forget_operations();
-    for path in paths() {
+    for path in paths().into_iter().filter(|path| path != "/healthz") {
         let refused = registry.get(&path).expect(400);
         assert!(refused.text().contains("https://registry.test"), "{path}");
     }

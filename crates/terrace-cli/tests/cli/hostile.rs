@@ -432,9 +432,6 @@ fn no_name_of_a_file_reaches_the_terminal_unescaped() {
     .unwrap();
     let mirror = mirror.text();
 
-    let bucket = directory(&[(&format!("modules/{name}/vpc/aws/{name}"), "")]);
-    let bucket = bucket.path().to_str().unwrap();
-
     let registry = Registry::start();
     let absent = format!("/nowhere/{name}");
     for arguments in [
@@ -446,7 +443,6 @@ fn no_name_of_a_file_reaches_the_terminal_unescaped() {
         vec!["mirror", "sync", &absent],
         vec!["key", "add", "acme", &absent],
         vec!["key", "list", &name],
-        vec!["admin", "import", bucket],
         vec!["admin", "audit", "--copy", &absent],
         vec![&name],
     ] {

@@ -35,13 +35,13 @@ pub(crate) enum Json {
 /// Parses a file.
 pub(super) fn parse<'s>(text: &str) -> Parsed<'s> {
     let mut parsed = Parsed::default();
-    // `serde_json` limits the depth to 128.
     match serde_json::from_str::<Json>(text) {
         Ok(json) => read(json, &mut parsed),
         Err(error) => parsed.faults.push(Fault {
             line: Some(error.line().max(1)),
             message: format!("the file is left out, because it cannot be read as JSON: {error}"),
-            is_limit: false,
+            // `serde_json` limits the depth to 128, and has no other sign of that.
+            is_limit: error.to_string().starts_with("recursion limit"),
         }),
     }
     parsed

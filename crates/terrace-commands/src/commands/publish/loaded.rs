@@ -6,6 +6,7 @@ use terrace_base::untrusted::quoted;
 use terrace_core::limits;
 use terrace_metadata::{ModuleSource, SourceFile, syntax_error};
 
+use crate::archive::pack::below;
 use crate::output::in_shell;
 use crate::source::local_paths::{by_directory, directory_of, is_offered, reached};
 
@@ -55,7 +56,13 @@ pub(super) fn reasons(
 
 /// Returns the reason that consumers would install an empty module, if there is configuration elsewhere in it.
 fn no_module(directories: &BTreeSet<&str>, top: &str) -> Option<String> {
-    let mut others: Vec<&str> = directories.iter().copied().collect();
+    // The parts of a module, such as its examples, are named with it.
+    let is_part = |directory: &str| {
+        let mut others = directories.iter().filter(|it| **it != directory);
+        others.any(|it| below(directory, it).is_some())
+    };
+    let others = directories.iter().copied();
+    let mut others: Vec<&str> = others.filter(|directory| !is_part(directory)).collect();
     others.sort_by_key(|directory| directory.split('/').count());
     let all = others.len();
     others.truncate(NAMED_DIRECTORIES);
