@@ -34,7 +34,7 @@ use terrace_app::host::{
 use terrace_app::usage::UsageMeter;
 use terrace_app::{cache_tag, cached_archive, perform, pipeline};
 
-/// Maximum number of tags that one request removes from that cache
+/// Maximum number of tags that one request removes from the platform's cache of archives
 /// (<https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits>).
 const PURGED_AT_ONCE: usize = 100;
 

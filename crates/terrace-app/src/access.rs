@@ -1,4 +1,4 @@
-//! Who may do what: callers, the rules that trust them, the keys of issuers, and the status of what they ask for.
+//! Authentication and authorisation: callers, rules, the keys of issuers, and the status of releases.
 
 pub(crate) mod auth;
 pub(crate) mod issuer;

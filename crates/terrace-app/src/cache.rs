@@ -38,7 +38,7 @@ const CACHED_ISSUERS: usize = 32;
 /// seconds.
 const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 
-/// Age at which an isolate refreshes that in the background while it still uses it, in seconds.
+/// Age at which an isolate refreshes the bucket that serves downloads in the background while it still uses it, in seconds.
 const FAILOVER_FRESH_SECONDS: u64 = 10;
 
 /// The cache of one isolate, or of one test.

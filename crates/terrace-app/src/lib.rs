@@ -4,7 +4,7 @@
 //! platform, and nothing in it is `Send`: each instance of a host has one thread, like a Worker.
 //!
 //! A folder is a capability: its handlers and its services. ARCHITECTURE.md lists the layers: each folder uses those
-//! below it, and none above or beside it. `tests/it/native/rings.rs` checks that.
+//! in earlier lines, and none in its own or a later one. `tests/it/native/rings.rs` checks that.
 
 pub mod absences;
 mod access;

@@ -1,4 +1,4 @@
-//! What operators see and what runs by itself: health, the audit log, the examination, the scheduled event.
+//! Operation: health, the audit log, the examination, and the scheduled event.
 
 pub(crate) mod audit;
 pub(crate) mod doctor;

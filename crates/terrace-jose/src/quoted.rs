@@ -19,7 +19,8 @@ impl Quoted {
         Self(quoted.in_ascii().to_string())
     }
 
-    /// Returns the value of a claim of a token: of a list the first elements, of an object the first names. A provider leaves out a claim with too many values, and names it elsewhere
+    /// Returns the value of a claim of a token: the first elements of a list, or the first names of an object. A provider leaves out a
+    /// claim with too many values, and names it elsewhere
     /// (<https://openid.net/specs/openid-connect-core-1_0.html#AggregatedDistributedClaims>; `hasgroups` is Entra ID's).
     pub fn claim(claims: &Map<String, Value>, name: &str) -> Self {
         let elsewhere = claims.get("_claim_names").and_then(|it| it.get(name));

@@ -18,7 +18,7 @@ use crate::removal::garbage;
 /// Maximum number of archives that one run copies to the second bucket. Each takes a request to the bucket, of the 50 to other servers
 /// that an event may send on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>), and may take
 /// another one to undo it. With those of [`SURPLUS_AT_ONCE`] and [`COMPLETED_REMOVALS_AT_ONCE`] and two of the check of the main bucket and the lists,
-/// a run sends 43 at most.
+/// a run sends 42 at most.
 const COPIED_AT_ONCE: usize = 10;
 
 /// Maximum number of erased objects that one comparison removes from the second bucket: each takes a request.

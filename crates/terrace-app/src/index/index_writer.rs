@@ -20,7 +20,8 @@ use crate::index::expected_indices::Indexed;
 /// allows one write per second to a key, so this is also the longest wait, in seconds.
 pub(crate) const REFRESH_ROUNDS: u32 = 30;
 
-/// Number of attempts of a publish to write an index that only people read, one second apart, for the same reason. All
+/// Number of attempts of a publish to write an index that only people read, one second apart: people wait for no more than three
+/// seconds. All
 /// other indices of the publish have been written by then.
 const FOR_PEOPLE_TRIES: u32 = 3;
 

@@ -34,7 +34,7 @@ use crate::mcp::shared::{exact, tool_failure};
 use crate::outcome::Call;
 use crate::pages::{compared, read, site};
 
-/// Maximum length of the snippet in such an answer, in characters: a call with about a hundred required inputs.
+/// Maximum length of the snippet in an answer, in characters: a call with about a hundred required inputs.
 const MCP_SNIPPET_CHARS: usize = 6_000;
 
 /// Calls a tool with its arguments, in JSON.

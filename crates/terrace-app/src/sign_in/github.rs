@@ -12,7 +12,7 @@ use crate::sign_in::openid::SECONDS;
 use crate::sign_in::person::{People, Return};
 use crate::sign_in::{log, openid};
 
-/// Maximum number of such pages that are read for one person.
+/// Maximum number of pages of organisations, or of teams, that are read for one person.
 const GITHUB_PAGES: usize = 5;
 
 /// Maximum size of such a page, in bytes. A team with its organisation has 3 KB.

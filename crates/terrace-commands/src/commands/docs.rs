@@ -74,7 +74,7 @@ impl DocsSubject {
         }
     }
 
-    /// Returns what the directory was read as, if its contents do not agree and the user did not say what it is.
+    /// Returns a note on the kind that the directory was read as, if its contents do not agree and the user did not say what it is.
     fn doubt(&self) -> Option<String> {
         let is_given = self.provider_type.is_some() || self.schema.is_some();
         if is_given || !has_configuration(&self.dir) {

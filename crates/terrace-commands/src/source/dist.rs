@@ -170,7 +170,7 @@ impl Dist {
         format!("; but there is {name}: set {remedy} in .goreleaser.yml")
     }
 
-    /// Returns what to do if a part of the packages that SHA256SUMS lists is missing.
+    /// Returns advice if a part of the packages that SHA256SUMS lists is missing.
     pub(crate) fn incomplete(&self, packages: &[Package]) -> Option<String> {
         let missing = packages.iter().filter(|package| package.path.is_none());
         let is_part = (1..packages.len()).contains(&missing.count());

@@ -314,7 +314,7 @@ impl KeysCursor {
 
 impl StepCost {
     /// Returns the time before which the walk does not continue after a step with this cost, so that a day of
-    /// steps of `operations` each takes the share of the free plan that [`limits`] gives to the default.
+    /// steps of `operations` each takes the share of the free plan that the default takes.
     /// `due` is the time before which that step did not begin.
     pub fn next_due(self, due: Option<UnixTime>, now: UnixTime, operations: u32) -> UnixTime {
         const DAY_MILLIS: u64 = 86_400_000;

@@ -60,7 +60,7 @@ pub(super) fn check(page: &Frontmatter, kind: Kind, is_legacy: bool, bytes: usiz
     found
 }
 
-/// Compares the names of pages with those of a schema. Pages have a kind, a name and a path, findings a place.
+/// Compares the names of pages with those of a schema. A page has a kind, a name and a path.
 pub(super) fn check_names<'p>(
     schema: &Schema,
     provider_type: &str,

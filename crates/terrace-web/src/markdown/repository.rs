@@ -1,6 +1,8 @@
 //! The web pages of repositories.
 
-use terrace_base::percent::encode_segments;
+use std::borrow::Cow;
+
+use terrace_base::percent::{Plus, decoded, encode_segments};
 use terrace_core::model::provenance::Provenance;
 use terrace_core::model::source::SourceDocument;
 
@@ -55,7 +57,11 @@ impl Repository {
         Self {
             url: url.strip_suffix(".git").unwrap_or(url).to_owned(),
             revision: commit.or(tree.map(|(revision, _)| revision.to_owned())),
-            directory: directory.unwrap_or(tree.map_or("", |(_, directory)| directory).to_owned()),
+            directory: directory.unwrap_or_else(|| {
+                let written = tree.map_or("", |(_, directory)| directory);
+                let directory = decoded(written, Plus::Plus);
+                directory.map_or_else(|| written.to_owned(), Cow::into_owned)
+            }),
             form: Form::of(url, job),
         }
     }
@@ -263,11 +269,11 @@ mod tests {
     #[test]
     fn the_url_of_a_tree_names_its_revision_and_its_directory() {
         let source = SourceDocument::claimed(
-            "https://github.com/a/b/tree/main/m/x".parse().unwrap(),
+            "https://github.com/a/b/tree/main/m%20x".parse().unwrap(),
             None,
         );
         let repository = Repository::of(&source, None);
-        assert_eq!(repository.directory(), "m/x");
-        assert_eq!(repository.source(), "https://github.com/a/b/tree/main/m/x");
+        assert_eq!(repository.directory(), "m x");
+        assert_eq!(repository.source(), "https://github.com/a/b/tree/main/m%20x");
     }
 }

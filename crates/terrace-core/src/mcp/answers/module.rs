@@ -13,7 +13,7 @@ use crate::model::version::Version;
 use crate::read::VersionView;
 use terrace_base::json;
 
-/// Maximum number of names within one entry of such an answer, such as the files of an example.
+/// Maximum number of names within one entry of an answer, such as the files of an example.
 const MCP_NAMES: usize = 50;
 
 /// The note about a module that Terraform cannot use.
