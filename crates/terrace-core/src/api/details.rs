@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::route::ApiRoute;
 use crate::documentation::{DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart};
+use crate::index::about::ModuleArchive;
 use crate::index::catalog::CatalogLine;
 use crate::index::overview::OverviewVersion;
 use crate::model::package::Package;
@@ -96,6 +97,9 @@ pub struct VersionDetails {
     /// The job that published it, if it was a job with a verified identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// The archive of a module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<ModuleArchive>,
     /// The origin of the documentation, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documentation: Option<DocumentationSummary>,

@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::documentation::Head;
 use crate::model::provenance::Provenance;
 use crate::model::source::SourceDocument;
+use crate::model::subdir::Subdir;
 use crate::storage::documentation::DocumentationDocument;
 use crate::storage::index_document::IndexDocument;
 use crate::storage::key::IndexKey;
 use crate::storage::release::Release;
+use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::json;
 use terrace_base::time::UnixTime;
@@ -25,9 +27,22 @@ pub struct About {
     /// The job that published it, if it was a job with a verified identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// The archive of a module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<ModuleArchive>,
     /// Its documentation, if it has any that can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documentation: Option<AboutDocumentation>,
+}
+
+/// The archive of a module, as far as the address of its OCI artifact depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleArchive {
+    /// The format. Only a zip is an OCI artifact.
+    pub format: ArchiveFormat,
+    /// The directory of the module within the archive, if not the top.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subdir: Option<Subdir>,
 }
 
 /// The documentation of a version.
@@ -60,6 +75,13 @@ impl About {
             published_at: release.published_at(),
             source: release.source().cloned(),
             provenance: release.provenance().cloned(),
+            archive: match release {
+                Release::Module(module) => Some(ModuleArchive {
+                    format: module.archive.format,
+                    subdir: module.archive.subdir.clone(),
+                }),
+                _ => None,
+            },
             documentation,
         }
     }
@@ -68,6 +90,13 @@ impl About {
     pub fn index(&self, release: &Release) -> (IndexKey, IndexDocument) {
         let key = IndexKey::About(release.package(), release.version().clone());
         (key, IndexDocument::new(json::to_string(self)))
+    }
+}
+
+impl ModuleArchive {
+    /// Returns whether the module is an OCI artifact, too.
+    pub fn is_artifact(&self) -> bool {
+        self.format == ArchiveFormat::Zip
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn version_details(
         latest: overview.newest().map(|newest| newest.version.clone()),
         package_status: overview.status.as_ref().map(StatusView::from),
         provenance: about.provenance.clone(),
+        archive: about.archive.clone(),
         documentation: documentation.map(|it| documentation_summary(package, version, it)),
         platforms: platforms(&built),
         protocols: built.protocols,

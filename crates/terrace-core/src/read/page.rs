@@ -262,6 +262,7 @@ impl VersionView {
         documentation: AboutDocumentation,
     ) -> Self {
         let about = About {
+            archive: None,
             published_at: documentation.changed_at,
             source: None,
             provenance: None,

@@ -274,6 +274,9 @@ mod tests {
         );
         let repository = Repository::of(&source, None);
         assert_eq!(repository.directory(), "m x");
-        assert_eq!(repository.source(), "https://github.com/a/b/tree/main/m%20x");
+        assert_eq!(
+            repository.source(),
+            "https://github.com/a/b/tree/main/m%20x"
+        );
     }
 }

@@ -2,9 +2,12 @@
 
 use maud::{Markup, html};
 use terrace_core::documentation::ModulePart;
+use terrace_core::index::about::ModuleArchive;
 use terrace_core::model::package::Package;
+use terrace_core::model::subdir::Subdir;
 
 use crate::parts::code;
+use crate::parts::package_head::Release;
 use crate::parts::tabs::{Tab, tabs};
 use crate::site::Site;
 use crate::snippets::{self, Shown};
@@ -64,11 +67,11 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
 /// Returns the ways to install a version of a module, or its directory `directory`.
 pub(super) fn module(
     site: &Site,
-    package: &Package,
-    version: Shown<'_>,
+    release: &Release<'_>,
     directory: Option<&str>,
     part: Option<&ModulePart>,
 ) -> Markup {
+    let (package, version) = (release.package, release.shown());
     let way = |label, tools, call: &str| Tab {
         label,
         panel: html! {
@@ -95,12 +98,19 @@ pub(super) fn module(
         .address()
         .bytes()
         .any(|byte| byte.is_ascii_uppercase());
-    if has_repository {
-        let call = snippets::oci_module(site, package, version, directory, tofu);
+    let archive = release.details.archive.as_ref();
+    if has_repository && archive.is_none_or(ModuleArchive::is_artifact) {
+        // Other than the registry, OCI does not say where in the package the module begins.
+        let top = archive
+            .and_then(|it| it.subdir.as_ref())
+            .map(Subdir::as_str);
+        let directories: Vec<&str> = top.into_iter().chain(directory).collect();
+        let directory = (!directories.is_empty()).then(|| directories.join("/"));
+        let call = snippets::oci_module(site, package, version, directory.as_deref(), tofu);
         ways.push(Tab {
             label: "OCI",
             panel: html! {
-                p.tools { (ONLY_OPENTOFU) ", for a module that was published as a zip" }
+                p.tools { (ONLY_OPENTOFU) }
                 @if site.is_private { (code::file(TOFU_FILE, &snippets::oci_credentials(site))) }
                 (code::terraform("the module call", &call))
                 (init(site, ONLY_OPENTOFU))

@@ -52,7 +52,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
             @if let Some(module) = &details.module { (sidebar(release, module, readme.is_some(), None)) }
             div.content #page-content tabindex="-1" {
                 (banner::of_version(release, None))
-                @if release.is_installable() { (install::module(site, package, release.shown(), None, root)) }
+                @if release.is_installable() { (install::module(site, release, None, root)) }
                 @if let Some(readme) = readme { (readme_section(readme)) }
                 @match root {
                     Some(root) => (module_tables::sections(root)),
@@ -102,7 +102,7 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
                 p.over { (kind) }
                 h2.part-title { bdi { (name) } }
                 @if let Some(directory) = &directory {
-                    @if release.is_installable() { (install::module(site, package, release.shown(), Some(directory), Some(&shown.view.part))) }
+                    @if release.is_installable() { (install::module(site, release, Some(directory), Some(&shown.view.part))) }
                 }
                 @if let Some(readme) = &shown.readme { (readme_section(readme)) }
                 (files(shown.files))

@@ -1,6 +1,6 @@
 //! The pages under test, by name.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use terrace_core::api::details::{PackagePage, VersionDetails, VersionSummary};
 use terrace_core::api::route::FeedScope;
 use terrace_core::documentation::DocumentPath;
@@ -449,6 +449,15 @@ pub fn hostile(text: &str) -> String {
     }
     details.version.published_at = Some(text.to_owned());
     pages::module(&site, &release(&vpc, &details, &versions), None)
+}
+
+/// Returns the page of a module with this archive.
+pub fn packed(archive: Value) -> String {
+    let vpc = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&["5.2.0"]);
+    let mut details = module::version_details(&vpc, &versions[0], "5.2.0", None);
+    details.archive = parsed(archive);
+    pages::module(&fixtures::site(), &release(&vpc, &details, &versions), None)
 }
 
 /// Returns the comparison of two modules with inputs that differ by `text`.

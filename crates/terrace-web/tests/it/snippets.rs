@@ -1,5 +1,6 @@
 //! The code that readers copy.
 
+use serde_json::json;
 use terrace_web::Site;
 
 use crate::html::Html;
@@ -220,6 +221,11 @@ fn the_oci_source_of_a_module_follows_the_rules_of_opentofu() {
     }
     let source = argument(&blocks("module-submodule")[1], "source").unwrap();
     assert_oci_source(&source, &site.hostname, Some("modules/endpoints"), "5.2.0");
+    let nested = pages::packed(json!({ "format": "zip", "subdir": "net" }));
+    let source = argument(&blocks_of(&nested)[1], "source").unwrap();
+    assert_oci_source(&source, &site.hostname, Some("net"), "5.2.0");
+    let no_artifact = pages::packed(json!({ "format": "tar.gz" }));
+    assert!(!no_artifact.contains("oci://"));
 }
 
 #[test]

@@ -199,6 +199,7 @@ fn page_of_registry(registry: &Registry, package: &Package, document: &DocumentP
     let archive = OpenArchive::parse(&bytes, package).unwrap();
     let version: Version = "0.0.0".parse().unwrap();
     let about = About {
+        archive: None,
         published_at: UnixTime(1_800_000_000),
         source: None,
         provenance: None,
