@@ -85,9 +85,9 @@ pub(crate) struct MirrorAddArguments {
     #[arg(long, value_name = "CONSTRAINTS")]
     pub(crate) versions: Option<Constraints>,
 
-    /// Replace stored versions that their origin has created anew, for this reason. Lock files that were made before reject the
-    /// new packages
-    #[arg(long, value_name = "REASON", requires = "versions")]
+    /// Replace stored versions that their origin has created anew, with all their platforms, for this reason; --versions names
+    /// them. Lock files that were made before reject the new packages
+    #[arg(long, value_name = "REASON", requires = "versions", conflicts_with = "platforms")]
     pub(crate) replace: Option<Reason>,
 
     #[command(flatten)]

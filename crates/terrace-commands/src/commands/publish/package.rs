@@ -137,7 +137,7 @@ fn escape_reasons(
     let found = escapes(sources, rules.top);
     for escape in &found.harmless {
         output.warning(&format!(
-            "{}{}: the source {} leads out of the package: this module cannot be used from the registry",
+            "{}{}: the source {} leads out of the package: its directory cannot be used from the registry",
             rules.label,
             place(escape),
             quoted(&escape.reference)

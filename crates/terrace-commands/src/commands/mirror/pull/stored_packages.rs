@@ -64,7 +64,7 @@ impl StoredPackages {
         (*stored != sha256.to_string()).then(|| {
             format!(
                 "{platform} is stored with the sha256 {stored}, but its origin lists {sha256}: if its publisher has created the \
-                 version anew, --replace REASON replaces it"
+                 version anew, --versions with --replace REASON replaces it"
             )
         })
     }
