@@ -203,7 +203,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
     }
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
-        let config = Some(self.shared.config());
+        let config = Some(self.shared.config);
         let reply = if pipeline::outlives_its_client(config, request.method(), request.path()) {
             let piece = self.work.begin();
             let carried_through = spawn_local(async move {
@@ -247,7 +247,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             self.bucket.clone(),
             self.indices.clone(),
         );
-        Context::new(self.shared.config(), host, client_address)
+        Context::new(self.shared.config, host, client_address)
     }
 
     /// Runs a step of the periodic repair each minute until the server stops.
