@@ -52,9 +52,9 @@ pub(super) struct Entrance {
 }
 
 impl Entrance {
-    /// Returns the address to which a connection counts; `None` for one of a proxy, which has many clients.
-    fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
-        (!self.proxies.include(peer)).then_some(peer)
+    /// Returns the address to which a connection or a reply counts; `None` for that of a proxy, which has many clients.
+    fn counted(&self, address: IpAddr) -> Option<IpAddr> {
+        (!self.proxies.include(address)).then_some(address)
     }
 }
 
@@ -191,14 +191,14 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         request: hyper::Request<IncomingBody>,
         peer: Peer,
     ) -> hyper::Response<ReplyBody> {
-        let reply = match Incoming::new(request, peer, &self.entrance.proxies) {
-            Ok(request) => Rc::clone(&self).answer(request).await,
+        let (client, reply) = match Incoming::new(request, peer, &self.entrance.proxies) {
+            Ok(request) => (request.address, Rc::clone(&self).answer(request).await),
             Err(error) => {
                 log::line(&format!("request: {error}; from {:?}", peer.address));
-                Problem::BadRequest(error.to_string()).reply()
+                (peer.address, Problem::BadRequest(error.to_string()).reply())
             }
         };
-        let counted = self.entrance.counted(peer.address);
+        let counted = self.entrance.counted(client);
         respond(reply, &|bytes| self.entrance.replies.take(counted, bytes))
     }
 
