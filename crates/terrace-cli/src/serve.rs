@@ -3,7 +3,6 @@
 mod admin_token;
 #[cfg_attr(not(feature = "object-store"), path = "serve/no_object_store.rs")]
 mod object_store;
-mod source;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -22,9 +21,9 @@ use terrace_server::memory::Memory;
 use terrace_server::objects::ObjectStorage;
 use terrace_server::process::keep_files_private;
 use terrace_server::server::{Server, ServerSettings};
+use terrace_server::tls::TlsFiles;
 
 use admin_token::AdminToken;
-use source::{Pem, Source};
 
 /// The variables that name a proxy for requests with TLS.
 const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
@@ -36,9 +35,10 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
     let config = configuration(&settings, store.presigner())?;
-    let pem = Pem::read(arguments)?;
-    let tls = pem.as_ref().map(Pem::tls).transpose()?;
-    let source = Source::new(arguments.clone(), store.presigner.clone(), settings, pem);
+    let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
+    let tls = files.map(|(certificate, key)| TlsFiles::read(certificate, key));
+    let tls = tls.transpose();
+    let tls = tls.map_err(|error| Failure::Usage(error.to_string()))?;
     let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
     let is_cached = config.downloads == Some(Downloads::Edge);
     let listen = arguments.listen;
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
              webhooks do not"
         ));
     }
-    store.storage.serve(server.reloading(source))
+    store.storage.serve(server)
 }
 
 /// The storage of the registry, and the signer of the URLs that it serves itself.

@@ -77,7 +77,7 @@ impl From<PacketError> for CertificateError {
 pub(super) enum Origin {
     /// Anyone: every self-signature is verified.
     Sent,
-    /// A document of the registry, which verified it before.
+    /// The registry, which verified every self-signature before.
     Stored,
 }
 

@@ -54,7 +54,8 @@ impl SigningKey {
         let packets = |bytes| packets(bytes).map_err(|fault| named(fault.into(), name));
         let copies = [&*packets(&newer)?, &*packets(&older)?];
         let union = merge(copies, &self.certificate.primary);
-        Self::new(&union, name, Origin::Sent)
+        // Both copies were verified, and the union has no other signatures.
+        Self::new(&union, name, Origin::Stored)
     }
 
     /// Returns the binary form.

@@ -1,8 +1,7 @@
 //! The host traits of one request.
 
-use std::net::IpAddr;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use terrace_app::cache::Cache;
 use terrace_app::host::{Clock as _, DownloadEvent, Host, LogLevel};
@@ -22,57 +21,23 @@ use crate::stream::ByteStream;
 /// The state that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    current: RwLock<Current>,
-    listened: IpAddr,
+    pub(crate) config: &'static Config,
+    pub(crate) hosts: ServedHosts,
     pub(crate) trust: Arc<Trust>,
     /// The failed authentications of the whole process: each thread counts its own as well.
     failures: Mutex<Throttle>,
     searches: Mutex<Throttle>,
 }
 
-/// The configuration, and the part of it that is derived for this host.
-#[derive(Debug, Clone)]
-struct Current {
-    config: &'static Config,
-    hosts: Arc<ServedHosts>,
-}
-
-impl Current {
-    fn new(config: Config, listened: IpAddr) -> Self {
-        let hosts = ServedHosts::new(config.hostnames.clone(), listened);
-        Self {
-            // A process has few configurations, each of which lives as long as the process.
-            config: Box::leak(Box::new(config)),
-            hosts: Arc::new(hosts),
-        }
-    }
-}
-
 impl Shared {
-    /// Creates the state of a server that listens at this address.
-    pub(crate) fn new(config: Config, listened: IpAddr) -> Self {
+    pub(crate) fn new(config: &'static Config, hosts: ServedHosts) -> Self {
         Self {
-            current: RwLock::new(Current::new(config, listened)),
-            listened,
+            config,
+            hosts,
             trust: Arc::default(),
             failures: Mutex::default(),
             searches: Mutex::default(),
         }
-    }
-
-    /// Uses another configuration for requests from now on.
-    pub(crate) fn configure(&self, config: Config) {
-        let current = Current::new(config, self.listened);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
-    }
-
-    pub(crate) fn config(&self) -> &'static Config {
-        self.current().config
-    }
-
-    fn current(&self) -> Current {
-        let current = self.current.read();
-        current.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -117,7 +82,7 @@ impl<B: Bucket, I: IndexStore> Host for NativeHost<B, I> {
     type Clock = SystemClock;
 
     fn serves(&self, origin: &str) -> bool {
-        self.shared.current().hosts.include(url::authority(origin))
+        self.shared.hosts.include(url::authority(origin))
     }
 
     fn facts(&self) -> &Metered<B> {
@@ -174,12 +139,12 @@ impl<B: Bucket, I: IndexStore> Host for NativeHost<B, I> {
     fn count(&self, _: &DownloadEvent<'_>) {}
 
     async fn is_one_failure_too_many(&self, network: &str) -> bool {
-        let limit = self.shared.config().failures_a_minute;
+        let limit = self.shared.config.failures_a_minute;
         is_one_too_many(&self.shared.failures, network, limit)
     }
 
     async fn is_one_search_too_many(&self, network: &str) -> bool {
-        let limit = self.shared.config().searches_a_minute;
+        let limit = self.shared.config.searches_a_minute;
         is_one_too_many(&self.shared.searches, network, limit)
     }
 }

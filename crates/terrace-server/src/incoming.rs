@@ -22,7 +22,7 @@ pub(crate) struct Incoming {
     query: String,
     headers: HeaderMap,
     body: Option<IncomingBody>,
-    address: IpAddr,
+    pub(crate) address: IpAddr,
 }
 
 /// The connection of a request.

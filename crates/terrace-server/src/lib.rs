@@ -43,7 +43,6 @@ mod outgoing;
 mod panics;
 pub mod process;
 pub mod proxy;
-pub mod reload;
 pub mod server;
 mod shares;
 mod socket;

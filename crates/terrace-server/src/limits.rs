@@ -52,7 +52,7 @@ pub const REFUSAL_LOG_TIME: Duration = Duration::from_secs(1);
 /// Time between two steps of the periodic repair: that of the Worker's cron trigger.
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Time between two looks for changed settings and certificates: a renewed certificate has days left.
+/// Time between two looks for a changed certificate: a renewed certificate has days left.
 pub const RELOAD_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Maximum number of threads per core thread for operations that block, such as those on files. A disk serves few at once.

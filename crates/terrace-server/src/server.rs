@@ -22,23 +22,23 @@ use tokio::time::sleep;
 use crate::host::Shared;
 use crate::limits::{BLOCKING_THREADS, RELOAD_INTERVAL, REPLY_BYTES};
 use crate::log;
+use crate::origin::ServedHosts;
 use crate::process;
 use crate::proxy::TrustedProxies;
-use crate::reload::{Reloader, SettingsSource, log_warnings};
 use crate::shares::Shares;
 use crate::stores::{Bucket, IndexStore};
-use crate::tls::ServerTls;
+use crate::tls::TlsFiles;
 use thread::{Entrance, Thread};
 
 /// The settings of a server, besides the configuration of the registry.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ServerSettings {
     /// The address to listen at. Port 0 selects a free one.
     pub listen: SocketAddr,
     /// The number of threads; one for each core without it.
     pub threads: Option<NonZeroUsize>,
     /// The certificate for TLS; without it, the server speaks plain HTTP.
-    pub tls: Option<ServerTls>,
+    pub tls: Option<TlsFiles>,
     /// The proxies that are trusted in their statements about a client.
     pub trusted_proxies: Vec<Network>,
     /// The time between two looks for the changes of other processes, if the storage may be shared; `None` if this process
@@ -55,7 +55,7 @@ pub struct Server {
     shared: Arc<Shared>,
     entrance: Entrance,
     look_interval: Option<Duration>,
-    source: Option<Box<dyn SettingsSource>>,
+    tls: Option<TlsFiles>,
     connections: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
@@ -81,33 +81,29 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let threads = settings.threads.or_else(|| available_parallelism().ok());
-        log_warnings(&config);
+        for warning in config.faults().into_iter().chain(config.warnings()) {
+            log::line(&format!("configuration: {warning}"));
+        }
+        // A process has one configuration, which lives as long as the process.
+        let config: &'static Config = Box::leak(Box::new(config));
+        let hosts = ServedHosts::new(config.hostnames.clone(), address.ip());
         let connections = process::connections();
         Ok(Self {
             listener,
             address,
             threads: threads.map_or(1, NonZeroUsize::get),
-            shared: Arc::new(Shared::new(config, address.ip())),
+            shared: Arc::new(Shared::new(config, hosts)),
             entrance: Entrance {
-                tls: settings.tls,
+                tls: settings.tls.as_ref().map(TlsFiles::tls),
                 proxies: TrustedProxies::new(settings.trusted_proxies),
                 connections: Shares::new(connections),
                 replies: Shares::new(REPLY_BYTES),
             },
             look_interval: settings.look_interval,
-            source: None,
+            tls: settings.tls,
             connections: Arc::new(Semaphore::new(connections)),
             stop: watch::Sender::new(false),
         })
-    }
-
-    /// Reads the settings again while the server runs: each minute, and at SIGHUP.
-    #[must_use]
-    pub fn reloading(self, source: impl SettingsSource + 'static) -> Self {
-        Self {
-            source: Some(Box::new(source)),
-            ..self
-        }
     }
 
     /// Returns the address that the server listens at.
@@ -150,9 +146,7 @@ impl Server {
         let first = self.thread(bucket, indices)?;
         // The socket is closed when the last thread has stopped to accept.
         drop(self.listener);
-        let (shared, tls) = (self.shared, self.entrance.tls);
-        let reloader = self.source.map(|source| Reloader::new(source, shared, tls));
-        let first = first.run(runtime, Some((signals, reloader)));
+        let first = first.run(runtime, Some((signals, self.tls)));
         for thread in threads {
             let ended = thread.join();
             ended.map_err(|_| io::Error::other("a thread of the server has panicked"))??;
@@ -188,15 +182,15 @@ struct Worker<B, I> {
 
 impl<B: Bucket, I: IndexStore> Worker<B, I> {
     /// Runs the thread to its end. The first thread also receives signals and runs the periodic tasks.
-    fn run(self, runtime: Runtime, signals: Option<(Signals, Option<Reloader>)>) -> io::Result<()> {
+    fn run(self, runtime: Runtime, signals: Option<(Signals, Option<TlsFiles>)>) -> io::Result<()> {
         let _others_end_too = StopAtEnd(self.stop.clone());
         let stopping = self.stop.subscribe();
         LocalSet::new().block_on(&runtime, async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let look_interval = self.look_interval.filter(|_| self.bucket.is_shared());
             let thread = Thread::new(self.shared, self.entrance, self.bucket, self.indices);
-            if let Some((signals, reloader)) = signals {
-                spawn_local(signals.obey(reloader, self.stop));
+            if let Some((signals, tls)) = signals {
+                spawn_local(signals.obey(tls, self.stop));
                 thread.repair_regularly(stopping.clone());
                 if let Some(interval) = look_interval {
                     thread.look_regularly(interval, stopping.clone());
@@ -239,7 +233,7 @@ struct Signals {
 enum Received {
     /// It asks for the end.
     End,
-    /// It asks to read the settings again, or tells that the terminal is closed.
+    /// It asks to read the certificate again, or tells that the terminal is closed.
     #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has it"))]
     Hangup,
 }
@@ -276,27 +270,38 @@ impl Signals {
         Received::End
     }
 
-    /// Reads the settings again each minute and at SIGHUP, which ends a server in a terminal. Stops the server at the first signal
+    /// Reads the certificate again each minute and at SIGHUP, which ends a server in a terminal. Stops the server at the first signal
     /// that asks for it, and ends the process at the second.
-    async fn obey(mut self, mut reloader: Option<Reloader>, stop: watch::Sender<bool>) {
-        let can_reload = reloader.is_some() && !io::stderr().is_terminal();
+    async fn obey(mut self, mut tls: Option<TlsFiles>, stop: watch::Sender<bool>) {
         loop {
             let received = tokio::select! {
                 received = self.next() => Some(received),
                 () = sleep(RELOAD_INTERVAL) => None,
             };
-            if received == Some(Received::End) || received.is_some() && !can_reload {
+            if received == Some(Received::End) || received.is_some() && io::stderr().is_terminal() {
                 break;
             }
-            if let Some(reloader) = &mut reloader {
-                reloader.reload(received.is_some());
-            }
+            reload(tls.as_mut(), received.is_some());
         }
         log::line("server: stopping; a second signal ends it at once");
         stop.send_replace(true);
         while self.next().await == Received::Hangup {}
         log::line("server: ended by a second signal");
         std::process::exit(ENDED_BY_SIGNAL);
+    }
+}
+
+/// Uses a changed certificate. An operator who has asked is told if there is none.
+fn reload(tls: Option<&mut TlsFiles>, is_asked: bool) {
+    match tls.map_or(Ok(false), TlsFiles::read_again) {
+        Ok(true) => log::line("server: the changed certificate is in use"),
+        Ok(false) if is_asked => {
+            log::line("server: no certificate has changed; changed settings need a restart");
+        }
+        Ok(false) => {}
+        Err(error) => log::line(&format!(
+            "server: {error}; the earlier certificate stays in use"
+        )),
     }
 }
 

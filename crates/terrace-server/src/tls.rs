@@ -1,7 +1,8 @@
 //! TLS towards clients.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::{fmt, io};
+use std::{fmt, fs, io, mem};
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -17,13 +18,76 @@ use crate::limits::HANDSHAKE_TIME;
 /// The protocol that clients may select (<https://www.rfc-editor.org/rfc/rfc7301>).
 const HTTP_1_1: &[u8] = b"http/1.1";
 
+/// The files of the certificate of a server and of its key, both in PEM, which are read again after a renewal.
+/// Clones share the certificate in use.
+#[derive(Clone)]
+pub struct TlsFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+    /// Their content of the last time.
+    last: [Vec<u8>; 2],
+    tls: ServerTls,
+}
+
+impl TlsFiles {
+    /// Reads the certificates, with those that lead to an authority, and the key.
+    ///
+    /// # Errors
+    /// One of them is invalid, or they do not belong together.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let last = [content(certificate)?, content(key)?];
+        Ok(Self {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            tls: ServerTls::from_pem(&last)?,
+            last,
+        })
+    }
+
+    pub(crate) fn tls(&self) -> ServerTls {
+        self.tls.clone()
+    }
+
+    /// Reads the files again, and uses a changed certificate for connections from now on. Returns whether they have changed; a
+    /// certificate that cannot be used is reported once.
+    pub(crate) fn read_again(&mut self) -> Result<bool, TlsError> {
+        let pem = [content(&self.certificate)?, content(&self.key)?];
+        let is_changed = mem::replace(&mut self.last, pem) != self.last;
+        if is_changed {
+            self.tls.replace(&ServerTls::from_pem(&self.last)?);
+        }
+        Ok(is_changed)
+    }
+}
+
+fn content(file: &Path) -> Result<Vec<u8>, TlsError> {
+    fs::read(file).map_err(|error| TlsError::File {
+        file: file.to_owned(),
+        error,
+    })
+}
+
+impl fmt::Debug for TlsFiles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TlsFiles")
+    }
+}
+
 /// The certificate of a server, with its key. Its clones share it, also after it is replaced.
 #[derive(Clone)]
-pub struct ServerTls(Arc<RwLock<TlsAcceptor>>);
+pub(crate) struct ServerTls(Arc<RwLock<TlsAcceptor>>);
 
 /// The reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{}: {error}", file.display())]
+    File {
+        /// Its path.
+        file: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
     /// The text contains no certificates.
     #[error("the certificate file contains no certificate in PEM")]
     NoCertificate,
@@ -39,11 +103,7 @@ pub enum TlsError {
 }
 
 impl ServerTls {
-    /// Returns a certificate, with those that lead from it to an authority, and its key. Both are texts in PEM.
-    ///
-    /// # Errors
-    /// One of them is invalid, or they do not belong together.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+    fn from_pem([certificates, key]: &[Vec<u8>; 2]) -> Result<Self, TlsError> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<_, _>>()
             .map_err(TlsError::Certificate)?;
@@ -61,8 +121,7 @@ impl ServerTls {
         Ok(Self(Arc::new(RwLock::new(acceptor))))
     }
 
-    /// Uses another certificate for connections from now on.
-    pub(crate) fn replace(&self, other: &Self) {
+    fn replace(&self, other: &Self) {
         let acceptor = other.acceptor();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
     }

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use terrace_base::time::UnixTime;
 use terrace_base::url::HttpsUrl;
-use terrace_core::config::ISSUER_HOSTS;
+use terrace_core::auth::login::Provider;
+use terrace_core::config::{ISSUER_HOSTS, TRUSTED_PUBLISHERS};
+use terrace_core::http::guard::GuardError;
 use terrace_jose::{Discovery, DiscoveryError, IssuerKeys, IssuerUrl, TokenError, limits};
 
 use crate::cache::IssuerError;
@@ -24,12 +26,20 @@ const KEYS_SECONDS: u64 = 3_600;
 /// How soon keys may be fetched again after a token that they do not match, in seconds.
 const RENEWAL_SECONDS: u64 = 60;
 
-/// Returns the error for a request to `subject` that was not answered, or not sent.
-pub(crate) fn unanswered(subject: impl Display, error: &UpstreamError) -> IssuerError {
+/// Returns the error for a request to `subject` that was not answered, or not sent. Settings allow hosts only to the issuers
+/// that the configuration names.
+pub(crate) fn unanswered(
+    subject: impl Display,
+    error: &UpstreamError,
+    is_configured: bool,
+) -> IssuerError {
     let is_permanent = error.is_refusal();
-    let advice = match is_permanent {
-        true => format!("; if it is yours, name it in {ISSUER_HOSTS}"),
-        false => String::new(),
+    let advice = match (is_permanent, is_configured) {
+        (true, true) => format!("; if it is yours, name it in {ISSUER_HOSTS}"),
+        (true, false) => format!(
+            "; only the sign-in provider and the issuers in {TRUSTED_PUBLISHERS} may be at private hosts"
+        ),
+        (false, _) => String::new(),
     };
     IssuerError {
         why: format!("{subject}: {error}{advice}"),
@@ -67,16 +77,28 @@ pub(crate) async fn verified<P: Host, T>(
     }
 }
 
-/// Checks that the keys of an issuer can be read, unless that was done within the last hour.
+/// Checks that the keys of an issuer can be read, unless that was done within the last hour, and that the token endpoint of the
+/// sign-in provider may be contacted.
 ///
 /// # Errors
-/// The reason why they cannot.
+/// The reason why not.
 pub(crate) async fn check<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-    keys_at: KeysAt<'_>,
 ) -> Result<(), IssuerError> {
-    issuer_keys(ctx, issuer, keys_at, None).await.map(drop)
+    issuer_keys(ctx, issuer, KeysAt::Discovery, None).await?;
+    let provider = ctx.config.login.as_ref().map(|login| &login.provider);
+    if matches!(provider, Some(Provider::OpenId(own, _)) if own == issuer)
+        && let Some(endpoint) = cached_discovery(ctx, issuer).await?.token_endpoint
+    {
+        let checked = ctx
+            .config
+            .issuer_guard(issuer)
+            .check(endpoint.as_url().into());
+        let error = |error: GuardError| UpstreamError(error.to_string());
+        checked.map_err(|it| unanswered(&endpoint, &error(it), true))?;
+    }
+    Ok(())
 }
 
 async fn issuer_keys<P: Host>(
@@ -207,7 +229,10 @@ async fn read_from<P: Host>(
     let guard = ctx.config.issuer_guard(issuer);
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &guard, SECONDS).await;
-    let answer = answer.map_err(|error| unanswered(issuer, &error))?;
+    let answer = answer.map_err(|error| {
+        let is_configured = ctx.config.issuers().contains(&issuer);
+        unanswered(issuer, &error, is_configured)
+    })?;
     match answer.status {
         200 => Ok(answer.body),
         status => Err(IssuerError {

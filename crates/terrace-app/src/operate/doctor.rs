@@ -11,7 +11,6 @@ use terrace_core::storage::key::{FactKey, RELEASES};
 use terrace_core::upstream::origin::Service;
 
 use crate::access::issuer;
-use crate::access::issuer::KeysAt;
 use crate::context::Context;
 use crate::copies::failover;
 use crate::documents::audit;
@@ -173,7 +172,7 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
     let issuers = issuers.map(async |issuer| ServiceFacts {
         kind: "issuer".to_owned(),
         name: issuer.to_string(),
-        error: match issuer::check(ctx, issuer, KeysAt::Discovery).await {
+        error: match issuer::check(ctx, issuer).await {
             Ok(()) => None,
             Err(error) => Some(error.why),
         },

@@ -44,7 +44,11 @@ pub(crate) async fn add<P: Host>(
         at: ctx.host.clock().now(),
         by: call.caller.name(),
     };
-    let add = |document: &mut SigningKeysDocument| add_to(document, &added, &addition);
+    let add = |document: &mut SigningKeysDocument| {
+        let changes = add_to(document, &added, &addition)?;
+        check_continues(after.as_deref(), changes)?;
+        Ok(changes)
+    };
     let changed = keys::change(ctx, &namespace, &add).await?;
     let mut next = None;
     if added
@@ -120,10 +124,7 @@ pub(crate) async fn change_status<P: Host>(
         }
         let state_and_reason = |it: &KeyStatus| (it.state, it.reason.clone());
         let changes = before.map(state_and_reason) != status.as_ref().map(state_and_reason);
-        if changes && after.is_some() {
-            let message = "after is set, but it only continues an earlier change to the same status, and this change differs: omit after";
-            return Err(Problem::BadRequest(message.to_owned()));
-        }
+        check_continues(after.as_deref(), changes)?;
         if changes {
             match status.clone() {
                 Some(status) => document.statuses.insert(key_id, status),
@@ -141,6 +142,15 @@ pub(crate) async fn change_status<P: Host>(
     let change = StatusChange::of_states([state_before.get(), state], &reason);
     let reply = json::reply(200, &KeyChangeAnswer { keys, next })?;
     Ok(Outcome::new(reply, AuditDetails::Status(change)))
+}
+
+/// Checks that a request with `after` changes nothing, because an earlier one has made the change.
+fn check_continues(after: Option<&str>, changes: bool) -> Result<(), Problem> {
+    if changes && after.is_some() {
+        let message = "after is set, but it only continues an earlier request with the same change, and this change differs: omit after";
+        return Err(Problem::BadRequest(message.to_owned()));
+    }
+    Ok(())
 }
 
 /// Adds keys. The copies of a key are merged, since its owner may have extended its validity; its addition stays the first one.
@@ -170,6 +180,8 @@ fn add_to(
                 }
             }
             None => {
+                key.check_dates(addition.at)
+                    .map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
                 let is_changed = |it: &SigningKeyDocument| it.ascii_armor != key.ascii_armor();
                 if document
                     .removed

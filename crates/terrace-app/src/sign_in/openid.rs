@@ -114,7 +114,7 @@ pub(crate) async fn redeem_code<P: Host>(
             max_bytes: PROVIDER_ANSWER_BYTES as u64,
         };
         let answer = ctx.host.upstream().inquire(&inquiry, guard, SECONDS).await;
-        let failed = |error| log::failed(ctx, unanswered(endpoint, &error));
+        let failed = |error| log::failed(ctx, unanswered(endpoint, &error, true));
         let answer = answer.map_err(failed)?;
         let (status, length) = (answer.status, answer.body.len());
         if status >= 500 {

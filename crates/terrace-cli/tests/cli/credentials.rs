@@ -76,6 +76,11 @@ fn a_credentials_block_of_the_configuration_is_used() {
         let mut command = list(&registry);
         ended(with_home(&mut command, &home).env(variable, &file)).expect(0);
     }
+    std::fs::write(&file, "credentials_helper \"vault\" {\n}\n").unwrap();
+    let mut command = list(&registry);
+    with_home(&mut command, &home).env("TF_CLI_CONFIG_FILE", &file);
+    let told = self::ended(&mut command).expect(2).errors();
+    assert!(told.contains("names a credentials_helper"), "{told}");
     // Also if it does not exist.
     let absent = named.path().join("absent");
     let mut command = list(&registry);

@@ -98,32 +98,17 @@ fn a_registry_answers_until_a_signal_stops_it() {
 
 #[test]
 #[cfg(unix)]
-fn settings_are_read_again_at_a_hangup_and_stay_if_the_new_ones_are_invalid() {
+fn a_hangup_neither_ends_a_registry_nor_changes_its_settings() {
     let folder = directory(&[("TERRACE_WEB_NAME", "Before")]);
     let mut command = terrace(&["serve", "--secrets"]);
     let served = Served::start(command.arg(folder.path()));
+    std::fs::write(folder.path().join("TERRACE_WEB_NAME"), "After").unwrap();
+    served.signal("-HUP");
+    std::thread::sleep(Duration::from_millis(100));
     assert!(served.get("/").contains("Before"));
-    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    file("TERRACE_WEB_NAME", "After");
-    served.signal("-HUP");
-    let wait = Duration::from_millis(20);
-    let is_changed = (0..500).any(|_| {
-        std::thread::sleep(wait);
-        served.get("/").contains("After")
-    });
-    assert!(is_changed);
-    let token = served.greeting["token"].as_str().unwrap();
-    let url = served.greeting["url"].as_str().unwrap();
-    let mut list = terrace(&["token", "list", "--url", url]);
-    ended(list.env("TERRACE_TOKEN", token)).expect(0);
-    file("TERRACE_ACCESS", "x");
-    served.signal("-HUP");
-    std::thread::sleep(wait * 5);
-    assert!(served.get("/").contains("After"));
     let (code, log) = served.stop();
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("TERRACE_ACCESS is \"x\""), "{log}");
-    assert!(log.contains("stay in use"), "{log}");
+    assert!(log.contains("settings need a restart"), "{log}");
 }
 
 #[test]

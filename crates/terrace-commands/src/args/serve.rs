@@ -16,7 +16,7 @@ const LOOK_SECONDS: u32 = 20;
 const THREADS: i64 = 256;
 
 /// The arguments of `terrace serve`.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub struct ServeArguments {
     /// The address and the port to listen at; port 0 selects a free one
     ///

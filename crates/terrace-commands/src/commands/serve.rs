@@ -55,7 +55,6 @@ fn files(directory: &Path) -> io::Result<Vec<(String, String)>> {
             files.push((name, text.trim_end().to_owned()));
         }
     }
-    files.sort();
     Ok(files)
 }
 

@@ -54,6 +54,11 @@ impl CredentialsFile {
         self.path.exists()
     }
 
+    /// Returns the configuration file that names a credentials helper, if one does.
+    pub(crate) fn helper(&self) -> Option<String> {
+        self.helper.as_deref().map(shown)
+    }
+
     /// Returns why the clients do not read the file, if they do not.
     pub(crate) fn unread_reason(&self) -> Option<String> {
         let only = self.only.as_ref()?;

@@ -7,7 +7,7 @@ use terrace_base::secret::Secret;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, request_body};
 use ureq::http::Request;
 
-use crate::credentials::{Credentials, Token, TokenHost, TokenPlace};
+use crate::credentials::{Credentials, CredentialsFile, Token, TokenHost, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
 use crate::output::{Output, in_shell};
@@ -207,11 +207,17 @@ fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
              in the profile (token_env). TERRACE_TOKEN is not used: it belongs to TERRACE_URL"
         ));
     }
+    let file = CredentialsFile::find().ok();
+    let helper = file
+        .and_then(|file| file.helper())
+        .map_or_else(String::new, |file| {
+            format!(". {file} names a credentials_helper, which this command does not run")
+        });
     Failure::Usage(format!(
         "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the \
          registry trusts can use its OIDC token instead: in GitHub Actions with the permission `id-token: write`, \
          elsewhere in the variable TERRACE_ID_TOKEN. A token for {host} that `terrace login`, `terraform login` or `tofu \
-         login` stored, or in the variable TF_TOKEN_<host>, is used too, but there is none"
+         login` stored, or in the variable TF_TOKEN_<host>, is used too, but there is none{helper}"
     ))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fixture::{NEXT_DAY, keys, text};
 use super::forge::{self, CERTIFY, CREATED, Key, SIGN, kind};
-use crate::{OpenPgpError, SigningKey, key_text};
+use crate::{OpenPgpError, SigningKey, key_text, parse_signing_keys};
 use terrace_base::time::UnixTime;
 
 const YEAR: u32 = 31_536_000;
@@ -53,6 +53,17 @@ fn the_newest_self_signature_of_two_copies_counts() {
     // An owner may shorten the validity as well.
     let shorter = valid_for(&key, 90, YEAR / 2);
     assert_eq!(merged(&shorter, &new), copy(&shorter));
+}
+
+#[test]
+fn the_signatures_of_verified_copies_are_not_verified_again() {
+    let key = Key::v4(1);
+    let mut newer = valid_for(&key, 60, YEAR).concat();
+    *newer.last_mut().unwrap() ^= 1;
+    let text = forge::armored(&newer);
+    assert!(parse_signing_keys(&text).is_err());
+    let newer = SigningKey::from_stored(&text).unwrap();
+    newer.merged(&copy(&valid_for(&key, 0, YEAR))).unwrap();
 }
 
 #[test]

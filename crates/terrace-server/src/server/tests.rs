@@ -14,10 +14,12 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tempfile::TempDir;
 
 use super::*;
 use crate::limits::REPAIR_INTERVAL;
 use crate::memory::Memory;
+use crate::tls::TlsError;
 
 const TOKEN: &str = "an-admin-token-for-tests";
 
@@ -34,7 +36,7 @@ impl Running {
         Self::start_with(vars, None)
     }
 
-    fn start_with(vars: &[(&str, &str)], tls: Option<ServerTls>) -> Self {
+    fn start_with(vars: &[(&str, &str)], tls: Option<TlsFiles>) -> Self {
         let vars = [vars, &[("TERRACE_ADMIN_TOKEN", TOKEN)]].concat();
         let settings = ServerSettings {
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -141,6 +143,14 @@ fn key_pem() -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
 }
 
+/// Writes a certificate and its key, and reads them.
+fn files(folder: &TempDir, certificate: &[u8], key: &str) -> Result<TlsFiles, TlsError> {
+    let [at, key_at] = ["cert.pem", "key.pem"].map(|it| folder.path().join(it));
+    std::fs::write(&at, certificate).unwrap();
+    std::fs::write(&key_at, key).unwrap();
+    TlsFiles::read(&at, &key_at)
+}
+
 fn connect_tls(server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots
@@ -158,7 +168,8 @@ fn connect_tls(server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
 
 #[test]
 fn a_server_with_a_certificate_speaks_tls() {
-    let tls = ServerTls::from_pem(CERTIFICATE, key_pem().as_bytes()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut tls = files(&folder, CERTIFICATE, &key_pem()).unwrap();
     let server = Running::start_with(&[], Some(tls.clone()));
     let mut stream = connect_tls(&server);
     let host = "evil.example";
@@ -174,9 +185,15 @@ fn a_server_with_a_certificate_speaks_tls() {
     // A client without TLS gets no answer, and the next one does.
     assert!(!server.get(DISCOVERY, "localhost").starts_with("HTTP"));
     server.connect();
+    assert!(!tls.read_again().unwrap());
     // Connections from now on get the new certificate, here one with a chain.
     let chain = [CERTIFICATE, CERTIFICATE].concat();
-    tls.replace(&ServerTls::from_pem(&chain, key_pem().as_bytes()).unwrap());
+    files(&folder, &chain, &key_pem()).unwrap();
+    assert!(tls.read_again().unwrap());
+    // One that cannot be used is reported once, and changes nothing.
+    files(&folder, b"", &key_pem()).unwrap_err();
+    tls.read_again().unwrap_err();
+    assert!(!tls.read_again().unwrap());
     let mut stream = connect_tls(&server);
     stream.write_all(request.as_bytes()).unwrap();
     let _ = stream.read(&mut [0]).unwrap();
@@ -189,7 +206,8 @@ fn a_certificate_without_its_key_is_refused() {
         (CERTIFICATE, "", "the key file contains no private key"),
         (b"", &*key_pem(), "contains no certificate"),
     ] {
-        let error = ServerTls::from_pem(certificate, key.as_bytes()).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let error = files(&folder, certificate, key).unwrap_err();
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
@@ -359,7 +377,10 @@ fn a_panic_ends_one_request() {
 
 #[tokio::test(start_paused = true)]
 async fn the_repair_continues_after_a_panic() {
-    let config = Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap();
+    let config: &'static Config = Box::leak(Box::new(
+        Config::from_vars(&[("TERRACE_ADMIN_TOKEN", TOKEN)]).unwrap(),
+    ));
+    let hosts = ServedHosts::new(Vec::new(), "127.0.0.1".parse().unwrap());
     let entrance = Entrance {
         tls: None,
         proxies: TrustedProxies::new(Vec::new()),
@@ -367,7 +388,7 @@ async fn the_repair_continues_after_a_panic() {
         replies: Shares::new(1),
     };
     let memory = Memory::new();
-    let shared = Arc::new(Shared::new(config, "127.0.0.1".parse().unwrap()));
+    let shared = Arc::new(Shared::new(config, hosts));
     let repaired = async {
         let thread = Thread::new(shared, entrance, memory.clone(), memory.clone());
         let (_stop, stopping) = watch::channel(false);

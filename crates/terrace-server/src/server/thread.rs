@@ -52,9 +52,9 @@ pub(super) struct Entrance {
 }
 
 impl Entrance {
-    /// Returns the address to which a connection counts; `None` for one of a proxy, which has many clients.
-    fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
-        (!self.proxies.include(peer)).then_some(peer)
+    /// Returns the address to which a connection or a reply counts; `None` for that of a proxy, which has many clients.
+    fn counted(&self, address: IpAddr) -> Option<IpAddr> {
+        (!self.proxies.include(address)).then_some(address)
     }
 }
 
@@ -191,19 +191,19 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         request: hyper::Request<IncomingBody>,
         peer: Peer,
     ) -> hyper::Response<ReplyBody> {
-        let reply = match Incoming::new(request, peer, &self.entrance.proxies) {
-            Ok(request) => Rc::clone(&self).answer(request).await,
+        let (client, reply) = match Incoming::new(request, peer, &self.entrance.proxies) {
+            Ok(request) => (request.address, Rc::clone(&self).answer(request).await),
             Err(error) => {
                 log::line(&format!("request: {error}; from {:?}", peer.address));
-                Problem::BadRequest(error.to_string()).reply()
+                (peer.address, Problem::BadRequest(error.to_string()).reply())
             }
         };
-        let counted = self.entrance.counted(peer.address);
+        let counted = self.entrance.counted(client);
         respond(reply, &|bytes| self.entrance.replies.take(counted, bytes))
     }
 
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
-        let config = Some(self.shared.config());
+        let config = Some(self.shared.config);
         let reply = if pipeline::outlives_its_client(config, request.method(), request.path()) {
             let piece = self.work.begin();
             let carried_through = spawn_local(async move {
@@ -247,7 +247,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             self.bucket.clone(),
             self.indices.clone(),
         );
-        Context::new(self.shared.config(), host, client_address)
+        Context::new(self.shared.config, host, client_address)
     }
 
     /// Runs a step of the periodic repair each minute until the server stops.

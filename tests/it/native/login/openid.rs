@@ -400,6 +400,9 @@ fn a_configuration_that_does_not_fit_the_provider_is_no_outage() {
     people.provider.discovery.borrow_mut()["token_endpoint"] = "https://10.0.0.7/token".into();
     stopped(people.sign_in().1, 502, "not configured correctly");
     logged(&people, "name it in TERRACE_ISSUER_HOSTS");
+    let facts = people.registry.admin("GET", "/admin/v1/doctor", None);
+    let facts = facts.expect(200).text();
+    assert!(facts.contains("name it in TERRACE_ISSUER_HOSTS"), "{facts}");
 }
 
 #[test]

@@ -107,11 +107,14 @@ fn the_renewal_of_a_key_with_many_versions_takes_several_requests() {
 }
 
 #[test]
-fn copies_that_cannot_be_merged_are_refused() {
+fn copies_from_the_future_and_those_that_cannot_be_merged_are_refused() {
     let registry = Registry::in_memory(&Memory::new(), &[]);
-    add(&registry, &Signer::usual().public_armor());
     // The tests take place in 2027, three years after the creation of the key.
     let ahead = Signer::usual().renewed_armor(5 * 31_536_000);
+    let first = registry.admin("PUT", KEYS, Some(ahead.as_bytes()));
+    let told = first.expect(422).errors();
+    assert!(told.contains("in the future"), "{told}");
+    add(&registry, &Signer::usual().public_armor());
     let refused = registry
         .admin("PUT", KEYS, Some(ahead.as_bytes()))
         .expect(422);
@@ -120,4 +123,16 @@ fn copies_that_cannot_be_merged_are_refused() {
         told.contains("in the future") && told.contains("remove it first"),
         "{told}"
     );
+}
+
+#[test]
+fn a_request_that_continues_another_one_adds_no_key() {
+    let registry = Registry::in_memory(&Memory::new(), &[]);
+    let armor = Signer::usual().public_armor();
+    let continued = format!("{KEYS}?after=zzz");
+    let put = || registry.admin("PUT", &continued, Some(armor.as_bytes()));
+    let told = put().expect(400).errors();
+    assert!(told.contains("omit after"), "{told}");
+    add(&registry, &armor);
+    put().expect(200);
 }

@@ -46,6 +46,23 @@ fn send(registry: &Registry, token: &str, method: &str, path: &str, body: &Value
 }
 
 #[test]
+fn private_keys_of_the_issuer_of_a_stored_rule_are_refused_with_the_reason() {
+    let (memory, registry) = empty();
+    added(&registry, &for_github());
+    memory.connect(|_| {
+        let document = json!({ "issuer": GITHUB, "jwks_uri": "https://10.0.0.8/keys" });
+        Some(Response {
+            status: 200,
+            headers: Vec::new(),
+            body: document.to_string().into_bytes(),
+        })
+    });
+    assert_ne!(registry.send(&exchange(&genuine(&github()))).status, 200);
+    let log = memory.log().join("\n");
+    assert!(log.contains("may be at private hosts"), "{log}");
+}
+
+#[test]
 fn a_stored_rule_trusts_a_job_beside_the_configuration_until_it_is_removed() {
     let memory = Memory::new();
     Issuers::connected_to(&memory);

@@ -93,11 +93,16 @@ impl ClaimPattern {
     pub(super) fn pins_first_part(&self) -> bool {
         let fixed = self.fixed_parts();
         let is_name = |c: char| c.is_ascii_lowercase() || matches!(c, '_' | '-');
-        let is_name_alone = || {
-            let star = self.0.get(fixed.len()..).unwrap_or_default();
-            star.starts_with(':') && star.contains('*') && fixed.chars().all(is_name)
+        let star = self.0.get(fixed.len()..).unwrap_or_default();
+        let needed = match fixed.split(':').next().unwrap_or_default() {
+            _ if !star.contains('*') => 1,
+            // The namespace of a Kubernetes service account, and the account of an ARN.
+            "system" => 3,
+            "arn" => 5,
+            name if star.starts_with(':') && name.chars().all(is_name) => 2,
+            _ => 1,
         };
-        self.pins_some_part() && !is_name_alone()
+        self.pins_some_part() && !star.starts_with("::") && fixed.split(':').count() >= needed
     }
 
     /// Returns whether the pattern fixes a part at the beginning, which may be a name.
@@ -254,6 +259,8 @@ mod tests {
             "organization:acme:*",
             "space:root:stack:*:run_type:*:scope:*",
             "project_path:acme/*:ref_type:tag:ref:*",
+            "system:serviceaccount:ci:*",
+            "arn:aws:iam::123456789012:role/*",
         ] {
             assert!(pins(text), "{text}");
         }
@@ -272,6 +279,11 @@ mod tests {
             "spiffe://*",
             "{3fa85f64*",
             ":acme:*",
+            "acme:widget::*",
+            "system:serviceaccount:*",
+            "system:serviceaccount:*:deploy",
+            "arn:aws:iam::*:role/deploy",
+            "arn:aws:iam:*",
         ] {
             assert!(!pins(text), "{text}");
         }
