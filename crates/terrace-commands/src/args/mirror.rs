@@ -87,7 +87,12 @@ pub(crate) struct MirrorAddArguments {
 
     /// Replace stored versions that their origin has created anew, with all their platforms, for this reason; --versions names
     /// them. Lock files that were made before reject the new packages
-    #[arg(long, value_name = "REASON", requires = "versions", conflicts_with = "platforms")]
+    #[arg(
+        long,
+        value_name = "REASON",
+        requires = "versions",
+        conflicts_with = "platforms"
+    )]
     pub(crate) replace: Option<Reason>,
 
     #[command(flatten)]
