@@ -58,17 +58,12 @@ pub(crate) async fn mirrored<P: Host>(
         MirrorPublication::parse(address, version, &body, now).map_err(Problem::Invalid)?;
     let key = publication.signing_key().cloned();
     let address = publication.address.clone();
-    let replaces = publication.replaces().cloned();
     let owner = Owner::of(&Package::Mirrored(address.clone()));
-    if replaces.is_some() && !call.caller.may_administer(&owner) {
+    if publication.replaces().is_some() && !call.caller.may_administer(&owner) {
         let message = "replacing a mirrored version requires the scope admin";
         return Err(Problem::Forbidden(message.to_owned()).into());
     }
-    let mut outcome = publish(ctx, &call, Publication::Mirror(publication)).await?;
-    if let Some(reason) = replaces.filter(|_| outcome.reply.status == 201) {
-        let states = [Some("mirrored"), Some("replaced")];
-        outcome.entry = AuditDetails::Status(StatusChange::of_states(states, &reason));
-    }
+    let outcome = publish(ctx, &call, Publication::Mirror(publication)).await?;
     if let Some(key) = key.filter(|_| outcome.reply.status != 202) {
         origins::trust_key(ctx, &address, &key).await?;
     }
@@ -131,14 +126,19 @@ async fn publish<P: Host>(
     match publisher::publish(ctx, publication, requires_possession).await? {
         PublishOutcome::Whole {
             commits,
+            replaces,
             provenance,
             mut warnings,
         } => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
+            let mut entry = None;
             if let Publication::Mirror(it) = publication {
                 warnings.extend(mirror_warnings(ctx, it).await?);
+                let states = [Some("mirrored"), Some("replaced")];
+                let reason = it.replaces().filter(|_| replaces);
+                entry = reason.map(|reason| StatusChange::of_states(states, reason));
             }
             let published = PublishedBody {
                 address: publication.address(),
@@ -146,7 +146,11 @@ async fn publish<P: Host>(
                 provenance,
                 warnings,
             };
-            Ok(accepted(published, commits).into())
+            let mut outcome = Outcome::from(accepted(published, commits));
+            if let Some(change) = entry {
+                outcome.entry = AuditDetails::Status(change);
+            }
+            Ok(outcome)
         }
         PublishOutcome::Lacks(missing) => {
             let object = |archive: &ExpectedArchive| match requires_possession {

@@ -31,6 +31,10 @@ pub const ADMIN_BODY_BYTES: u64 = 1024 * 1024;
 /// Maximum size of a SHA256SUMS file: 64 platforms and some extra lines of at most 300 bytes each.
 pub const SHASUMS_BYTES: usize = 64 * 1024;
 
+/// Maximum size of the signing keys of one mirrored release together, one for each SHA256SUMS, in bytes: 16 KB for each of
+/// [`PLATFORMS`] platforms, five times an RSA key of 4,096 bits. The release is held in wasm memory, which never shrinks.
+pub const SIGNING_KEYS_BYTES: usize = 1024 * 1024;
+
 /// Maximum length of a file name in SHA256SUMS (the usual limit of a path component).
 pub const FILENAME_BYTES: usize = 255;
 
@@ -203,8 +207,9 @@ pub const RESTORED_AT_ONCE: usize = 20;
 /// Maximum number of archives and blobs in one garbage collection request. The removal of one takes five operations.
 pub const GARBAGE_AT_ONCE: usize = 40;
 
-/// Maximum number of archives in one request for an erasure: those of a release with [`PLATFORMS`] platforms, its signed
-/// documents, and the documentation of `DOCUMENTATION_HISTORY` changes. Each takes up to eight operations, of the 1,000 that a
+/// Maximum number of archives in one request for an erasure: those of a release with [`PLATFORMS`] platforms, the two signed
+/// documents of all of them, and the documentation of `DOCUMENTATION_HISTORY` changes. The command erases the documents of a release with a
+/// SHA256SUMS for each platform in further requests. Each archive takes up to eight operations, of the 1,000 that a
 /// request may make (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>).
 pub const ERASED_AT_ONCE: usize = 80;
 

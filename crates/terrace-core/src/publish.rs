@@ -13,7 +13,7 @@ mod provider;
 
 use std::collections::BTreeMap;
 
-use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS};
+use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS, digests};
 use crate::model::name::ProviderType;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
@@ -22,7 +22,7 @@ use crate::model::status::KeyStatus;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::key::ArchiveKey;
+use crate::storage::key::{ArchiveKey, IndexKey};
 use crate::storage::release::Release;
 use terrace_archive::{
     ArchiveFormat, ArchiveWarning, Entry, Heads, ZipInspector, check_module_archive,
@@ -142,6 +142,8 @@ pub enum Plan {
         /// Whether the steps contain a commit: of a new release, or of additions to a mirrored one. Otherwise
         /// they only rebuild indices.
         commits: bool,
+        /// Whether the commit replaces stored contents.
+        replaces: bool,
         /// The job that published the release first, if it was a job with a verified identity.
         provenance: Option<Provenance>,
         /// Warnings for the publisher.
@@ -156,11 +158,14 @@ pub enum PublishStep {
     StoreArchive(ArchiveKey, Vec<u8>),
     /// **The commit**: create the release document, never replacing one.
     CreateRelease(Box<Release>),
-    /// **The commit** of additions to a mirrored release: replace the document with this etag, and no other.
+    /// **The commit** of a change to a mirrored release: replace the document with this etag, and no other.
     GrowRelease(Box<Release>, String),
     /// Notify concurrent writers of the package's indices that there is another change, and write these indices. Those of a
     /// release that may grow follow from the release as it is stored at that time.
     RefreshIndices(Box<Release>, IndexScope),
+    /// Remove these indices, which describe contents that the release no longer has. A read that misses one that another version
+    /// has is answered from the facts.
+    RemoveIndices(Vec<IndexKey>),
 }
 
 /// The indices that change with a release.
@@ -377,12 +382,24 @@ impl Publication {
 
     /// Returns whether `existing` alone decides the plan, so that archives need not be looked up.
     pub fn is_settled_by(&self, existing: &Release) -> bool {
-        self.onto(existing).map_or(true, |after| after == *existing)
+        match self.onto(existing) {
+            Ok(after) => after == *existing,
+            Err(_) => !self.may_replace(existing),
+        }
+    }
+
+    /// Returns whether it may take the place of a release that it contradicts.
+    fn may_replace(&self, existing: &Release) -> bool {
+        match (self, existing) {
+            (Self::Mirror(mirror), Release::Mirrored(release)) => mirror.may_replace(release),
+            _ => false,
+        }
     }
 
     /// Returns the decision for this request.
     pub fn plan(&self, seen: ObservedState, now: UnixTime) -> Plan {
         let mut replaces = None;
+        let mut before = Vec::new();
         if let Some(StoredRelease { release, etag }) = seen.existing {
             if let Some(tombstone) = release.erased() {
                 return Plan::Erased(tombstone.message());
@@ -392,11 +409,16 @@ impl Publication {
                     return Plan::Execute {
                         steps: vec![refresh(&release)],
                         commits: false,
+                        replaces: false,
                         provenance: release.provenance().cloned(),
                         warnings: Vec::new(),
                     };
                 }
-                Ok(grown) => replaces = Some((grown, etag)),
+                Ok(grown) => replaces = Some((Some(grown), etag)),
+                Err(_) if self.may_replace(&release) => {
+                    before = digests(&release);
+                    replaces = Some((None, etag));
+                }
                 Err(reasons) => return Plan::Conflict(reasons),
             }
         }
@@ -439,21 +461,31 @@ impl Publication {
         match release {
             Some((release, about_key)) if reasons.is_empty() && missing.is_empty() => {
                 let mut steps = self.documents();
+                let is_replaced = matches!(replaces, Some((None, _)));
                 let release = match replaces {
                     None => {
                         steps.push(PublishStep::CreateRelease(Box::new(release.clone())));
                         release
                     }
                     Some((grown, etag)) => {
-                        steps.push(PublishStep::GrowRelease(Box::new(grown.clone()), etag));
-                        grown
+                        let release = grown.unwrap_or(release);
+                        steps.push(PublishStep::GrowRelease(Box::new(release.clone()), etag));
+                        release
                     }
                 };
                 steps.push(refresh(&release));
+                let kept = digests(&release);
+                before.retain(|digest| !kept.contains(digest));
+                if !before.is_empty() {
+                    let key = |digest| IndexKey::Content(release.package(), digest);
+                    let keys = before.into_iter().map(key).collect();
+                    steps.push(PublishStep::RemoveIndices(keys));
+                }
                 warnings.extend(about_key);
                 Plan::Execute {
                     steps,
                     commits: true,
+                    replaces: is_replaced,
                     provenance: release.provenance().cloned(),
                     warnings,
                 }

@@ -23,7 +23,8 @@ use crate::context::Context;
 use crate::documents::{keys, releases};
 use crate::failure::Failure;
 use crate::host::{
-    Archives as _, Clock as _, Condition, Facts as _, Host, Payload, StoreError, Stored,
+    Archives as _, Clock as _, Condition, Facts as _, Host, Indices as _, Payload, StoreError,
+    Stored,
 };
 use crate::index::index_refresh::LastWrite;
 use crate::index::{index_refresh, index_writer};
@@ -51,6 +52,8 @@ pub(crate) enum PublishOutcome {
     Whole {
         /// Whether this publish committed something: a new release, or additions to a mirrored one.
         commits: bool,
+        /// Whether it replaced stored contents.
+        replaces: bool,
         /// The job that published the release first, if it was a job with a verified identity.
         provenance: Option<Provenance>,
         /// Warnings for the publisher.
@@ -81,12 +84,14 @@ pub(crate) async fn publish<P: Host>(
             Plan::Execute {
                 steps,
                 commits,
+                replaces,
                 provenance,
                 warnings,
             } => match execute(ctx, steps, &fence, LastWrite::AuditEntry).await? {
                 Executed::All => {
                     return Ok(PublishOutcome::Whole {
                         commits,
+                        replaces,
                         provenance,
                         warnings,
                     });
@@ -266,6 +271,13 @@ async fn execute_step<P: Host>(
             let change = FactKey::Change(release.package());
             let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
             index_refresh::publish_release(ctx, release, (*scope, marked), last).await?;
+            Ok(Executed::All)
+        }
+        PublishStep::RemoveIndices(keys) => {
+            let remove = |key| -> Boxed<'_> {
+                Box::pin(async move { Ok(ctx.host.indices().delete(key).await?) })
+            };
+            concurrent::all(keys.iter().map(remove).collect()).await?;
             Ok(Executed::All)
         }
     }

@@ -167,7 +167,6 @@ async fn open_offer<P: Host>(
         Ok(found) if found.sha256 == offer.sha256 => open(ctx, package, &found.download).await,
         Ok(found) => Err(puller::renew(ctx, package, offer, found.sha256).await?),
         Err(error) if error.is_no_package() => {
-            puller::withdraw(ctx, package).await?;
             let error = "its origin lists it, but has no package for it";
             Err(Problem::NotFound(format!("{package}: {error}")).into())
         }

@@ -19,7 +19,7 @@ use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
 
 use crate::access::status;
-use crate::concurrent::{self, Boxed};
+use crate::concurrent::{self, Boxed, CONCURRENT_ACTIONS};
 use crate::context::Context;
 use crate::documents::lease::LeaseState;
 use crate::documents::{format, lease, origins, releases};
@@ -36,6 +36,14 @@ use crate::removal::garbage;
 /// Time that a new list takes to become visible everywhere after its origin was checked, in seconds. A KV
 /// write may take a minute (<https://developers.cloudflare.com/kv/concepts/how-kv-works/>).
 const PULL_LISTED_SECONDS: u64 = 120;
+
+/// Maximum number of requests to an origin for the packages of one version. The free plan allows a request 50 of its own
+/// (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>); the same one may have asked for the list, the dates of
+/// its versions and three times for the services of the host, which takes nine.
+const PULL_REQUESTS: usize = 41;
+
+/// Number of requests for one package: its description, SHA256SUMS and the signature of that.
+const PACKAGE_REQUESTS: usize = 3;
 
 /// The reason why a missing package is not fetched.
 pub(crate) const NOT_NOW: &str = "its origin failed recently, or another request is still fetching from it; try again in 30 seconds";
@@ -298,34 +306,9 @@ pub(crate) async fn renew<P: Host>(
     ))
 }
 
-/// Removes an offer that its origin does not have from its release, unless nothing else would be left of it.
-pub(crate) async fn withdraw<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &PulledPackage,
-) -> Result<(), Failure> {
-    if !format::may_write(ctx).await? {
-        return Ok(());
-    }
-    let Some((before, etag)) = mirrored(ctx, package).await? else {
-        return Ok(());
-    };
-    let Some(fewer) = before.without_offer(&package.platform) else {
-        return Ok(());
-    };
-    let fence = garbage::fence(ctx).await?;
-    let fewer = Box::new(Release::Mirrored(fewer));
-    let steps = vec![
-        PublishStep::GrowRelease(fewer.clone(), etag),
-        PublishStep::RefreshIndices(fewer, IndexScope::Version),
-    ];
-    // If another request was faster, the next one finds the offer missing at its origin again.
-    publisher::execute(ctx, steps, &fence, LastWrite::Indices).await?;
-    Ok(())
-}
-
 /// Returns the packages of a version, each with everything that is signed about it. Platforms that SHA256SUMS lists under their
-/// usual names are not asked for. One whose package no client would accept is left out. An origin need not list the platforms
-/// of a version.
+/// usual names are not asked for. One whose package no client would accept is left out, and so are those for which
+/// [`PULL_REQUESTS`] do not suffice. An origin need not list the platforms of a version.
 async fn inquire<P: Host>(
     ctx: &Context<'_, P>,
     address: &MirroredAddress,
@@ -356,10 +339,13 @@ async fn inquire<P: Host>(
     let usual = ProviderPlatform::new("linux", "amd64").ok();
     let usual = usual.filter(|it| !seen.platforms.contains(it));
     let mut platforms = seen.platforms.iter().chain(&usual);
+    let mut asked = 0;
     while found.borrow().is_empty()
+        && (asked + 1) * PACKAGE_REQUESTS <= PULL_REQUESTS
         && let Some(platform) = platforms.next()
     {
         ask(platform, Vec::new()).await?;
+        asked += 1;
     }
     let first = found.borrow().first().cloned();
     let Some(first) = first else {
@@ -378,9 +364,30 @@ async fn inquire<P: Host>(
     let usual = first.usual_offers(&address.provider, &seen.version);
     let offered: Vec<ProviderPlatform> = usual.map(|offer| offer.platform).collect();
     let others = platforms.filter(|it| seen.platforms.contains(it) && !offered.contains(it));
-    let others =
-        others.map(|platform| -> Boxed<'_> { Box::pin(ask(platform, vec![first.clone()])) });
-    concurrent::all(others.collect()).await?;
+    let others: Vec<&ProviderPlatform> = others.collect();
+    let mut left = others.as_slice();
+    let mut spent = asked * PACKAGE_REQUESTS;
+    while !left.is_empty() && spent + CONCURRENT_ACTIONS * PACKAGE_REQUESTS <= PULL_REQUESTS {
+        let (batch, later) = left.split_at(left.len().min(CONCURRENT_ACTIONS));
+        let asking = batch
+            .iter()
+            .map(|platform| -> Boxed<'_> { Box::pin(ask(platform, vec![first.clone()])) });
+        concurrent::all(asking.collect()).await?;
+        left = later;
+        asked += batch.len();
+        // Those that the first SHA256SUMS lists take one request each.
+        let is_listed = |it: &&OriginPackage| it.shasums == first.shasums;
+        let listed = found.borrow().iter().filter(is_listed).count() - 1;
+        spent = asked * PACKAGE_REQUESTS - listed * (PACKAGE_REQUESTS - 1);
+    }
+    if !left.is_empty() {
+        let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+        let (version, left) = (&seen.version, left.join(", "));
+        let line = format!(
+            "pull {address} {version}: left out, since their packages take too many requests to its origin: {left}"
+        );
+        ctx.host.log(&line);
+    }
     Ok(found.take())
 }
 

@@ -515,7 +515,8 @@ impl From<&MirroredRelease> for MirroredBody {
         };
         Self {
             protocols: release.protocols.iter().map(ToString::to_string).collect(),
-            signed: release.packages.iter().all(|it| it.shasums.is_some()),
+            signed: !release.packages.is_empty()
+                && release.packages.iter().all(|it| it.shasums.is_some()),
             packages: release.packages.iter().map(package).collect(),
         }
     }

@@ -169,8 +169,9 @@ pub(crate) fn check_labels(text: &str) -> Result<(), &'static str> {
 }
 
 fn namespace(text: &str) -> Result<String, &'static str> {
-    if text.starts_with('_') || text.ends_with('_') {
-        return Err("may not start or end with an underscore");
+    let is_outside = text.starts_with('_') || text.ends_with('_');
+    if is_outside || ["__", "_-", "-_"].iter().any(|pair| text.contains(pair)) {
+        return Err("may have an underscore only between two letters or digits");
     }
     if !text
         .bytes()
@@ -264,6 +265,9 @@ mod tests {
             ("", "is empty"),
             ("_a", "underscore"),
             ("a_", "underscore"),
+            ("a___b", "underscore"),
+            ("a_-b", "underscore"),
+            ("a-_b", "underscore"),
             ("-a", "start or end"),
             ("a-", "start or end"),
             ("a--b", "two dashes"),

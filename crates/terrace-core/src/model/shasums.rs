@@ -106,7 +106,7 @@ impl Shasums {
 
 /// The rule of [`is_file_name`], for messages.
 pub const FILE_NAME_RULE: &str =
-    "it must be 1 to 255 visible ASCII characters, without / and \\, and not start with * or .";
+    "it must be 1 to 255 visible ASCII characters, without /, \\ and :, and not start with * or .";
 
 /// Returns whether every client finds a file of this name in SHA256SUMS, and no program takes the name for a path. Publishers
 /// choose the names of their packages.
@@ -115,7 +115,7 @@ pub fn is_file_name(name: &str) -> bool {
         && !name.starts_with(['*', '.'])
         && name
             .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\'))
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'\\' | b':'))
 }
 
 fn parse_line(number: usize, line: &str) -> Result<(&str, Sha256), ShasumsError> {
@@ -179,7 +179,14 @@ mod tests {
 
     #[test]
     fn binary_mode_and_dotted_names_are_rejected_2_3_1() {
-        for name in ["*a.zip", "./a.zip", "d/a.zip", "..\\a.zip", "é.zip"] {
+        for name in [
+            "*a.zip",
+            "./a.zip",
+            "d/a.zip",
+            "..\\a.zip",
+            "C:a.zip",
+            "é.zip",
+        ] {
             let found = errors(&format!("{DIGEST}  {name}\n"));
             assert!(
                 matches!(found.as_slice(), [ShasumsError::Name { line: 1, .. }]),

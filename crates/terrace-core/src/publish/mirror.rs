@@ -121,7 +121,7 @@ impl MirrorPublication {
         self.signed.as_ref().map(|signed| &signed.key)
     }
 
-    /// The reason for which it may replace stored contents, if it may.
+    /// The reason for which it may replace stored contents that it contradicts, if it may.
     pub fn replaces(&self) -> Option<&Reason> {
         self.replace.as_ref()
     }
@@ -136,23 +136,6 @@ impl MirrorPublication {
     /// The contradictions. A package without a signature must be one that the known signature covers: either the
     /// origin offers it, or the publisher has to send SHA256SUMS again, which lists it.
     pub(super) fn onto(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
-        match self.added_to(existing) {
-            Err(_) if self.replace.is_some() || self.renews(existing) => {
-                self.added_to(&existing.emptied())
-            }
-            added => added,
-        }
-    }
-
-    /// Returns whether the release is only an offer, of which nobody has got a package from here, and the same key signed this
-    /// publication: the origin has created the version anew.
-    fn renews(&self, existing: &MirroredRelease) -> bool {
-        let signed = self.signed.as_ref().map(Signed::document);
-        existing.packages.is_empty()
-            && signed.is_some_and(|it| existing.signed.is_empty() || existing.is_signed_by(&it))
-    }
-
-    fn added_to(&self, existing: &MirroredRelease) -> Result<MirroredRelease, Vec<String>> {
         let grown = existing.with(&self.contents())?;
         let contradictions = self.contradictions(existing);
         if !contradictions.is_empty() {
@@ -175,6 +158,16 @@ impl MirrorPublication {
         Ok(grown)
     }
 
+    /// Returns whether it may take the place of a release that it contradicts: for a stated reason, or because the release is
+    /// only an offer, of which nobody has got a package from here, and the same key signed this publication: the origin has
+    /// created the version anew.
+    pub(super) fn may_replace(&self, existing: &MirroredRelease) -> bool {
+        let signed = self.signed.as_ref().map(Signed::document);
+        let is_renewed =
+            || signed.is_some_and(|it| existing.signed.is_empty() || existing.is_signed_by(&it));
+        self.replace.is_some() || (existing.packages.is_empty() && is_renewed())
+    }
+
     /// Returns the other platforms of a release whose packages have another digest in this SHA256SUMS: the origin has signed
     /// the version anew.
     fn contradictions(&self, existing: &MirroredRelease) -> Vec<String> {
@@ -188,7 +181,7 @@ impl MirrorPublication {
         let mut found = Vec::new();
         for (platform, filename, sha256) in stored.chain(offered) {
             let mut ours = self.packages.iter();
-            if ours.any(|it| it.platform == *platform || it.filename == *filename) {
+            if ours.any(|it| it.platform == *platform) {
                 continue;
             }
             let listed = signed.shasums.digest_of(filename);

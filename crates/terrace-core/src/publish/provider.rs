@@ -22,7 +22,7 @@ use crate::model::status::KeyStatus;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
-    PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument,
+    PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument, same_file_names,
 };
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
@@ -337,7 +337,7 @@ fn check_number(packages: usize) -> Result<(), Vec<String>> {
 fn distinct(packages: Vec<PackageDocument>) -> Result<Vec<PackageDocument>, Vec<String>> {
     let mut by_platform = BTreeMap::new();
     let mut digests = BTreeSet::new();
-    let mut reasons = Vec::new();
+    let mut reasons = same_file_names(&packages);
     for package in packages {
         if !digests.insert(package.sha256) {
             reasons.push(format!(

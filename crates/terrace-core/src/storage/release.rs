@@ -7,6 +7,8 @@
 mod erased;
 mod mirrored;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{ModuleAddress, ProviderAddress};
@@ -122,6 +124,20 @@ pub struct PackageDocument {
     /// and names none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shasums: Option<Sha256>,
+}
+
+/// Returns a reason for each package whose file name another platform's package has as well: one SHA256SUMS cannot list both.
+pub(crate) fn same_file_names(packages: &[PackageDocument]) -> Vec<String> {
+    let mut names = BTreeMap::new();
+    let twice = packages.iter().filter_map(|it| {
+        let PackageDocument {
+            platform, filename, ..
+        } = it;
+        let other = names.insert(filename, platform)?;
+        (other != platform)
+            .then(|| format!("{other} and {platform} have the same file name {filename}"))
+    });
+    twice.collect()
 }
 
 /// A published version of a module.
@@ -409,6 +425,8 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::admin::MirroredBody;
+    use crate::limits;
     use crate::model::provenance::tests::{COMMIT, provenance};
     use crate::pinned::assert_pinned;
 
@@ -418,6 +436,58 @@ mod tests {
         format!(
             r#"{{"kind":"provider","schema":1,"address":"acme/widget","version":"1.2.3","published_at":1800000000,"protocols":["5.0","6.0"],"shasums":"{DIGEST}","signature":"{DIGEST}","signing_key":{{"key_id":"51852D87348FFC4C","fingerprint":"91a6e7f85d05c65630bef18951852d87348ffc4c","ascii_armor":"-----BEGIN"}},"packages":[{{"platform":"linux_amd64","filename":"terraform-provider-widget_1.2.3_linux_amd64.zip","sha256":"{DIGEST}","size":22,"h1":"h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}}]}}"#
         )
+    }
+
+    #[test]
+    fn two_packages_of_a_mirrored_release_have_two_file_names() {
+        let Release::Mirrored(release) =
+            Release::from_document(pinned_mirrored().as_bytes()).unwrap()
+        else {
+            panic!("mirrored");
+        };
+        let mut package = release.packages[0].clone();
+        package.platform = "windows_amd64".parse().unwrap();
+        package.sha256 = Sha256::of(b"windows");
+        let contents = |package: &PackageDocument| MirroredContents {
+            protocols: Vec::new(),
+            signed: Vec::new(),
+            packages: vec![package.clone()],
+        };
+        assert_eq!(
+            release.with(&contents(&package)).unwrap_err(),
+            [
+                "linux_amd64 and windows_amd64 have the same file name terraform-provider-widget_1.2.3_linux_amd64.zip"
+            ]
+        );
+        package.filename = "other.zip".to_owned();
+        let two = release.with(&contents(&package)).unwrap();
+        assert_eq!(two.packages.len(), 2);
+    }
+
+    #[test]
+    fn a_mirrored_release_with_huge_keys_does_not_grow() {
+        let Release::Mirrored(mut release) =
+            Release::from_document(pinned_mirrored().as_bytes()).unwrap()
+        else {
+            panic!("mirrored");
+        };
+        let key = &mut release.signed[0].signing_key.ascii_armor;
+        *key = "k".repeat(limits::SIGNING_KEYS_BYTES + 1);
+        let offer = release.offered[0].clone();
+        let refused = release.with_stored(&offer, 22).unwrap_err();
+        assert!(refused.contains("signing keys"), "{refused}");
+    }
+
+    #[test]
+    fn a_mirrored_release_without_packages_is_not_signed() {
+        let Release::Mirrored(mut release) =
+            Release::from_document(pinned_mirrored().as_bytes()).unwrap()
+        else {
+            panic!("mirrored");
+        };
+        assert!(MirroredBody::from(&release).signed);
+        release.packages.clear();
+        assert!(!MirroredBody::from(&release).signed);
     }
 
     fn pinned_mirrored() -> String {

@@ -102,7 +102,7 @@ fn a_version_that_nobody_downloaded_is_mirrored_as_its_origin_has_it_now() {
 }
 
 #[test]
-fn a_platform_that_the_origin_does_not_have_is_left_out_once_that_is_known() {
+fn a_platform_that_the_origin_does_not_have_for_a_while_is_served_afterwards() {
     let pulling = Pulling::new();
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {
@@ -113,11 +113,78 @@ fn a_platform_that_the_origin_does_not_have_is_left_out_once_that_is_known() {
     }));
     let url = arm64_url(&pulling, &fixture);
     pulling.registry.get(&url).expect(404);
-    pulling.advance(60);
-    let archives = pulling.archives(&fixture);
-    let platforms: Vec<&String> = archives.as_object().unwrap().keys().collect();
-    assert_eq!(platforms, ["linux_amd64"]);
     pulling.registry.get(&pulling.url(&fixture)).expect(200);
+    pulling.connect();
+    pulling.advance(60);
+    let url = arm64_url(&pulling, &fixture);
+    let arm64 = &fixture.origin.packages[1].3;
+    assert_eq!(&pulling.registry.get(&url).expect(200).body, arm64);
+}
+
+#[test]
+fn the_requests_for_the_platforms_of_a_version_are_limited() {
+    let pulling = Pulling::new();
+    let mut provider = ProviderFixture::new("1.0.0");
+    let more = "loong64 mips64le mips64 mipsle mips ppc64le ppc64 riscv64 s390x 386 arm wasm";
+    for arch in more.split(' ') {
+        let executable = ("terraform-provider-widget_v1.0.0", arch.as_bytes());
+        let os = if arch == "wasm" { "js" } else { "linux" };
+        provider.add_package(os, arch, zip_of(&[executable]));
+    }
+    provider.sign(Signer::usual());
+    let fixture = pulling.publish(&provider);
+    pulling.tamper(one_each(&fixture, ""));
+    let archives = pulling.archives(&fixture);
+    assert_eq!(archives.as_object().unwrap().len(), 13);
+    assert_eq!(pulling.asked(""), 39 + 3);
+    assert!(pulling.logs("too many requests to its origin: linux_s390x"));
+}
+
+#[test]
+fn only_contents_that_are_replaced_are_recorded_as_such() {
+    let memory = Memory::new();
+    let registry = Registry::in_memory(&memory, &[]);
+    let fixture = MirrorFixture::new("1.0.0");
+    let put = |fixture: &MirrorFixture| {
+        let mut body = fixture.description();
+        body["replace"] = "created anew".into();
+        let body = body.to_string();
+        registry.admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
+    };
+    let publish = |fixture: &MirrorFixture| {
+        let zips = fixture.origin.packages.iter();
+        let zips: Vec<&[u8]> = zips.map(|it| &it.3[..]).collect();
+        upload(&registry, &put(fixture).expect(202), &zips);
+        put(fixture).expect(201);
+    };
+    let audit = || registry.admin("GET", "/admin/v1/audit", None).text();
+    let contents = || {
+        let keys = memory.indices().into_keys();
+        keys.filter(|key| key.contains("/sha256/") && key.contains(&fixture.address()))
+            .collect::<Vec<_>>()
+    };
+    let published_at = || {
+        let mut objects = memory.objects().into_iter();
+        let path = format!("{}/1.0.0", fixture.address());
+        let release = objects.find(|(key, _)| key.starts_with("releases/") && key.contains(&path));
+        let json: serde_json::Value = serde_json::from_slice(&release.unwrap().1).unwrap();
+        json["published_at"].as_u64().unwrap()
+    };
+    let grown = MirrorFixture::new("1.0.0");
+    publish(&grown.clone().only("amd64"));
+    publish(&grown);
+    publish(&fixture);
+    assert!(!audit().contains("replaced"), "{}", audit());
+    let (before, at) = (contents(), published_at());
+    memory.advance(60);
+    let mut second = fixture.clone();
+    second.origin = (second.origin).with_files(&[("terraform-provider-widget_v1.0.0", b"second")]);
+    publish(&second);
+    assert!(audit().contains("replaced"), "{}", audit());
+    assert_eq!(published_at(), at + 60);
+    let after = contents();
+    assert!(!after.is_empty());
+    assert!(after.iter().all(|key| !before.contains(key)), "{after:#?}");
 }
 
 #[test]

@@ -203,6 +203,28 @@ fn each_signature_of_a_version_is_sent_with_its_packages() {
     let described = registry.description();
     assert_eq!(described["packages"].as_array().unwrap().len(), 1);
     assert_eq!(described["packages"][0]["arch"], "amd64");
+    // The request with the other bytes replaces them, and the next one adds to those.
+    registry.edit_release(PATH, |release| {
+        release["packages"][1]["sha256"] = json!("0".repeat(64));
+    });
+    add(
+        &origin,
+        &registry,
+        &[&two[..], &["--versions", "1.2.3", "--replace", "anew"]].concat(),
+    )
+    .expect(0);
+    let sent = registry.descriptions();
+    let sent = sent[sent.len() - 2..].iter();
+    let sent: Vec<_> = sent
+        .map(|it| (&it["packages"][0]["arch"], &it["replace"]))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            (&json!("amd64"), &json!("anew")),
+            (&json!("arm64"), &json!(null))
+        ]
+    );
 }
 
 #[test]

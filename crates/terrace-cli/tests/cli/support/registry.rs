@@ -236,7 +236,12 @@ impl Registry {
 
     /// Returns the last description of a release.
     pub(crate) fn description(&self) -> Value {
-        self.state().descriptions.last().unwrap().clone()
+        self.descriptions().pop().unwrap()
+    }
+
+    /// Returns all descriptions of releases.
+    pub(crate) fn descriptions(&self) -> Vec<Value> {
+        self.state().descriptions.clone()
     }
 
     /// Returns the bytes of the last archive.
@@ -381,7 +386,11 @@ impl State {
         };
         let whole = match self.releases.get(target) {
             None => Some(description.clone()),
-            Some(published) => with(published, &description),
+            Some(published) => with(published, &description).or_else(|| {
+                description["replace"]
+                    .is_string()
+                    .then(|| description.clone())
+            }),
         };
         let Some(whole) = whole else {
             let reasons = ["it is published with other bytes"];

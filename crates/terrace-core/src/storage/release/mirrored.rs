@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PackageDocument, SCHEMA, SigningKeyDocument};
+use super::{PackageDocument, SCHEMA, SigningKeyDocument, same_file_names};
 use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
@@ -130,27 +130,6 @@ impl MirroredRelease {
             .find(|offer| offer.platform == *platform)
     }
 
-    /// Returns the release without any contents, to be mirrored anew.
-    #[must_use]
-    pub fn emptied(&self) -> Self {
-        Self {
-            protocols: Vec::new(),
-            signed: Vec::new(),
-            packages: Vec::new(),
-            offered: Vec::new(),
-            ..self.clone()
-        }
-    }
-
-    /// Returns the release without the offer for a platform, which its origin does not have; `None` if nothing would be left, or
-    /// nothing is offered for the platform.
-    pub fn without_offer(&self, platform: &Platform) -> Option<Self> {
-        let mut fewer = self.clone();
-        fewer.offered.retain(|offer| offer.platform != *platform);
-        let is_left = !fewer.offered.is_empty() || !fewer.packages.is_empty();
-        (is_left && fewer != *self).then_some(fewer)
-    }
-
     /// Returns the release after an offered package has been stored, with `size` bytes; `None` if it is not offered any more.
     ///
     /// # Errors
@@ -215,6 +194,7 @@ impl MirroredRelease {
                 grown.signed.push(signed.clone());
             }
         }
+        reasons.extend(same_file_names(&grown.packages));
         reasons.extend(grown.excess());
         grown.drop_offers_of_stored();
         if reasons.is_empty() {
@@ -238,6 +218,14 @@ impl MirroredRelease {
             let limit = limits::PLATFORMS;
             return Some(format!(
                 "it would have {count} platforms; at most {limit} are allowed"
+            ));
+        }
+        let keys = self.signed.iter().map(|it| &it.signing_key.ascii_armor);
+        let bytes: usize = keys.map(String::len).sum();
+        let limit = limits::SIGNING_KEYS_BYTES;
+        if bytes > limit {
+            return Some(format!(
+                "its signing keys, one for each SHA256SUMS, would have {bytes} bytes; at most {limit} are allowed"
             ));
         }
         let mut digests = std::collections::BTreeSet::new();

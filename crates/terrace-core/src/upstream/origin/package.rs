@@ -86,6 +86,9 @@ enum State {
     Failed(OriginError),
 }
 
+/// A verified signature with warnings about its key; `None` if the package is not signed.
+type Verified = Option<(SignedDocuments, Vec<String>)>;
+
 /// The parsed description of a package.
 #[derive(Debug, Clone)]
 struct Description {
@@ -153,7 +156,8 @@ impl PackageInquiry {
         }
     }
 
-    /// Returns the inquiry with other packages of the version: their SHA256SUMS is not requested again if it lists this one.
+    /// Returns the inquiry with other packages of the version: their SHA256SUMS is not requested again if it lists this one and
+    /// one of its keys signed it.
     #[must_use]
     pub fn knowing(self, known: &[OriginPackage]) -> Self {
         let known = known.to_vec();
@@ -205,16 +209,11 @@ impl PackageInquiry {
             State::Description(fetch) => {
                 let document = fetch.take_json(fetched)?;
                 let description = self.understand(document, &fetched.final_url)?;
-                let listed = |known: &&OriginPackage| {
-                    known.shasums.digest_of(&description.filename) == Some(description.sha256)
-                };
-                Ok(match self.known.iter().find(listed) {
-                    Some(known) => {
-                        let signed = known.signed.clone().map(|signed| (signed, Vec::new()));
-                        self.accept(&description, known.shasums.clone(), signed)
-                    }
-                    None => State::Shasums(description),
-                })
+                let accepted = self.known.iter().find_map(|known| {
+                    let signed = self.confirm(&description, known)?;
+                    Some(self.accept(&description, known.shasums.clone(), signed))
+                });
+                Ok(accepted.unwrap_or(State::Shasums(description)))
             }
             State::Shasums(description) => {
                 let shasums = description.read_shasums(fetched)?;
@@ -234,6 +233,20 @@ impl PackageInquiry {
             }
             State::Failed(error) => Err(error.clone()),
             State::Finished(_) => Err(OriginError::Unfinished),
+        }
+    }
+
+    /// Returns the signature of a known SHA256SUMS if it lists the package and one of the description's own keys made it.
+    fn confirm(&self, description: &Description, known: &OriginPackage) -> Option<Verified> {
+        let listed = known.shasums.digest_of(&description.filename)?;
+        let signed = known.shasums.as_str().as_bytes();
+        match &known.signed {
+            _ if listed != description.sha256 => None,
+            None => description.keys.is_empty().then_some(None),
+            Some(SignedDocuments { signature, .. }) => {
+                let verified = verify(&description.keys, signed, signature, self.now);
+                verified.ok().map(Some)
+            }
         }
     }
 
@@ -270,12 +283,7 @@ impl PackageInquiry {
         })
     }
 
-    fn accept(
-        &self,
-        description: &Description,
-        shasums: Shasums,
-        verified: Option<(SignedDocuments, Vec<String>)>,
-    ) -> State {
+    fn accept(&self, description: &Description, shasums: Shasums, verified: Verified) -> State {
         let (signed, warnings) = match verified {
             Some((signed, warnings)) => (Some(signed), warnings),
             None => (None, vec![format!("{} is not signed", self.address)]),

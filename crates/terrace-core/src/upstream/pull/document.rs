@@ -20,8 +20,8 @@ const PULL_MISSING_SECONDS: u64 = 86_400;
 /// The schema of the documents written here.
 const SCHEMA: u32 = 1;
 
-/// The state of a provider as last seen at its origin. One small document per provider, changed by
-/// compare-and-swap.
+/// The state of a provider as last seen at its origin. One document per provider, with all versions that its origin lists and
+/// their platforms, changed by compare-and-swap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginDocument {
     schema: u32,

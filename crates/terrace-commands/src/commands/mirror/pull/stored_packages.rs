@@ -13,30 +13,26 @@ use crate::registry::client::Client;
 pub(super) struct StoredPackages(Vec<PackageBody>);
 
 impl StoredPackages {
-    /// Requests the stored packages from the registry, and compares them with those of the origin.
+    /// Requests the stored packages from the registry.
     ///
     /// The documents of the mirror protocol are not sufficient: they are indices, which may be older than the
     /// stored release.
     ///
     /// # Errors
-    /// The registry does not respond, or stores other bytes than the origin has.
+    /// The registry does not respond.
     pub(super) fn ask(
         client: &Client<'_>,
         address: &MirroredAddress,
         version: &Version,
-        packages: &[OriginPackage],
     ) -> Result<Self, Failure> {
-        let Some(mirrored) = client.mirrored(address, version)? else {
-            return Ok(Self::default());
-        };
-        let stored = Self(mirrored.packages);
-        let conflict = |package| stored.conflict(package);
-        let conflicts: Vec<String> = packages.iter().filter_map(conflict).collect();
-        if conflicts.is_empty() {
-            Ok(stored)
-        } else {
-            Err(Failure::Conflict(conflicts))
-        }
+        let mirrored = client.mirrored(address, version)?;
+        Ok(mirrored.map_or_else(Self::default, |it| Self(it.packages)))
+    }
+
+    /// Returns the packages that are stored with other bytes than the origin has, as messages.
+    pub(super) fn conflicts(&self, packages: &[OriginPackage]) -> Vec<String> {
+        let conflict = |package| self.conflict(package);
+        packages.iter().filter_map(conflict).collect()
     }
 
     /// Returns the stored description of a package, if it contains everything that a download would

@@ -59,17 +59,20 @@ impl Mirror<'_> {
         }
         let packages = self.ask(selection, service, version, &platforms)?;
         check(selection, &packages)?;
-        let stored = match &self.client {
-            Some(client) => {
-                match StoredPackages::ask(client, &selection.address, version, &packages) {
-                    Err(Failure::Conflict(_)) if self.replace.is_some() => {
-                        StoredPackages::default()
-                    }
-                    asked => asked.map_err(MirrorError::Registry)?,
-                }
-            }
+        let mut groups = by_signature(&packages);
+        let mut stored = match &self.client {
+            Some(client) => StoredPackages::ask(client, &selection.address, version)
+                .map_err(MirrorError::Registry)?,
             None => StoredPackages::default(),
         };
+        let conflicts = stored.conflicts(&packages);
+        if !conflicts.is_empty() {
+            if self.replace.is_none() {
+                return Err(MirrorError::Registry(Failure::Conflict(conflicts)));
+            }
+            groups.sort_by_key(|group| stored.conflicts(group).is_empty());
+            stored = StoredPackages::default();
+        }
         if stored.platforms(&packages).len() < packages.len() {
             self.warn(&about, &packages);
         }
@@ -77,13 +80,17 @@ impl Mirror<'_> {
             return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
         let (mut status, mut uploaded) = ("unchanged", Vec::new());
-        for packages in by_signature(&packages) {
+        // The first request replaces what is stored, and no later one what an earlier one has stored.
+        let mut replace = self.replace.map(ToString::to_string);
+        for packages in &groups {
+            let replace = replace.take();
+            let send =
+                |stored| self.send(client, selection, found, packages, stored, replace.clone());
             // The request is sent even if everything is stored: the registry decides that, and repairs its
             // indices.
-            let sent = match self.send(client, selection, found, &packages, &stored) {
+            let sent = match send(&stored) {
                 Err(MirrorError::Registry(Failure::UnknownArchive(_))) => {
-                    let unknown = StoredPackages::default();
-                    self.send(client, selection, found, &packages, &unknown)
+                    send(&StoredPackages::default())
                 }
                 sent => sent,
             }?;
@@ -106,11 +113,12 @@ impl Mirror<'_> {
         found: &OriginVersion,
         packages: &[OriginPackage],
         stored: &StoredPackages,
+        replace: Option<String>,
     ) -> Result<Receipt, MirrorError> {
         let (address, version) = (&selection.address, &found.version);
         let (bodies, archives) = self.describe_packages(selection, packages, stored)?;
         let mut body = describe(found, packages, bodies);
-        body.replace = self.replace.map(ToString::to_string);
+        body.replace = replace;
         MirrorPublication::parse(address.clone(), version.clone(), &body, clock::now())
             .map_err(Failure::Refused)?;
         let request = PublishRequest {

@@ -155,6 +155,12 @@ fn a_known_sha256sums_is_not_requested_again_if_it_lists_the_package() {
     let package = about(FILENAME).finish().unwrap();
     assert_eq!(package.signed, known[0].signed);
     assert!(matches!(about("other.zip").next(), InquiryStep::Fetch(_)));
+    // Clients accept the signature only by a key of this description.
+    for keys in [&[text!("ed25519.asc")][..], &[]] {
+        let mut inquiry = Origin::good().inquiry().knowing(&known);
+        inquiry.feed(&answer(description(keys))).unwrap();
+        assert!(matches!(inquiry.next(), InquiryStep::Fetch(_)));
+    }
 }
 
 #[test]
