@@ -325,7 +325,7 @@ pub(super) fn expiry_warning(
         (format!("key {key_id} expired at {expired}"), fix)
     };
     Some(format!(
-        "{state}: terraform and tofu still accept it with a warning, and tofu refuses it under \
+        "{state}: terraform and tofu still accept it, tofu with a warning, and tofu refuses it under \
          OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
     ))
 }
