@@ -102,6 +102,7 @@ fn a_hangup_neither_ends_a_registry_nor_changes_its_settings() {
     let folder = directory(&[("TERRACE_WEB_NAME", "Before")]);
     let mut command = terrace(&["serve", "--secrets"]);
     let served = Served::start(command.arg(folder.path()));
+    assert!(served.get("/").contains("Before"));
     std::fs::write(folder.path().join("TERRACE_WEB_NAME"), "After").unwrap();
     served.signal("-HUP");
     std::thread::sleep(Duration::from_millis(100));

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(key.to_string(), "modules/acme/vpc/aws/about/1.0.0");
         assert_pinned(
             &document.text,
-            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true}}"#,
+            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"archive":{"format":"zip"}}"#,
         );
         let first = DocumentationDocument::after(None, archive(), UnixTime(5), "root".to_owned());
         let second =
@@ -153,7 +153,7 @@ mod tests {
         let (_, document) = about.index(&release);
         assert_pinned(
             &document.text,
-            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"documentation":{"archive":"0707070707070707070707070707070707070707070707070707070707070707","head_length":60,"changed_at":9,"changes":1,"license":"MPL-2.0","head":{"schema":1,"contents":{"module":{"root":{}}}}}}"#,
+            r#"{"published_at":1800000000,"source":{"url":"https://example.com/vpc","claimed":true},"archive":{"format":"zip"},"documentation":{"archive":"0707070707070707070707070707070707070707070707070707070707070707","head_length":60,"changed_at":9,"changes":1,"license":"MPL-2.0","head":{"schema":1,"contents":{"module":{"root":{}}}}}}"#,
         );
         assert_eq!(
             serde_json::from_str::<About>(&document.text).unwrap(),

@@ -207,24 +207,15 @@ fn each_signature_of_a_version_is_sent_with_its_packages() {
     registry.edit_release(PATH, |release| {
         release["packages"][1]["sha256"] = json!("0".repeat(64));
     });
-    add(
-        &origin,
-        &registry,
-        &[&two[..], &["--versions", "1.2.3", "--replace", "anew"]].concat(),
-    )
-    .expect(0);
+    let before = registry.descriptions().len();
+    let replace = ["--versions", "1.2.3", "--replace", "anew"];
+    add(&origin, &registry, &replace).expect(0);
     let sent = registry.descriptions();
-    let sent = sent[sent.len() - 2..].iter();
-    let sent: Vec<_> = sent
-        .map(|it| (&it["packages"][0]["arch"], &it["replace"]))
-        .collect();
-    assert_eq!(
-        sent,
-        [
-            (&json!("amd64"), &json!("anew")),
-            (&json!("arm64"), &json!(null))
-        ]
-    );
+    let reasons = sent[before..].iter().map(|it| &it["replace"]);
+    let reasons: Vec<_> = reasons.collect();
+    assert!(reasons.len() > 1, "{sent:?}");
+    assert_eq!(reasons[0], "anew");
+    assert!(reasons[1..].iter().all(|it| it.is_null()), "{reasons:?}");
 }
 
 #[test]
