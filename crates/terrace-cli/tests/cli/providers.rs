@@ -18,6 +18,12 @@ fn publish(registry: &Registry, dist: &Dist) -> Ended {
     )
 }
 
+#[track_caller]
+fn dry_run(registry: &Registry, dist: &Dist) -> Ended {
+    let line = ["publish", "provider", &dist.path(), "--namespace", "acme"];
+    run(registry, &[&line[..], &["--dry-run"]].concat())
+}
+
 /// Runs the command and checks that it fails before any request.
 #[track_caller]
 fn refused(dist: &Dist) -> String {
@@ -449,15 +455,7 @@ fn zips_without_the_name_of_a_package_are_other_files() {
     dist.edit_shasums(|text| {
         format!("{text}{digest}  terraform-provider-hello-1.2.3.zip\n{digest}  {NAME}_src.zip\n")
     });
-    let arguments = [
-        "publish",
-        "provider",
-        &dist.path(),
-        "--namespace",
-        "acme",
-        "--dry-run",
-    ];
-    let report = run(&registry, &arguments).expect(0).json();
+    let report = dry_run(&registry, &dist).expect(0).json();
     let packages = report["request"]["body"]["packages"].as_array().unwrap();
     assert_eq!(packages.len(), 6);
 }
@@ -607,18 +605,7 @@ fn a_missing_manifest_means_protocol_five_with_a_warning() {
     let dist = Dist::new();
     fs::remove_file(dist.file("manifest.json")).unwrap();
     dist.edit_shasums(|text| lines_without(text, "manifest"));
-    let ended = run(
-        &registry,
-        &[
-            "publish",
-            "provider",
-            &dist.path(),
-            "--namespace",
-            "acme",
-            "--dry-run",
-        ],
-    )
-    .expect(0);
+    let ended = dry_run(&registry, &dist).expect(0);
     let report = ended.json();
     assert_eq!(
         report["request"]["body"]["protocols"],
@@ -637,15 +624,7 @@ fn a_manifest_without_protocols_means_protocol_five_with_a_warning() {
     let manifest = b"\xef\xbb\xbf{\"version\": 1, \"metadata\": {}}";
     fs::write(dist.file("manifest.json"), manifest).unwrap();
     dist.edit_shasums(|text| lines_without(text, "manifest"));
-    let arguments = [
-        "publish",
-        "provider",
-        &dist.path(),
-        "--namespace",
-        "acme",
-        "--dry-run",
-    ];
-    let report = run(&registry, &arguments).expect(0).json();
+    let report = dry_run(&registry, &dist).expect(0).json();
     assert_eq!(
         report["request"]["body"]["protocols"],
         serde_json::json!(["5.0"])

@@ -158,13 +158,11 @@ fn check(
         body,
         archive,
         reasons: found,
-        remarks,
     } in checked
     {
         bodies.extend(body);
         archives.extend(archive);
         reasons.extend(found);
-        remarks.iter().for_each(|remark| output.warning(remark));
     }
     reasons.extend(dist.incomplete(&packages));
     let (body, found) = describe(dist, address, bodies, output);
@@ -223,7 +221,6 @@ struct Checked {
     body: Option<PackageBody>,
     archive: Option<Archive>,
     reasons: Vec<String>,
-    remarks: Vec<String>,
 }
 
 fn check_package(
@@ -263,6 +260,7 @@ fn check_contents(
 ) -> Checked {
     let platform = &package.platform;
     let mut inspected = archive.inspect_provider(&dist.provider_type, platform);
+    // A mirror only warns of these, but this publisher can still correct them.
     inspected.reasons.append(&mut inspected.remarks);
     if let Some(foreign) = inspected.foreign {
         match allowed.contains(platform) {
@@ -276,7 +274,6 @@ fn check_contents(
         body: Some(package.body(archive.sha256, archive.size, inspected.h1)),
         archive: Some(archive),
         reasons: inspected.reasons,
-        remarks: inspected.remarks,
     }
 }
 
